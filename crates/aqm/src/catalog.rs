@@ -1,0 +1,140 @@
+//! One line per algorithm. From it come the configuration enum, run-time dispatch, the names users
+//! write, citations and labels.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use quell_units::Time;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::params::{ParamDoc, ParamError};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
+
+/// How far an algorithm can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Label {
+    /// Written from an incomplete description.
+    Experimental,
+    /// Every equation has known answers.
+    Faithful,
+    /// Matches published numbers.
+    Reproduced,
+}
+
+/// What a user may read about one algorithm.
+pub struct Entry {
+    /// The name in scenario files, documentation and results.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// The family it belongs to.
+    pub family: &'static str,
+    /// Who published it where.
+    pub source: &'static str,
+    /// How far it can be trusted.
+    pub label: Label,
+    /// Its parameters.
+    pub params: fn() -> Vec<ParamDoc>,
+    /// Its configuration with every default.
+    pub default: fn() -> AqmConfig,
+}
+
+macro_rules! catalog {
+    ($( $variant:ident, $name:literal, $module:ident :: $params:ident => $state:ident, $title:literal, $family:literal, $source:literal, $label:ident; )+) => {
+        /// Every algorithm, in the order in which tables list them.
+        pub const CATALOG: &[Entry] = &[$( Entry {
+            name: $name,
+            title: $title,
+            family: $family,
+            source: $source,
+            label: Label::$label,
+            params: crate::$module::$params::docs,
+            default: || AqmConfig::$variant(Default::default()),
+        }, )+];
+
+        /// An algorithm with its parameters, as a user configures it: a table with the key
+        /// `algorithm` and the parameters beside it.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "algorithm")]
+        #[allow(missing_docs)]
+        pub enum AqmConfig { $( #[serde(rename = $name)] $variant(crate::$module::$params), )+ }
+
+        impl AqmConfig {
+            /// The name of the algorithm.
+            pub fn name(&self) -> &'static str {
+                match self { $( AqmConfig::$variant(_) => $name, )+ }
+            }
+
+            /// Reads the parameters of the algorithm called `name`; `None` if there is none.
+            pub fn deserialize_named<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Option<Result<Self, D::Error>> {
+                match name {
+                    $( $name => Some(Deserialize::deserialize(parameters).map(AqmConfig::$variant)), )+
+                    _ => None,
+                }
+            }
+
+            /// The algorithm, ready to decide for a link.
+            ///
+            /// # Errors
+            /// Names the parameter that breaks a rule.
+            pub fn build(&self, link: &Link) -> Result<AnyAqm, ParamError> {
+                match self { $( AqmConfig::$variant(p) => p.build(link).map(AnyAqm::$variant), )+ }
+            }
+        }
+
+        /// Any algorithm of the catalog, or a plug-in.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyAqm {
+            $( $variant(crate::$module::$state), )+
+            /// An algorithm from outside the catalog.
+            Custom(Box<dyn Aqm + Send>),
+        }
+
+        macro_rules! each {
+            ($self:expr, $a:ident => $body:expr) => {
+                match $self { $( AnyAqm::$variant($a) => $body, )+ AnyAqm::Custom($a) => $body }
+            };
+        }
+    };
+}
+
+catalog! {
+    DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
+    Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+}
+
+impl Aqm for AnyAqm {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        each!(self, a => a.on_enqueue(cx, pkt))
+    }
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        each!(self, a => a.on_dequeue(cx, pkt))
+    }
+    fn decides_at_dequeue(&self) -> bool {
+        each!(self, a => a.decides_at_dequeue())
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        each!(self, a => a.on_overflow(cx, pkt))
+    }
+    fn on_idle(&mut self, since: Time) {
+        each!(self, a => a.on_idle(since))
+    }
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        each!(self, a => a.next_update())
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        each!(self, a => a.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        each!(self, a => a.observe(out))
+    }
+}
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOG.iter().find(|e| e.name == name)
+}

@@ -1,0 +1,149 @@
+//! Parameters that document, validate and describe themselves.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
+
+/// A parameter that cannot be built: which, what it was, and the rule it breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// The field's name, as in a scenario file.
+    pub field: &'static str,
+    /// Its value, with its unit.
+    pub value: String,
+    /// The rule, with its source where it has one, and what would satisfy it.
+    pub rule: String,
+}
+
+impl ParamError {
+    /// An error about `field`, whose value is `value`.
+    pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
+        ParamError { field, value: value.to_string(), rule: rule.into() }
+    }
+}
+
+impl core::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} = {}: {}", self.field, self.value, self.rule)
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+/// Refuses `field` unless `ok`; the rule is a sentence such as "must exceed min_th (20 packets)".
+pub fn require(
+    ok: bool,
+    field: &'static str,
+    value: impl ToString,
+    rule: impl Into<String>,
+) -> Result<(), ParamError> {
+    if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
+}
+
+/// What a user may read about one parameter; made by [`params!`](crate::params!) from its
+/// declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamDoc {
+    /// The name in scenario files and papers.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// Its unit ("packets or bytes", "1/packet", "s", "1" for a pure number, "name" for a choice).
+    pub unit: &'static str,
+    /// The default, as it would be written in a scenario file.
+    pub default: String,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// How a value stands in a scenario file and in a table of defaults.
+pub trait ParamValue {
+    /// The value as text.
+    fn show(&self) -> String;
+}
+
+macro_rules! show_as_displayed {
+    ($($t:ty),*) => { $(impl ParamValue for $t { fn show(&self) -> String { self.to_string() } })* };
+}
+show_as_displayed!(f64, bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize);
+
+impl<T: ParamValue> ParamValue for Option<T> {
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_string(), |x| x.show())
+    }
+}
+
+/// Declares a parameter struct: each field with its documentation, unit, default and the source of
+/// the default, from which the struct, `Default`, serde and [`ParamDoc`]s are made.
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr, unit $unit:literal, source $source:literal; )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $( $(#[doc = $doc])+ pub $field: $ty, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $name {
+            /// What a user may read about each parameter.
+            pub fn docs() -> alloc::vec::Vec<$crate::params::ParamDoc> {
+                #[allow(unused_variables)]
+                let default = $name::default();
+                alloc::vec![$( $crate::params::ParamDoc {
+                    name: stringify!($field),
+                    doc: concat!($($doc),+).trim_ascii_start(),
+                    unit: $unit,
+                    default: $crate::params::ParamValue::show(&default.$field),
+                    source: $source,
+                }, )*]
+            }
+        }
+    };
+}
+
+/// Declares a choice between named alternatives, written in scenario files as a string.
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $( $(#[doc = $doc])+ #[serde(rename = $text)] $variant, )+ }
+
+        impl $crate::params::ParamValue for $name {
+            fn show(&self) -> alloc::string::String {
+                match self { $( $name::$variant => alloc::string::String::from($text), )+ }
+            }
+        }
+    };
+}
+
+/// `x` is a finite number of at least `min` and at most `max`, or the error that says so.
+pub fn in_range(field: &'static str, x: f64, min: f64, max: f64, source: &str) -> Result<(), ParamError> {
+    require((min..=max).contains(&x), field, x, format!("must lie in [{min}, {max}] [{source}]"))
+}
+
+/// `x` is finite and positive, or the error that says so.
+pub fn positive(field: &'static str, x: f64, source: &str) -> Result<(), ParamError> {
+    require(x > 0.0 && x.is_finite(), field, x, format!("must be positive [{source}]"))
+}
+
+/// `d` is longer than nothing, or the error that says so.
+pub fn positive_duration(field: &'static str, d: Duration, source: &str) -> Result<(), ParamError> {
+    require(!d.is_zero(), field, d, format!("must be longer than 0 s [{source}]"))
+}
