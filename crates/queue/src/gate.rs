@@ -1,0 +1,163 @@
+//! What every queue shares: updates on time, verdicts into marks and drops, counters.
+
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, PacketMeta, QueueView, Rng, Verdict};
+use quell_units::{QueueSize, Time};
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// A buffer as a limit; fractions are cut off.
+    pub fn of(buffer: QueueSize) -> Self {
+        match buffer {
+            QueueSize::Packets(n) => Limit::Packets(n as u32),
+            QueueSize::Bytes(n) => Limit::Bytes(n as u64),
+        }
+    }
+
+    /// Whether a packet of `bytes` fits behind what waits.
+    #[inline]
+    pub fn admits(self, queue: &QueueView, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(n) => queue.packets.get() < n,
+            Limit::Bytes(n) => queue.bytes.get() + bytes <= n,
+        }
+    }
+}
+
+/// What became of a packet that arrived.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Admission {
+    /// It waits.
+    Queued,
+    /// It waits, and its ECN field must say congestion experienced.
+    Marked,
+    /// It is gone.
+    Dropped(Cause),
+}
+
+/// What happened at a queue.
+///
+/// `arrived = enqueued + dropped_at_enqueue` and
+/// `enqueued = departed + dropped_at_dequeue + (packets in the queue)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that came.
+    pub arrived: u64,
+    /// Packets that were stored.
+    pub enqueued: u64,
+    /// Packets dropped on arrival: early, forced or because the buffer was full.
+    pub dropped_at_enqueue: u64,
+    /// Of those, the ones the buffer had no room for.
+    pub overflowed: u64,
+    /// Packets dropped when they came to the head.
+    pub dropped_at_dequeue: u64,
+    /// Packets marked, on arrival or at the head.
+    pub marked: u64,
+    /// Packets that left.
+    pub departed: u64,
+}
+
+/// An algorithm, its random stream, its limit and its counters.
+#[derive(Clone, Debug)]
+pub struct Gate<A> {
+    aqm: A,
+    rng: Rng,
+    limit: Limit,
+    /// Whether signals mark ECN-capable packets.
+    marks: bool,
+    counters: Counters,
+}
+
+impl<A: Aqm> Gate<A> {
+    /// A gate for a queue of at most `limit` whose signals mark ECN-capable packets if `marks`.
+    pub fn new(aqm: A, rng: Rng, limit: Limit, marks: bool) -> Self {
+        Gate { aqm, rng, limit, marks, counters: Counters::default() }
+    }
+
+    /// The algorithm.
+    pub fn aqm(&self) -> &A {
+        &self.aqm
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// When the next update is due.
+    #[inline]
+    pub fn next_update(&self) -> Option<Time> {
+        self.aqm.next_update()
+    }
+
+    /// Runs the update that was due at `due`, with the queue as it was then.
+    pub fn update(&mut self, due: Time, queue: QueueView) {
+        self.aqm.on_update(&mut Ctx { now: due, queue, rng: &mut self.rng });
+    }
+
+    /// Tells the algorithm that the link has been idle since `since`.
+    #[inline]
+    pub fn idle(&mut self, since: Time) {
+        self.aqm.on_idle(since);
+    }
+
+    /// Decides about an arrival; the caller stores the packet unless it is dropped.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
+        self.counters.arrived += 1;
+        let mut cx = Ctx { now, queue, rng: &mut self.rng };
+        let verdict = self.aqm.on_enqueue(&mut cx, pkt);
+        let admission = self.judge(verdict, pkt.ecn);
+        if let Admission::Dropped(_) = admission {
+            self.counters.dropped_at_enqueue += 1;
+            return admission;
+        }
+        if !self.limit.admits(&queue, pkt.bytes.get()) {
+            let mut cx = Ctx { now, queue, rng: &mut self.rng };
+            self.aqm.on_overflow(&mut cx, pkt);
+            self.counters.dropped_at_enqueue += 1;
+            self.counters.overflowed += 1;
+            return Admission::Dropped(Cause::Overflow);
+        }
+        self.counters.enqueued += 1;
+        self.counters.marked += (admission == Admission::Marked) as u64;
+        admission
+    }
+
+    /// Decides about the packet that has just left the head.
+    #[inline]
+    pub fn depart(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
+        let admission = if self.aqm.decides_at_dequeue() {
+            let mut cx = Ctx { now, queue, rng: &mut self.rng };
+            let verdict = self.aqm.on_dequeue(&mut cx, pkt);
+            self.judge(verdict, pkt.ecn)
+        } else {
+            Admission::Queued
+        };
+        match admission {
+            Admission::Dropped(_) => self.counters.dropped_at_dequeue += 1,
+            _ => self.counters.departed += 1,
+        }
+        self.counters.marked += (admission == Admission::Marked) as u64;
+        admission
+    }
+
+    /// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other; one
+    /// that is marked already stays so.
+    #[inline]
+    fn judge(&self, verdict: Verdict, ecn: Ecn) -> Admission {
+        match verdict {
+            Verdict::Pass => Admission::Queued,
+            Verdict::Signal(_) if self.marks && ecn.is_capable() => Admission::Marked,
+            Verdict::Signal(cause) | Verdict::Drop(cause) => Admission::Dropped(cause),
+        }
+    }
+}

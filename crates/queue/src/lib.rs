@@ -1,0 +1,31 @@
+//! Queues that own packets: where an algorithm's verdict becomes a mark or a drop.
+//!
+//! Both hosts use this crate. [`Gate`] is what every queue shares: it runs an algorithm's updates at
+//! their own times, asks it about each packet, and turns the verdict into a mark or a drop by the
+//! packet's ECN field. [`Fifo`] adds the packets; the simulator's fast engine puts its own ring of
+//! departure times behind the same gate.
+#![no_std]
+#![deny(missing_docs)]
+
+extern crate alloc;
+
+mod fifo;
+mod gate;
+
+pub use fifo::{Fifo, Qdisc};
+pub use gate::{Admission, Counters, Gate, Limit};
+
+use quell_aqm::{Ecn, FlowId};
+use quell_units::Bytes;
+
+/// What a queue needs to know of a packet, and the one thing it may change.
+pub trait Packet {
+    /// Its size on the wire.
+    fn bytes(&self) -> Bytes;
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn;
+    /// Marks it: congestion experienced (RFC 3168).
+    fn set_ce(&mut self);
+    /// The flow it belongs to.
+    fn flow(&self) -> FlowId;
+}

@@ -1,0 +1,182 @@
+//! What a run measured.
+
+use hdrhistogram::Histogram;
+use quell_units::Time;
+
+use crate::network::LinkId;
+
+/// What a run measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The observed links, in the order of the network's links.
+    pub links: Vec<LinkOutcome>,
+    /// Every flow, by index.
+    pub flows: Vec<FlowOutcome>,
+    /// The finished transfers that began within the measured window, by time of completion.
+    pub transfers: Vec<Transfer>,
+    /// Packets that entered the network, left it and were lost, over the whole run.
+    pub conservation: Conservation,
+    /// A hash of every packet's fate at every observed link and of every flow's progress: equal
+    /// digests mean equal sample paths.
+    pub digest: u64,
+    /// Events the engine handled; the two engines differ in this and in nothing else.
+    pub events: u64,
+}
+
+/// Where the packets of a run are: `sent = delivered + dropped + lost + in_flight`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conservation {
+    /// Packets (data, SYN and acknowledgments) handed to a first link.
+    pub sent: u64,
+    /// Packets that reached their endpoint.
+    pub delivered: u64,
+    /// Packets a queue dropped.
+    pub dropped: u64,
+    /// Packets a wire lost.
+    pub lost: u64,
+    /// Packets still queued or on a wire at the end, counted one by one.
+    pub in_flight: u64,
+}
+
+/// What was measured at one link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOutcome {
+    /// Which link.
+    pub link: LinkId,
+    /// Its name.
+    pub name: String,
+    /// One per segment of the measured window.
+    pub segments: Vec<Segment>,
+    /// The time series, empty if no step was asked for.
+    pub series: Series,
+}
+
+/// What was measured at one link over one segment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// Bits the link could have sent.
+    pub capacity_bits: f64,
+    /// Integral of the queue over time, in packet-seconds; the queue is what waits, without the
+    /// packet in transmission.
+    pub queue_packet_seconds: f64,
+    /// Integral of the squared queue, in packets^2 seconds.
+    pub queue_packet2_seconds: f64,
+    /// The same in byte-seconds.
+    pub queue_byte_seconds: f64,
+    /// The same in bytes^2 seconds.
+    pub queue_byte2_seconds: f64,
+    /// One per traffic class.
+    pub classes: Vec<ClassStats>,
+}
+
+/// What happened to the packets of one class at one link. Packets count in the segment in which the
+/// event happened: arrivals and drops at their arrival, departures at the start of transmission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassStats {
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// Bytes that arrived.
+    pub arrived_bytes: u64,
+    /// Packets dropped early (by chance, before the buffer was full).
+    pub dropped_early: u64,
+    /// Packets dropped because a limit of the algorithm was passed.
+    pub dropped_forced: u64,
+    /// Packets dropped because the buffer was full.
+    pub dropped_overflow: u64,
+    /// Bytes dropped, for any cause.
+    pub dropped_bytes: u64,
+    /// Departed packets that this queue marked.
+    pub marked: u64,
+    /// Packets whose transmission began.
+    pub departed: u64,
+    /// Bytes whose transmission began.
+    pub departed_bytes: u64,
+    /// Sum of the queueing delays of the departed packets, in nanoseconds (exact).
+    pub delay_sum_ns: u64,
+    /// Distribution of the queueing delay (arrival to start of transmission) in microseconds.
+    pub delay_us: Histogram<u32>,
+}
+
+impl ClassStats {
+    /// Packets dropped for any cause.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_early + self.dropped_forced + self.dropped_overflow
+    }
+}
+
+/// Equally spaced samples of one link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Time of each sample in seconds: the end of its step.
+    pub time_s: Vec<f64>,
+    /// Queue at that time.
+    pub queue_packets: Vec<f64>,
+    /// Queue at that time in bytes.
+    pub queue_bytes: Vec<f64>,
+    /// Time average of the queue over the step.
+    pub queue_mean_packets: Vec<f64>,
+    /// Mean queueing delay of the packets that left during the step; NaN if none did.
+    pub delay_mean_s: Vec<f64>,
+    /// Per class: bits sent during the step over its length.
+    pub throughput_bps: Vec<Vec<f64>>,
+    /// Packets dropped during the step.
+    pub dropped: Vec<u64>,
+    /// Packets marked during the step.
+    pub marked: Vec<u64>,
+    /// The algorithm's internal signals: name, unit, one value per sample (NaN before it reported).
+    pub internals: Vec<Internal>,
+}
+
+/// One internal signal of an algorithm over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Internal {
+    /// The paper's name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// One value per sample.
+    pub values: Vec<f64>,
+}
+
+/// What was measured at the ends of one flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowOutcome {
+    /// Its class.
+    pub class: u16,
+    /// One per segment.
+    pub segments: Vec<FlowSegment>,
+}
+
+/// A flow over one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowSegment {
+    /// Bytes (as on the wire) of data the receiver got for the first time.
+    pub delivered_bytes: u64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Retransmissions.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Window reductions by fast retransmit.
+    pub fast_retransmits: u64,
+    /// Window reductions by ECN.
+    pub ecn_responses: u64,
+}
+
+/// A finished transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// Its flow.
+    pub flow: u32,
+    /// When the application gave it to TCP.
+    pub start: Time,
+    /// When its last packet was acknowledged.
+    pub end: Time,
+    /// Its size.
+    pub packets: u32,
+}

@@ -1,0 +1,1 @@
+//! Named nodes, links between them and static routes.
