@@ -91,6 +91,16 @@ macro_rules! catalog {
             Custom(Box<dyn Aqm + Send>),
         }
 
+        impl AnyAqm {
+            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
+            pub fn try_clone(&self) -> Option<AnyAqm> {
+                match self {
+                    $( AnyAqm::$variant(a) => Some(AnyAqm::$variant(a.clone())), )+
+                    AnyAqm::Custom(_) => None,
+                }
+            }
+        }
+
         macro_rules! each {
             ($self:expr, $a:ident => $body:expr) => {
                 match $self { $( AnyAqm::$variant($a) => $body, )+ AnyAqm::Custom($a) => $body }
@@ -102,6 +112,11 @@ macro_rules! catalog {
 catalog! {
     DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
     Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+    Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+    Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
+    Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
+    Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
+    Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
 }
 
 impl Aqm for AnyAqm {

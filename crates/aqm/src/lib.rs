@@ -17,12 +17,18 @@ pub mod params;
 pub mod part;
 mod rng;
 
+pub mod ared;
+pub mod avq;
+pub mod blue;
 pub mod drop_tail;
+pub mod pi;
 pub mod red;
+pub mod rem;
 
 use alloc::boxed::Box;
 
 pub use params::ParamError;
+use params::require;
 use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
 pub use rng::{Rng, Seed};
 
@@ -30,13 +36,15 @@ pub use rng::{Rng, Seed};
 ///
 /// The host promises:
 /// - calls come in time order; `cx.now` never decreases;
+/// - every arrival comes to [`Aqm::on_enqueue`], whether or not the buffer has room for it; if it is
+///   then neither dropped by the verdict nor fits, [`Aqm::on_overflow`] follows;
 /// - every update due at or before `cx.now` has run, each at its own time, before any other call
 ///   at `cx.now`, however late the host woke;
 /// - [`Aqm::on_idle`] comes once per idle period, before the next call of any other method that is
 ///   later than its beginning.
 #[allow(unused_variables)]
 pub trait Aqm {
-    /// A packet arrives and is about to be stored; `cx.queue` does not contain it.
+    /// A packet arrives; `cx.queue` does not contain it.
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::Pass
@@ -56,7 +64,8 @@ pub trait Aqm {
         false
     }
 
-    /// An arrival found the buffer full; the host drops it.
+    /// The arrival that [`Aqm::on_enqueue`] has just let pass found the buffer full; the host drops
+    /// it.
     #[inline]
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {}
 
@@ -211,6 +220,15 @@ pub struct Link {
 }
 
 impl Link {
+    /// Refuses a link from which nothing can be computed.
+    ///
+    /// # Errors
+    /// Names the field that is zero.
+    pub fn check(&self) -> Result<(), ParamError> {
+        require(self.rate.bps() > 0, "rate", self.rate, "must be positive")?;
+        require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")
+    }
+
     /// C of the papers: packets of mean size per second.
     pub fn capacity(&self) -> f64 {
         self.rate.packets_per_sec(self.mean_packet)

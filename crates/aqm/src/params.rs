@@ -5,6 +5,8 @@ use alloc::string::{String, ToString};
 
 use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
 
+use crate::Link;
+
 /// A parameter that cannot be built: which, what it was, and the rule it breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
@@ -66,11 +68,55 @@ pub trait ParamValue {
 macro_rules! show_as_displayed {
     ($($t:ty),*) => { $(impl ParamValue for $t { fn show(&self) -> String { self.to_string() } })* };
 }
-show_as_displayed!(f64, bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize);
+show_as_displayed!(f64, bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize, AutoSize);
 
 impl<T: ParamValue> ParamValue for Option<T> {
     fn show(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_string(), |x| x.show())
+    }
+}
+
+/// A queue size, or the rule that computes it from the link; written `"auto"` in scenario files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AutoSize {
+    /// By the rule that the parameter's documentation states.
+    Auto,
+    /// This size.
+    Size(QueueSize),
+}
+
+impl AutoSize {
+    /// The size, or what `rule` says.
+    pub fn or_else(self, rule: impl FnOnce() -> QueueSize) -> QueueSize {
+        match self {
+            AutoSize::Auto => rule(),
+            AutoSize::Size(s) => s,
+        }
+    }
+}
+
+impl core::fmt::Display for AutoSize {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            AutoSize::Auto => f.write_str("auto"),
+            AutoSize::Size(s) => s.fmt(f),
+        }
+    }
+}
+
+impl serde::Serialize for AutoSize {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AutoSize {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let s = <alloc::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(d)?;
+        match s.as_ref() {
+            "auto" => Ok(AutoSize::Auto),
+            size => size.parse().map(AutoSize::Size).map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -146,4 +192,18 @@ pub fn positive(field: &'static str, x: f64, source: &str) -> Result<(), ParamEr
 /// `d` is longer than nothing, or the error that says so.
 pub fn positive_duration(field: &'static str, d: Duration, source: &str) -> Result<(), ParamError> {
     require(!d.is_zero(), field, d, format!("must be longer than 0 s [{source}]"))
+}
+
+/// `q` in packets if it is positive and the link's buffer can hold it, or the error that says so: a
+/// controller whose target lies beyond the buffer never acts.
+pub fn reachable(field: &'static str, q: QueueSize, link: &Link) -> Result<f64, ParamError> {
+    let packets = q.in_packets(link.mean_packet);
+    let buffer = link.buffer.in_packets(link.mean_packet);
+    require(
+        packets > 0.0 && packets < buffer,
+        field,
+        q,
+        format!("must be positive and smaller than the buffer ({})", link.buffer),
+    )?;
+    Ok(packets)
 }

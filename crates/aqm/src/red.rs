@@ -1,38 +1,43 @@
 //! RED: random early detection (Floyd and Jacobson 1993; thesis 2.2-2.3).
 //!
 //! Keeps an average of the queue and signals arrivals with a probability that rises with it:
-//! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`.
+//! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond
+//! that every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
 //!
-//! Deviations from ns-2: an early signal does not require that two packets wait, and the first
-//! arrival above `min_th` is not exempt; neither is in the paper.
+//! What the documents leave open, and what this file does:
+//! - By size: thesis eq. 2.5 scales the probability before the spacing and counts packets, so small
+//!   packets use up the gaps of large ones. Here, as in ns-2, the count is in mean packets and the
+//!   scaling comes last. ns-2 also cuts the count down to a whole number; nothing is gained by it.
+//! - Overflow: a packet lost to a full buffer has signalled its sender, so the count starts anew.
+//! - Idle time ages the average at the link's rate now, where the host knows it; ns-2 keeps the
+//!   rate of the start.
+//! - ns-2 signals early only if at least two packets wait, which no paper asks for; `min_backlog`
+//!   offers it. It also spares the first arrival above `min_th`, whose probability is next to
+//!   nothing anyway; that is left out.
 
 use alloc::format;
 
-use quell_units::QueueSize;
+use quell_units::{Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, require};
-use crate::part::{Ewma, Gauge, Spacer, Spacing, link_rate_weight};
+use crate::params::{ParamError, ParamValue, in_range, require};
+pub use crate::part::SignalMode;
+use crate::part::{Ewma, Gauge, Sizer, Spacer, Spacing, link_rate_weight};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
-
-choice! {
-    /// What a packet's size does to its probability of being signalled (thesis 2.3).
-    pub enum SignalMode {
-        /// Every packet alike (RFC 7567 section 4.4).
-        PerPacket = "per-packet",
-        /// In proportion to its size: `p *= size / mean_packet` (thesis eq. 2.5).
-        BySize = "by-size",
-    }
-}
 
 /// The weight of the average: a number, or computed from the link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number, \"link-rate\", \"link-rate-fast\" or { time_constant = \"1 s\" }"
+)]
 pub enum Weight {
     /// This value.
     Value(f64),
     /// By a rule.
     Rule(WeightRule),
+    /// By the average's time constant.
+    Memory(Memory),
 }
 
 choice! {
@@ -45,24 +50,47 @@ choice! {
     }
 }
 
+/// How long the average remembers: `w = 1 - exp(-1/(time_constant C))`; thesis 2.3.4 recommends ten
+/// round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// The time after which a step of the queue shows in the average to 63 %.
+    pub time_constant: Duration,
+}
+
 impl ParamValue for Weight {
     fn show(&self) -> alloc::string::String {
         match self {
             Weight::Value(w) => w.show(),
             Weight::Rule(r) => r.show(),
+            Weight::Memory(m) => format!("{{ time_constant = \"{}\" }}", m.time_constant),
         }
     }
 }
 
 impl Weight {
     /// The number, for a link.
+    ///
+    /// # Errors
+    /// Names `weight` if it does not come out in (0, 1].
     pub fn resolve(self, link: &Link) -> Result<f64, ParamError> {
-        let w = match self {
-            Weight::Value(w) => w,
-            Weight::Rule(WeightRule::LinkRate) => link_rate_weight(link.capacity(), 1.0),
-            Weight::Rule(WeightRule::LinkRateFast) => link_rate_weight(link.capacity(), 0.1),
+        let seconds = match self {
+            Weight::Value(w) => {
+                require(
+                    w > 0.0 && w <= 1.0,
+                    "weight",
+                    w,
+                    "must lie in (0, 1] [Floyd and Jacobson 1993, section 6]",
+                )?;
+                return Ok(w);
+            }
+            Weight::Rule(WeightRule::LinkRate) => 1.0,
+            Weight::Rule(WeightRule::LinkRateFast) => 0.1,
+            Weight::Memory(m) => m.time_constant.as_secs_f64(),
         };
-        require(w > 0.0 && w <= 1.0, "weight", w, "must lie in (0, 1] [Floyd and Jacobson 1993, section 6]")?;
+        let w = link_rate_weight(link.capacity(), seconds);
+        require(w > 0.0 && w <= 1.0, "weight", self.show(), "must give a weight in (0, 1] on this link")?;
         Ok(w)
     }
 }
@@ -76,14 +104,18 @@ params! {
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; thesis 2.3.1";
         /// Probability at max_th.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
-        /// Weight of a new sample in the average, or the rule "link-rate" or "link-rate-fast".
+        /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
-        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis 2.3.3";
+        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
         /// How signals are spread: "uniform", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); none: always mark.
+        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
+        /// Packets that must wait before an arrival is signalled at all (ns-2 asks for 2, or in byte mode for 1).
+        min_backlog: u32 = 0, unit "packets", source "Floyd and Jacobson 1993, section 4: no such condition";
     }
 }
 
@@ -92,20 +124,23 @@ impl RedParams {
     ///
     /// # Errors
     /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, a
-    /// probability outside (0, 1], a weight outside (0, 1].
+    /// probability or a weight outside (0, 1].
     pub fn build(&self, link: &Link) -> Result<Red, ParamError> {
+        link.check()?;
         let (min_th, max_th) = thresholds(self.min_th, self.max_th, link)?;
         require(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", self.max_p, "must lie in (0, 1]")?;
+        if let Some(limit) = self.mark_limit {
+            in_range("mark_limit", limit, 0.0, 1.0, "a probability")?;
+        }
         Ok(Red {
-            curve: Curve { min_th, max_th, max_p: self.max_p, gentle: self.gentle },
+            curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
             avg: Ewma::new(self.weight.resolve(link)?),
             gauge: Gauge::of(self.min_th, link),
             spacer: Spacer::new(self.spacing),
-            per_byte: match self.signal {
-                SignalMode::PerPacket => None,
-                SignalMode::BySize => Some(1.0 / link.mean_packet.get() as f64),
-            },
-            packets_per_sec: link.capacity(),
+            sizer: Sizer::new(self.signal, link),
+            mark_limit: self.mark_limit.unwrap_or(1.0),
+            min_backlog: self.min_backlog,
+            link: *link,
             idle_since: None,
             p_b: 0.0,
         })
@@ -125,38 +160,64 @@ pub(crate) fn thresholds(
         max_th,
         format!("must be in the unit of min_th ({min_th}): both in packets or both in bytes"),
     )?;
+    let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
+    // A gap that is lost in rounding would make the curve's slope infinite.
     require(
-        max_th.value() > min_th.value() && max_th.value().is_finite(),
+        high - low > 1e-9 && high.is_finite(),
         "max_th",
         max_th,
         format!("must exceed min_th ({min_th}) [Floyd and Jacobson 1993, section 4]"),
     )?;
-    Ok((min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet)))
+    Ok((low, high))
 }
 
-/// The probability as a function of the average.
+/// The probability as a function of the average, with its slopes worked out in advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Packets.
-    pub min_th: f64,
-    /// Packets.
-    pub max_th: f64,
-    /// Probability at `max_th`.
-    pub max_p: f64,
-    /// Whether it goes on rising above `max_th`.
-    pub gentle: bool,
+    min_th: f64,
+    max_th: f64,
+    max_p: f64,
+    /// Where the probability reaches 1.
+    end: f64,
+    slope: f64,
+    gentle_slope: f64,
 }
 
 impl Curve {
+    /// The curve for thresholds in packets with `min_th < max_th`.
+    pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Self {
+        let end = if gentle { 2.0 * max_th } else { max_th };
+        let mut curve = Curve { min_th, max_th, max_p, end, slope: 0.0, gentle_slope: 0.0 };
+        curve.set_max_p(max_p);
+        curve
+    }
+
+    /// Changes `max_p`, and with it both slopes.
+    pub fn set_max_p(&mut self, max_p: f64) {
+        self.max_p = max_p;
+        self.slope = max_p / (self.max_th - self.min_th);
+        self.gentle_slope = (1.0 - max_p) / self.max_th;
+    }
+
+    /// The probability at `max_th`.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// The thresholds in packets.
+    pub fn thresholds(&self) -> (f64, f64) {
+        (self.min_th, self.max_th)
+    }
+
     /// thesis eq. 2.4 (gentle), Floyd and Jacobson 1993 section 4 (not gentle).
     #[inline]
     pub fn probability(&self, avg: f64) -> f64 {
         if avg < self.min_th {
             0.0
         } else if avg < self.max_th {
-            self.max_p * (avg - self.min_th) / (self.max_th - self.min_th)
-        } else if self.gentle && avg < 2.0 * self.max_th {
-            self.max_p + (1.0 - self.max_p) * (avg - self.max_th) / self.max_th
+            (avg - self.min_th) * self.slope
+        } else if avg < self.end {
+            (self.max_p + (avg - self.max_th) * self.gentle_slope).min(1.0)
         } else {
             1.0
         }
@@ -166,27 +227,58 @@ impl Curve {
 /// RED's state.
 #[derive(Clone, Debug)]
 pub struct Red {
-    pub(crate) curve: Curve,
-    pub(crate) avg: Ewma,
+    curve: Curve,
+    avg: Ewma,
     gauge: Gauge,
     spacer: Spacer,
-    /// `1 / mean_packet` if a packet's size matters.
-    per_byte: Option<f64>,
-    packets_per_sec: f64,
-    idle_since: Option<quell_units::Time>,
+    sizer: Sizer,
+    /// The largest probability at which a signal may be a mark.
+    mark_limit: f64,
+    min_backlog: u32,
+    link: Link,
+    idle_since: Option<Time>,
     /// The probability of the last arrival, before spacing.
     p_b: f64,
 }
 
+impl Red {
+    /// The curve, for algorithms that move it.
+    pub(crate) fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// The curve, for algorithms that move it.
+    pub(crate) fn curve_mut(&mut self) -> &mut Curve {
+        &mut self.curve
+    }
+
+    /// The average at `cx.now`, aged if the link is idle.
+    pub(crate) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
+        if let Some(since) = self.idle_since {
+            self.age(since, cx);
+            self.idle_since = Some(cx.now);
+        }
+        self.avg.avg
+    }
+
+    /// As if m small packets had arrived at an empty queue since (Floyd and Jacobson 1993,
+    /// section 4).
+    fn age(&mut self, since: Time, cx: &Ctx<'_>) {
+        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
+        let m = cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet);
+        self.avg.age(m);
+    }
+}
+
 impl Aqm for Red {
+    #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if let Some(since) = self.idle_since.take() {
-            // As if m small packets had arrived at an empty queue (Floyd and Jacobson 1993, section 4).
-            self.avg.age((cx.now - since).as_secs_f64() * self.packets_per_sec);
+            self.age(since, cx);
         }
         self.avg.sample(self.gauge.read(&cx.queue));
         self.p_b = self.curve.probability(self.avg.avg);
-        if self.p_b <= 0.0 {
+        if self.p_b <= 0.0 || cx.queue.packets.get() < self.min_backlog {
             self.spacer.restart();
             return Verdict::Pass;
         }
@@ -194,16 +286,20 @@ impl Aqm for Red {
             self.spacer.restart();
             return Verdict::Drop(Cause::Forced);
         }
-        let size = self.per_byte.map_or(1.0, |per_byte| pkt.bytes.get() as f64 * per_byte);
+        let size = self.sizer.factor(pkt.bytes);
         let p_a = self.spacer.next(self.p_b, size);
-        if cx.rng.chance(p_a * size) {
-            self.spacer.restart();
-            return Verdict::Signal(Cause::Early);
+        if !cx.rng.chance(p_a * size) {
+            return Verdict::Pass;
         }
-        Verdict::Pass
+        self.spacer.restart();
+        if self.p_b <= self.mark_limit { Verdict::Signal(Cause::Early) } else { Verdict::Drop(Cause::Early) }
     }
 
-    fn on_idle(&mut self, since: quell_units::Time) {
+    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
+        self.spacer.restart();
+    }
+
+    fn on_idle(&mut self, since: Time) {
         self.idle_since = Some(since);
     }
 

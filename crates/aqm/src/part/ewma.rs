@@ -1,18 +1,25 @@
 //! The exponentially weighted moving average of a queue.
 
-/// `avg = (1 - w) avg + w q` per sample (Floyd and Jacobson 1993, eq. 1).
+/// `avg = (1 - w) avg + w q` per sample (Floyd and Jacobson 1993, eq. 1; thesis eq. 2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ewma {
     /// The average.
     pub avg: f64,
-    /// The weight of a new sample.
-    pub weight: f64,
+    weight: f64,
+    /// `ln(1 - weight)`: ageing happens at every arrival of a lightly loaded link, and an
+    /// exponential is cheaper than a power.
+    ln_keep: f64,
 }
 
 impl Ewma {
-    /// Starts at zero.
+    /// Starts at zero; `weight` of a new sample in (0, 1].
     pub fn new(weight: f64) -> Self {
-        Ewma { avg: 0.0, weight }
+        Ewma { avg: 0.0, weight, ln_keep: libm::log1p(-weight) }
+    }
+
+    /// The weight of a new sample.
+    pub fn weight(&self) -> f64 {
+        self.weight
     }
 
     /// Takes a sample in.
@@ -24,7 +31,10 @@ impl Ewma {
     /// Ages the average as if `samples` samples of zero had come (thesis 2.2: `avg *= (1-w)^m`).
     #[inline]
     pub fn age(&mut self, samples: f64) {
-        self.avg *= libm::pow(1.0 - self.weight, samples);
+        // At weight 1 the logarithm is infinite, and no sample must change nothing.
+        if samples > 0.0 {
+            self.avg *= libm::exp(samples * self.ln_keep);
+        }
     }
 }
 
@@ -48,10 +58,21 @@ mod tests {
 
     #[test]
     fn ageing_equals_that_many_zero_samples() {
-        let mut a = Ewma { avg: 10.0, weight: 0.002 };
+        let mut a = Ewma::new(0.002);
+        a.avg = 10.0;
         let mut b = a;
         a.age(50.0);
         (0..50).for_each(|_| b.sample(0.0));
         assert!((a.avg - b.avg).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_weight_of_one_forgets_at_the_first_sample_and_not_before() {
+        let mut a = Ewma::new(1.0);
+        a.sample(7.0);
+        a.age(0.0);
+        assert_eq!(a.avg, 7.0);
+        a.age(0.5);
+        assert_eq!(a.avg, 0.0);
     }
 }

@@ -2,8 +2,12 @@
 
 mod ewma;
 mod gauge;
+mod signal;
 mod spacing;
+mod ticker;
 
 pub use ewma::{Ewma, link_rate_weight};
 pub use gauge::Gauge;
-pub use spacing::{Spacer, Spacing};
+pub use signal::{SignalMode, Sizer};
+pub use spacing::{Spacer, Spacing, spaced};
+pub use ticker::Ticker;

@@ -8,8 +8,8 @@ choice! {
         /// Gaps uniform on [1, 1/p]: `p / (1 - count p)` (Floyd and Jacobson 1993, section 7). About
         /// 2p of the arrivals are signalled.
         Uniform = "uniform",
-        /// Gaps uniform on [1/p, 2/p]: `p / (2 - count p)` after the first 1/p arrivals, ns-2's
-        /// `wait_`. About 2p/3 of the arrivals are signalled.
+        /// Gaps uniform on [1/p, 2/p): `p / (2 - count p)` from the arrival that makes count p reach
+        /// 1, ns-2's `wait_`. About 2p/3 of the arrivals are signalled.
         Wait = "wait",
         /// Independent decisions: geometric gaps, p of the arrivals are signalled.
         Geometric = "geometric",
@@ -20,7 +20,7 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacer {
     spacing: Spacing,
-    /// Arrivals since the last signal, this one included; 0 just after one.
+    /// Arrivals since the last signal, in mean packets.
     count: f64,
 }
 
@@ -34,19 +34,20 @@ impl Spacer {
     /// signalled.
     #[inline]
     pub fn next(&mut self, p: f64, packets: f64) -> f64 {
-        let p_a = spaced(self.spacing, p, self.count);
+        let before = self.count;
         self.count += packets;
-        p_a
+        spaced(self.spacing, p, if self.spacing == Spacing::Wait { self.count } else { before })
     }
 
-    /// Starts counting anew, after a signal.
+    /// Starts counting anew, after a signal or where none is due.
     #[inline]
     pub fn restart(&mut self) {
         self.count = 0.0;
     }
 }
 
-/// The probability of a signal after `count` unsignalled arrivals.
+/// The probability that an arrival is signalled. `count` is the number of unsignalled arrivals since
+/// the last signal; `wait`, which no paper defines, counts this one too, as ns-2 does.
 #[inline]
 pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {
     let cp = count * p;
@@ -65,21 +66,22 @@ mod tests {
 
     /// Mean gap by the exact law: sum over k of P(gap > k).
     fn mean_gap(spacing: Spacing, p: f64) -> f64 {
-        let (mut survive, mut gap, mut k) = (1.0, 0.0, 0.0);
+        let (mut survive, mut gap, mut spacer) = (1.0, 0.0, Spacer::new(spacing));
         while survive > 1e-12 {
             gap += survive;
-            survive *= 1.0 - spaced(spacing, p, k);
-            k += 1.0;
+            survive *= 1.0 - spacer.next(p, 1.0);
         }
         gap
     }
 
     #[test]
     fn mean_gaps_are_those_of_the_uniform_laws() {
-        let p = 0.02;
-        assert!((mean_gap(Spacing::Uniform, p) - 25.5).abs() < 0.01);
-        assert!((mean_gap(Spacing::Wait, p) - 75.5).abs() < 0.6);
-        assert!((mean_gap(Spacing::Geometric, p) - 50.0).abs() < 0.01);
+        // Uniform on 1..=1/p, on 1/p..2/p, and geometric. The values of p are exact in binary.
+        for p in [0.5, 0.125, 0.015625] {
+            assert!((mean_gap(Spacing::Uniform, p) - (1.0 + 1.0 / p) / 2.0).abs() < 1e-9);
+            assert!((mean_gap(Spacing::Wait, p) - (3.0 / p - 1.0) / 2.0).abs() < 1e-9);
+            assert!((mean_gap(Spacing::Geometric, p) - 1.0 / p).abs() < 1e-9);
+        }
     }
 
     #[test]

@@ -1,0 +1,43 @@
+//! What a packet's size does to its probability of being signalled.
+
+use quell_units::Bytes;
+
+use crate::{Link, choice};
+
+choice! {
+    /// What a packet's size does to its probability of being signalled (thesis 2.3.5).
+    pub enum SignalMode {
+        /// Every packet alike (RFC 7567 section 4.4).
+        PerPacket = "per-packet",
+        /// In proportion to its size: `p *= size / mean_packet` (thesis eq. 2.5).
+        BySize = "by-size",
+    }
+}
+
+/// A packet's size as far as signals care: 1, or its size in mean packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizer {
+    /// Every packet counts as one.
+    PerPacket,
+    /// Bytes, times packets per byte.
+    BySize(f64),
+}
+
+impl Sizer {
+    /// The sizer of a mode on a link.
+    pub fn new(mode: SignalMode, link: &Link) -> Self {
+        match mode {
+            SignalMode::PerPacket => Sizer::PerPacket,
+            SignalMode::BySize => Sizer::BySize(1.0 / link.mean_packet.get() as f64),
+        }
+    }
+
+    /// The factor by which a packet's probability is multiplied.
+    #[inline]
+    pub fn factor(self, bytes: Bytes) -> f64 {
+        match self {
+            Sizer::PerPacket => 1.0,
+            Sizer::BySize(per_byte) => bytes.get() as f64 * per_byte,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Periodic updates.
+
+use quell_units::{Duration, Time};
+
+use crate::params::{ParamError, require};
+
+/// When an algorithm's next update is due: at every multiple of its interval.
+///
+/// The next time is counted from the time the last one was due, never from the time it ran, so a
+/// host that wakes late loses no update and moves none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticker {
+    due: Time,
+    interval: Duration,
+}
+
+impl Ticker {
+    /// Shorter intervals would make a host do nothing but updates.
+    const SHORTEST: Duration = Duration::from_micros(1);
+
+    /// The first update is due one interval after the start.
+    ///
+    /// # Errors
+    /// Names `field` if the interval is shorter than a microsecond.
+    pub fn new(field: &'static str, interval: Duration) -> Result<Self, ParamError> {
+        require(interval >= Self::SHORTEST, field, interval, "must be at least 1 us")?;
+        Ok(Ticker { due: Time::ZERO + interval, interval })
+    }
+
+    /// When the next update is due.
+    #[inline]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The length of one period.
+    #[inline]
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// The update that was due has run.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.due += self.interval;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_fall_on_multiples_of_the_interval() {
+        let mut t = Ticker::new("interval", Duration::from_millis(10)).unwrap();
+        assert_eq!(t.due(), Time::from_nanos(10_000_000));
+        t.advance();
+        assert_eq!(t.due(), Time::from_nanos(20_000_000));
+        assert_eq!(Ticker::new("interval", Duration::from_nanos(999)).unwrap_err().field, "interval");
+    }
+}
