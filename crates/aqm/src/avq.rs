@@ -11,16 +11,16 @@
 //! - With the first arrival no time has passed, so the virtual capacity still is the initial one.
 //! - The link's capacity is its rate now, where the host knows it.
 
-use quell_units::{QueueSize, Time};
+use quell_units::{BitRate, QueueSize, Time};
 
-use crate::params::{AutoSize, ParamError, in_range, positive, require};
+use crate::params::{AutoSize, ParamError, in_range, require};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// AVQ's parameters.
     pub struct AvqParams {
         /// How fast the virtual capacity adapts.
-        phi: f64 = 0.15, unit "1", source "Kunniyur and Srikant 2001; vrc Table 1; hred Table 1";
+        phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; vrc Table 1; hred Table 1";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
         /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
@@ -38,9 +38,14 @@ impl AvqParams {
     /// virtual buffer that holds nothing.
     pub fn build(&self, link: &Link) -> Result<Avq, ParamError> {
         link.check()?;
-        positive("phi", self.phi, "thesis eq. 3.12")?;
+        require(
+            self.phi > 0.0 && self.phi <= 1e6,
+            "phi",
+            self.phi,
+            "must lie in (0, 1000000] [thesis eq. 3.12]",
+        )?;
         require(self.tau > 0.0 && self.tau <= 1.0, "tau", self.tau, "must lie in (0, 1] [thesis eq. 3.12]")?;
-        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "vrc 4")?;
+        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "vrc section 4")?;
         let buffer = self.buffer.or_else(|| link.buffer);
         require(
             buffer.value() > 0.0 && buffer.value().is_finite(),
@@ -80,7 +85,7 @@ pub struct Avq {
     phi: f64,
     tau: f64,
     /// The link's rate, for hosts that do not know it now.
-    link_rate: quell_units::BitRate,
+    link_rate: BitRate,
     per_bit: f64,
     /// A packet's size in the virtual queue is `bytes * per_byte + per_packet`.
     per_byte: f64,

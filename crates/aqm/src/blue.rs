@@ -85,10 +85,10 @@ impl Blue {
 impl Aqm for Blue {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if let Some((gauge, threshold)) = self.threshold {
-            if gauge.read(&cx.queue) > threshold {
-                self.step(cx.now, self.d1);
-            }
+        if let Some((gauge, threshold)) = self.threshold
+            && gauge.read(&cx.queue) > threshold
+        {
+            self.step(cx.now, self.d1);
         }
         if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
             Verdict::Signal(Cause::Early)

@@ -13,7 +13,7 @@
 use quell_units::{Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, positive, reachable, require};
+use crate::params::{ParamError, ParamValue, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -85,7 +85,8 @@ impl PiParams {
                 design.gains(link.capacity(), 1.0 / self.sampling_rate)?
             }
         };
-        positive("a", a, "thesis eq. 3.7")?;
+        // Beyond 1 a single packet moves the probability over its whole range.
+        require(a > 0.0 && a <= 1.0, "a", a, "must lie in (0, 1] [thesis eq. 3.7]")?;
         require(
             b > 0.0 && b < a,
             "b",
@@ -197,4 +198,9 @@ pub fn design_gain(flows: f64, capacity: f64, rtt: f64, z: f64, w_g: f64) -> f64
 /// The bilinear transform of `K (s/z + 1)/s`: `a = K (1/z + T_s/2)`, `b = K (1/z - T_s/2)`.
 pub fn discretized(k: f64, z: f64, t_s: f64) -> (f64, f64) {
     (k * (1.0 / z + t_s / 2.0), k * (1.0 / z - t_s / 2.0))
+}
+
+/// vrc eq. 25: the continuous controller's K_P and K_I; the printed K_I leaves out `1/T_s`.
+pub fn continuous_gains(a: f64, b: f64, t_s: f64) -> (f64, f64) {
+    (b, (a - b) / t_s)
 }

@@ -15,7 +15,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, positive, reachable, require};
+use crate::params::{ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
@@ -57,7 +57,12 @@ impl RemParams {
     /// base that does not exceed 1, a target that the buffer cannot hold.
     pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
         link.check()?;
-        positive("gamma", self.gamma, "thesis eq. 3.8")?;
+        require(
+            self.gamma > 0.0 && self.gamma <= 1e6,
+            "gamma",
+            self.gamma,
+            "must lie in (0, 1000000] [thesis eq. 3.8]",
+        )?;
         require(
             self.alpha > 0.0 && self.alpha <= 1.0,
             "alpha",
@@ -178,4 +183,11 @@ impl Law {
 #[inline]
 pub fn exponential_marking(ln_phi: f64, price: f64) -> f64 {
     -libm::expm1(-price * ln_phi)
+}
+
+/// vrc eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I leaves
+/// out `1/T_s`.
+pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
+    let per_packet = law.gamma * libm::log(phi);
+    ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
 }

@@ -1,0 +1,317 @@
+//! Known answers: every file in `tests/vectors` is run, and every algorithm has one.
+//!
+//! A file holds two kinds of vectors.
+//! - `[[equation]]`: the name of a pure function below, its inputs and its results.
+//! - `[[case]]`: an algorithm with its parameters, and a sequence of events with what the algorithm
+//!   must answer and report after each. `arrive` and `overflow` give a packet's size, `queue` the
+//!   packets that wait (of mean size unless `queue_bytes` says otherwise), `update` asserts that one
+//!   is due then.
+//!
+//! Numbers are compared to a relative 1e-9 unless the vector states its `tolerance`; every vector
+//! says where its equation stands and how its answer was obtained.
+
+use std::collections::BTreeMap;
+
+use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
+use quell_aqm::{ared, avq, part, pi, red, rem};
+use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    algorithm: String,
+    #[serde(default)]
+    equation: Vec<Equation>,
+    #[serde(default)]
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Equation {
+    function: String,
+    source: String,
+    computed: String,
+    input: toml::Table,
+    expect: BTreeMap<String, f64>,
+    #[serde(default = "tight")]
+    tolerance: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    source: String,
+    computed: String,
+    #[serde(default)]
+    link: LinkText,
+    #[serde(default)]
+    params: toml::Table,
+    events: Vec<Event>,
+    #[serde(default = "tight")]
+    tolerance: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LinkText {
+    rate: BitRate,
+    buffer: QueueSize,
+    mean_packet: Bytes,
+}
+
+impl Default for LinkText {
+    fn default() -> Self {
+        LinkText {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(500),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    at: Duration,
+    arrive: Option<Bytes>,
+    overflow: Option<Bytes>,
+    #[serde(default)]
+    idle: bool,
+    #[serde(default)]
+    update: bool,
+    #[serde(default)]
+    queue: u32,
+    queue_bytes: Option<Bytes>,
+    /// The link's rate, for a host that knows it.
+    rate: Option<BitRate>,
+    verdict: Option<String>,
+    #[serde(default)]
+    expect: BTreeMap<String, f64>,
+}
+
+fn tight() -> f64 {
+    1e-9
+}
+
+fn close(got: f64, want: f64, tolerance: f64) -> bool {
+    (got - want).abs() <= 1e-15 + tolerance * want.abs()
+}
+
+/// The pure functions that vectors may call, by name.
+fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> {
+    let x = |name: &str| match input.get(name) {
+        Some(toml::Value::Float(x)) => *x,
+        Some(toml::Value::Integer(n)) => *n as f64,
+        other => panic!("{function}: input {name} is {other:?}"),
+    };
+    let text = |name: &str| input[name].as_str().unwrap();
+    let one = |name: &'static str, value: f64| BTreeMap::from([(name, value)]);
+    let link = || Link {
+        rate: text("rate").parse().unwrap(),
+        buffer: QueueSize::Packets(500.0),
+        mean_packet: text("mean_packet").parse().unwrap(),
+    };
+    match function {
+        "red::Weight::resolve" => {
+            let w: red::Weight = input["weight"].clone().try_into().unwrap();
+            one("w", w.resolve(&link()).unwrap())
+        }
+        "red::Curve::probability" => {
+            let gentle = input["gentle"].as_bool().unwrap();
+            let curve = red::Curve::new(x("min_th"), x("max_th"), x("max_p"), gentle);
+            one("p", curve.probability(x("avg")))
+        }
+        "part::Ewma::sample" => {
+            let mut e = part::Ewma::new(x("w"));
+            e.avg = x("avg");
+            e.sample(x("q"));
+            one("avg", e.avg)
+        }
+        "part::Ewma::age" => {
+            let mut e = part::Ewma::new(x("w"));
+            e.avg = x("avg");
+            e.age(x("m"));
+            one("avg", e.avg)
+        }
+        "part::spaced" => {
+            let spacing: part::Spacing = input["spacing"].clone().try_into().unwrap();
+            one("p", part::spaced(spacing, x("p_b"), x("count")))
+        }
+        "ared::automatic_min_th" => {
+            one("min_th", ared::automatic_min_th(text("target_delay").parse().unwrap(), &link()))
+        }
+        "ared::target_band" => {
+            let (low, high) = ared::target_band(x("min_th"), x("max_th"));
+            BTreeMap::from([("low", low), ("high", high)])
+        }
+        "ared::Step::adapt" => {
+            let step = ared::Step { alpha: x("alpha"), beta: x("beta"), bottom: x("bottom"), top: x("top") };
+            one("max_p", step.adapt(x("max_p"), x("avg"), (x("low"), x("high"))))
+        }
+        "pi::Gains::next_p" => {
+            let gains = pi::Gains { a: x("a"), b: x("b"), q_ref: x("q_ref") };
+            one("p", gains.next_p(x("p"), x("q"), x("q_old")))
+        }
+        "pi::design_zero" => one("z", pi::design_zero(x("flows"), x("capacity"), x("rtt"))),
+        "pi::design_gain" => {
+            one("k_pi", pi::design_gain(x("flows"), x("capacity"), x("rtt"), x("z"), x("w_g")))
+        }
+        "pi::discretized" => {
+            let (a, b) = pi::discretized(x("k_pi"), x("z"), x("t_s"));
+            BTreeMap::from([("a", a), ("b", b)])
+        }
+        "pi::PiDesign::gains" => {
+            let design: pi::PiDesign = input["design"].clone().try_into().unwrap();
+            let (a, b) = design.gains(x("capacity"), 1.0 / x("sampling_rate")).unwrap();
+            BTreeMap::from([("a", a), ("b", b)])
+        }
+        "pi::continuous_gains" => {
+            let (k_p, k_i) = pi::continuous_gains(x("a"), x("b"), x("t_s"));
+            BTreeMap::from([("k_p", k_p), ("k_i", k_i)])
+        }
+        "rem::Law::price_from_rate" => {
+            let law = rem::Law { gamma: x("gamma"), alpha: x("alpha"), q_ref: x("q_ref") };
+            one("price", law.price_from_rate(x("price"), x("q"), x("excess")))
+        }
+        "rem::Law::price_from_queue" => {
+            let law = rem::Law { gamma: x("gamma"), alpha: x("alpha"), q_ref: x("q_ref") };
+            one("price", law.price_from_queue(x("price"), x("q"), x("q_old")))
+        }
+        "rem::exponential_marking" => one("p", rem::exponential_marking(x("phi").ln(), x("price"))),
+        "rem::continuous_gains" => {
+            let law = rem::Law { gamma: x("gamma"), alpha: x("alpha"), q_ref: 0.0 };
+            let (k_p, k_i) = rem::continuous_gains(&law, x("phi"), x("t_s"));
+            BTreeMap::from([("k_p", k_p), ("k_i", k_i)])
+        }
+        "avq::next_capacity" => {
+            one("capacity", avq::next_capacity(x("capacity"), x("c"), x("size"), x("dt"), x("phi"), x("tau")))
+        }
+        "avq::VirtualQueue::offer" => {
+            let mut vq =
+                avq::VirtualQueue { length: x("length"), capacity: x("capacity"), buffer: x("buffer") };
+            let fits = vq.offer(x("size"), x("dt"));
+            BTreeMap::from([("length", vq.length), ("fits", fits as u8 as f64)])
+        }
+        _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
+    }
+}
+
+#[derive(Default)]
+struct Signals(BTreeMap<&'static str, f64>);
+
+impl Probe for Signals {
+    fn value(&mut self, name: &'static str, _unit: &'static str, x: f64) {
+        self.0.insert(name, x);
+    }
+}
+
+fn verdict_name(v: Verdict) -> &'static str {
+    match v {
+        Verdict::Pass => "pass",
+        Verdict::Signal(Cause::Early) => "early signal",
+        Verdict::Signal(_) => "forced signal",
+        Verdict::Drop(Cause::Early) => "early drop",
+        Verdict::Drop(_) => "forced drop",
+    }
+}
+
+fn run_case(algorithm: &str, case: &Case) {
+    assert!(!case.source.is_empty() && !case.computed.is_empty());
+    let link = Link { rate: case.link.rate, buffer: case.link.buffer, mean_packet: case.link.mean_packet };
+    let config = AqmConfig::deserialize_named(algorithm, case.params.clone()).unwrap().unwrap();
+    let mut aqm: AnyAqm = config.build(&link).unwrap();
+    let mut rng = Seed(1).stream("vectors");
+    for (i, event) in case.events.iter().enumerate() {
+        let place = format!("{algorithm}: {}, event {i}", case.name);
+        let now = Time::ZERO + event.at;
+        let bytes = event.queue_bytes.map_or(event.queue as u64 * link.mean_packet.get(), Bytes::get);
+        let queue = QueueView {
+            packets: Packets::new(event.queue),
+            bytes: Bytes::new(bytes),
+            head_since: (event.queue > 0).then_some(now),
+            link_rate: event.rate,
+        };
+        let mut cx = Ctx { now, queue, rng: &mut rng };
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn: Ecn::Ect0 };
+        if !event.update {
+            assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
+        }
+        match (event.arrive, event.overflow, event.idle, event.update) {
+            (Some(bytes), None, false, false) => {
+                let got = verdict_name(aqm.on_enqueue(&mut cx, &packet(bytes)));
+                if let Some(want) = &event.verdict {
+                    assert_eq!(got, want, "{place}");
+                }
+            }
+            (None, Some(bytes), false, false) => aqm.on_overflow(&mut cx, &packet(bytes)),
+            (None, None, true, false) => aqm.on_idle(now),
+            (None, None, false, true) => {
+                assert_eq!(aqm.next_update(), Some(now), "{place}");
+                aqm.on_update(&mut cx);
+            }
+            _ => panic!("{place}: exactly one of arrive, overflow, idle and update"),
+        }
+        let mut signals = Signals::default();
+        aqm.observe(&mut signals);
+        for (name, want) in &event.expect {
+            let got = signals.0[name.as_str()];
+            assert!(close(got, *want, case.tolerance), "{place}: {name} is {got}, not {want}");
+        }
+    }
+}
+
+fn files() -> Vec<File> {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors");
+    let mut paths: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| {
+            let file: File = toml::from_str(&std::fs::read_to_string(path).unwrap())
+                .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let stem = path.file_stem().unwrap().to_str().unwrap();
+            assert_eq!(stem, file.algorithm.replace('-', "_"), "the file's name is the algorithm's");
+            file
+        })
+        .collect()
+}
+
+#[test]
+fn equations_give_their_known_answers() {
+    for file in files() {
+        for (i, e) in file.equation.iter().enumerate() {
+            let place = format!("{}, equation {i} ({}, {})", file.algorithm, e.function, e.source);
+            assert!(!e.computed.is_empty(), "{place}: say how the answer was computed");
+            let got = evaluate(&e.function, &e.input);
+            assert_eq!(got.keys().collect::<Vec<_>>(), e.expect.keys().collect::<Vec<_>>(), "{place}");
+            for (name, want) in &e.expect {
+                let got = got[name.as_str()];
+                assert!(close(got, *want, e.tolerance), "{place}: {name} is {got}, not {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn event_sequences_give_their_known_answers() {
+    for file in files() {
+        for case in &file.case {
+            run_case(&file.algorithm, case);
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_has_vectors() {
+    let files = files();
+    for entry in CATALOG {
+        let file = files.iter().find(|f| f.algorithm == entry.name);
+        let file = file.unwrap_or_else(|| panic!("{} has no file of vectors", entry.name));
+        assert!(!file.case.is_empty(), "{} has no sequence of events", entry.name);
+    }
+    assert_eq!(files.len(), CATALOG.len(), "a file of vectors without an algorithm");
+}
