@@ -7,7 +7,8 @@
 //! What the documents leave open, and what this file does:
 //! - Names are the thesis'; vrc writes alpha for phi and gamma for tau, and its beta is the initial
 //!   share of the capacity.
-//! - The capacity adapts at every arrival, as printed; ns-2 leaves out those it signals.
+//! - The capacity adapts at every arrival, as printed; ns-2 leaves out those it drops. Against sources
+//!   that do not respond the capacity therefore sinks to nothing, as eq. 3.12 says.
 //! - With the first arrival no time has passed, so the virtual capacity still is the initial one.
 //! - The link's capacity is its rate now, where the host knows it.
 

@@ -68,7 +68,14 @@ pub trait ParamValue {
 macro_rules! show_as_displayed {
     ($($t:ty),*) => { $(impl ParamValue for $t { fn show(&self) -> String { self.to_string() } })* };
 }
-show_as_displayed!(f64, bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize, AutoSize);
+show_as_displayed!(bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize, AutoSize);
+
+impl ParamValue for f64 {
+    fn show(&self) -> String {
+        // Gains are easier to read, and to compare with the papers, as 1.822e-5.
+        if *self != 0.0 && self.abs() < 1e-3 { format!("{self:e}") } else { self.to_string() }
+    }
+}
 
 impl<T: ParamValue> ParamValue for Option<T> {
     fn show(&self) -> String {

@@ -268,14 +268,10 @@ impl Red {
         let m = cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet);
         self.avg.age(m);
     }
-}
 
-impl Aqm for Red {
+    /// Samples the queue and decides about an arrival.
     #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if let Some(since) = self.idle_since.take() {
-            self.age(since, cx);
-        }
+    fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.avg.sample(self.gauge.read(&cx.queue));
         self.p_b = self.curve.probability(self.avg.avg);
         if self.p_b <= 0.0 || cx.queue.packets.get() < self.min_backlog {
@@ -293,6 +289,27 @@ impl Aqm for Red {
         }
         self.spacer.restart();
         if self.p_b <= self.mark_limit { Verdict::Signal(Cause::Early) } else { Verdict::Drop(Cause::Early) }
+    }
+}
+
+impl Aqm for Red {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        let Some(since) = self.idle_since.take() else {
+            return self.decide(cx, pkt);
+        };
+        self.age(since, cx);
+        let verdict = self.decide(cx, pkt);
+        // A packet that is not stored leaves the link idle, and the host does not say so again.
+        let dropped = match verdict {
+            Verdict::Pass => false,
+            Verdict::Signal(_) => !pkt.ecn.is_capable(),
+            Verdict::Drop(_) => true,
+        };
+        if dropped {
+            self.idle_since = Some(cx.now);
+        }
+        verdict
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {

@@ -39,7 +39,7 @@ params! {
         /// Base of the exponential.
         phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; hred Table 1";
         /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "Athuraliya et al. 2001; ns-2";
+        q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "ns-2";
         /// Time between two updates of the price.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; hred Table 1 has 1 ms";
         /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
