@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use quell_aqm::{Aqm, PacketMeta, QueueView, Rng};
+use quell_aqm::{Aqm, Cause, PacketMeta, QueueView, Rng};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use crate::Packet;
@@ -14,7 +14,7 @@ pub trait Qdisc<P: Packet> {
     fn enqueue(&mut self, now: Time, packet: P) -> Admission;
     /// Takes the next packet to send and the time at which it arrived. Packets the algorithm drops
     /// at the head are handed to `dropped` first.
-    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P)) -> Option<(P, Time)>;
+    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P, Cause)) -> Option<(P, Time)>;
     /// The link has nothing to send since `since`: the last transmission ended and nothing waits.
     fn idle(&mut self, since: Time);
     /// Runs every update due at or before `now`; a host that shows or samples the queue calls it.
@@ -72,13 +72,13 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
         admission
     }
 
-    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P)) -> Option<(P, Time)> {
+    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P, Cause)) -> Option<(P, Time)> {
         self.advance(now);
         while let Some((enqueued_at, mut packet)) = self.waiting.pop_front() {
             self.bytes -= packet.bytes().get();
             match self.gate.depart(now, self.view(), &meta(&packet, enqueued_at)) {
-                Admission::Dropped(_) => {
-                    dropped(packet);
+                Admission::Dropped(cause) => {
+                    dropped(packet, cause);
                     continue;
                 }
                 Admission::Marked => packet.set_ce(),

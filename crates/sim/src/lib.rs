@@ -7,10 +7,16 @@
 
 extern crate alloc;
 
+mod engine;
+mod flow;
 pub mod network;
 pub mod outcome;
+mod packet;
+mod record;
+mod route;
 pub mod tcp;
 pub mod topology;
+mod wire;
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -62,6 +68,8 @@ impl std::error::Error for Error {}
 /// [`Error::Invalid`] if the network cannot be simulated, [`Error::Interrupted`] if
 /// [`Control::stop`] was set.
 pub fn run(network: Network, engine: Engine, control: &Control) -> Result<Outcome, Error> {
-    let _ = (network, engine, control);
-    Err(Error::Invalid("the engine is being written".into()))
+    match engine {
+        Engine::Fast => engine::fast::run(network, control),
+        Engine::Reference => engine::reference::run(network, control),
+    }
 }

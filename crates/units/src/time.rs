@@ -214,9 +214,9 @@ impl fmt::Display for Duration {
         let n = self.0;
         match n {
             0 => f.write_str("0 s"),
-            _ if n % 1_000_000 == 0 && n >= 1_000_000_000 => write!(f, "{} s", n as f64 / 1e9),
-            _ if n % 1_000 == 0 && n >= 1_000_000 => write!(f, "{} ms", n as f64 / 1e6),
-            _ if n % 1_000 == 0 => write!(f, "{} us", n / 1_000),
+            _ if n.is_multiple_of(1_000_000) && n >= 1_000_000_000 => write!(f, "{} s", n as f64 / 1e9),
+            _ if n.is_multiple_of(1_000) && n >= 1_000_000 => write!(f, "{} ms", n as f64 / 1e6),
+            _ if n.is_multiple_of(1_000) => write!(f, "{} us", n / 1_000),
             _ => write!(f, "{n} ns"),
         }
     }

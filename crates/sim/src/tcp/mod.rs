@@ -1,5 +1,6 @@
 //! TCP: senders and receivers as state machines without clock or I/O, shared by both engines.
 
+use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
@@ -54,5 +55,115 @@ params! {
         ecn: bool = false, unit "true or false", source "the documents switch it on where they use it";
         /// Whether retransmissions are ECN-capable too, as in ns-2; RFC 3168 section 6.1.5 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 section 6.1.5";
+    }
+}
+
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+
+pub(crate) use receiver::Receiver;
+pub(crate) use sender::{Outgoing, Sender};
+
+use crate::network::ACK_BYTES;
+
+/// [`TcpParams`], checked and in the form the state machines read.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub variant: Variant,
+    pub sack: bool,
+    /// Data packets on the wire.
+    pub data_bytes: u16,
+    /// Acknowledgments and SYNs on the wire.
+    pub ack_bytes: u16,
+    pub initial_window: f64,
+    pub initial_ssthresh: f64,
+    pub max_window: f64,
+    pub syn: bool,
+    pub delayed_ack: Option<Duration>,
+    pub limited_transmit: bool,
+    pub dup_threshold: u32,
+    pub min_rto: Duration,
+    pub max_rto: Duration,
+    pub initial_rto: Duration,
+    pub granularity_s: f64,
+    pub ecn: bool,
+    pub ecn_retransmissions: bool,
+}
+
+impl TcpParams {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule.
+    pub fn check(&self) -> Result<(), ParamError> {
+        Config::new(self).map(drop)
+    }
+
+    /// A data packet on the wire: `packet` and `header`.
+    pub fn wire_bytes(&self) -> Bytes {
+        Bytes::new(self.packet.get() + self.header.get())
+    }
+}
+
+impl Config {
+    pub fn new(p: &TcpParams) -> Result<Self, ParamError> {
+        let wire = p.packet.get().saturating_add(p.header.get());
+        require(p.packet.get() > 0, "packet", p.packet, "must hold at least 1 B")?;
+        require(
+            wire <= u16::MAX as u64,
+            "packet",
+            p.packet,
+            "must with its header be at most 65535 B (RFC 791)",
+        )?;
+        require(p.initial_window >= 1, "initial_window", p.initial_window, "must be at least 1 packet")?;
+        require(p.max_window >= 1, "max_window", p.max_window, "must be at least 1 packet")?;
+        require(
+            p.initial_ssthresh.is_none_or(|s| s >= 2),
+            "initial_ssthresh",
+            p.initial_ssthresh.unwrap_or_default(),
+            "must be at least 2 packets (RFC 5681 section 3.1)",
+        )?;
+        require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
+        require(
+            !p.granularity.is_zero(),
+            "granularity",
+            p.granularity,
+            "must be longer than 0 s (RFC 6298 section 2)",
+        )?;
+        require(!p.min_rto.is_zero(), "min_rto", p.min_rto, "must be longer than 0 s")?;
+        require(
+            p.max_rto >= p.min_rto,
+            "max_rto",
+            p.max_rto,
+            format!("must not be below min_rto ({})", p.min_rto),
+        )?;
+        require(!p.initial_rto.is_zero(), "initial_rto", p.initial_rto, "must be longer than 0 s")?;
+        require(
+            p.delayed_ack.is_none_or(|d| !d.is_zero()),
+            "delayed_ack",
+            p.delayed_ack.unwrap_or_default(),
+            "must be longer than 0 s; leave it out to acknowledge each packet",
+        )?;
+        Ok(Config {
+            variant: p.variant,
+            sack: p.variant == Variant::Sack,
+            data_bytes: wire as u16,
+            ack_bytes: ACK_BYTES.get() as u16,
+            initial_window: p.initial_window as f64,
+            initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
+            max_window: p.max_window as f64,
+            syn: p.syn,
+            delayed_ack: p.delayed_ack,
+            limited_transmit: p.limited_transmit,
+            dup_threshold: p.dup_threshold,
+            min_rto: p.min_rto,
+            max_rto: p.max_rto,
+            initial_rto: p.initial_rto,
+            granularity_s: p.granularity.as_secs_f64(),
+            ecn: p.ecn,
+            ecn_retransmissions: p.ecn_retransmissions,
+        })
     }
 }

@@ -1,0 +1,112 @@
+//! The two engines and what they share.
+
+pub(crate) mod fast;
+mod lindley;
+pub(crate) mod reference;
+mod service;
+mod tree;
+
+use quell_aqm::catalog::AnyAqm;
+use quell_aqm::drop_tail::DropTail;
+use quell_queue::Limit;
+use quell_units::Time;
+
+use crate::flow::Flow;
+use crate::network::{Network, QueueSpec, Traffic};
+use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
+use crate::record::{self, Recorder};
+use crate::tcp::Config;
+use crate::{Control, Error};
+
+/// The flows of a network, their configurations (each different one once) and classes.
+struct Ends {
+    flows: Vec<Flow>,
+    configs: Vec<Config>,
+    /// Per flow: the class of its data and of its acknowledgments.
+    classes: Vec<[u16; 2]>,
+}
+
+impl Ends {
+    fn new(network: &Network, bounds: &[Time]) -> Result<Self, Error> {
+        let mut known = Vec::new();
+        let mut configs = Vec::new();
+        let mut flows = Vec::with_capacity(network.flows.len());
+        for (i, spec) in network.flows.iter().enumerate() {
+            let mut config = 0;
+            if let Traffic::Tcp { tcp, .. } = &spec.traffic {
+                // Flows of one group follow each other: look at the latest first.
+                config = match known.iter().rposition(|k| *k == tcp) {
+                    Some(at) => at,
+                    None => {
+                        configs.push(
+                            Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?,
+                        );
+                        known.push(tcp);
+                        known.len() - 1
+                    }
+                };
+            }
+            flows.push(Flow::new(i as u32, spec, config, configs.get(config), network.seed, bounds));
+        }
+        let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
+        Ok(Ends { flows, configs, classes })
+    }
+
+    fn finish(self, bounds: &[Time]) -> Vec<FlowOutcome> {
+        let class = |i: usize| self.classes[i][0];
+        let flows = self.flows.into_iter().enumerate();
+        flows.map(|(i, f)| FlowOutcome { class: class(i), segments: f.finish(bounds) }).collect()
+    }
+}
+
+/// Puts an outcome together; `links` are finished recorders in the order of the network's links.
+fn outcome(
+    links: Vec<(LinkOutcome, u64)>,
+    flows: Vec<FlowOutcome>,
+    mut transfers: Vec<Transfer>,
+    warmup: Time,
+    conservation: Conservation,
+    events: u64,
+) -> Outcome {
+    transfers.retain(|t| t.start >= warmup);
+    transfers.sort_by_key(|t| (t.end, t.flow));
+    let mut digest = 0u64;
+    let mut fold = |x: u64| digest = (digest.rotate_left(29) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    links.iter().for_each(|(_, d)| fold(*d));
+    for s in flows.iter().flat_map(|f| &f.segments) {
+        fold(s.delivered_bytes);
+        fold(s.sent_packets << 32 ^ s.timeouts);
+    }
+    transfers.iter().for_each(|t| fold(t.end.nanos() ^ (t.flow as u64) << 40));
+    let links = links.into_iter().map(|(outcome, _)| outcome).collect();
+    Outcome { links, flows, transfers, conservation, digest, events }
+}
+
+/// How often an engine looks whether it should stop, in events.
+const CHECK_EVERY: u64 = 1 << 14;
+
+/// Says how far the run is and whether to go on.
+fn report(control: &Control, now: Time) -> Result<(), Error> {
+    use std::sync::atomic::Ordering::Relaxed;
+    control.progress_ns.store(now.nanos(), Relaxed);
+    if control.stop.load(Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+}
+
+/// The recorder of a link, if it is observed.
+fn recorder(network: &Network, link: usize) -> Option<Recorder> {
+    let spec = &network.links[link];
+    let id = crate::network::LinkId(link as u32);
+    spec.observe.then(|| Recorder::new(id, spec, network.classes.len(), &network.measure))
+}
+
+pub(crate) fn bounds(network: &Network) -> Vec<Time> {
+    record::bounds(&network.measure)
+}
+
+/// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.
+fn queue_parts(spec: Option<Box<QueueSpec>>) -> (AnyAqm, Limit, bool) {
+    match spec {
+        Some(q) => (q.aqm, Limit::of(q.buffer), q.ecn),
+        None => (AnyAqm::DropTail(DropTail), Limit::Packets(u32::MAX), false),
+    }
+}

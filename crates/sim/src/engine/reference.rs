@@ -1,0 +1,253 @@
+//! The reference engine: every packet takes every step as an event of its own, in a heap. Slow and
+//! plain, it is the judge of the fast engine.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use quell_queue::{Admission, Fifo};
+use quell_units::Time;
+
+use super::service::ServiceQueue;
+use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
+use crate::flow::Host;
+use crate::network::{LinkId, Network};
+use crate::outcome::{Conservation, Outcome, Transfer};
+use crate::packet::{Kind, Pkt, SackTable};
+use crate::route::{Plan, Stop};
+use crate::wire::Wire;
+use crate::{Control, Error};
+
+/// What happens at one instant comes in this order; within a rank by number, then as scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Transmissions end.
+    Service,
+    /// Flows' timers run out and packets reach their ends or private links.
+    Flow,
+    /// Packets reach merging links, by stream.
+    Merge,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Service(LinkId),
+    Timer(u32),
+    /// A packet reaches a link: which, and whether it is the last before the packet's next stop.
+    Link(LinkId, Pkt),
+    End(Pkt),
+}
+
+struct Entry {
+    key: (Time, Rank, u32, u64),
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+struct Link {
+    wire: Wire,
+    queue: ServiceQueue,
+}
+
+struct Net {
+    plan: Plan,
+    /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
+    ways: Vec<[Vec<LinkId>; 2]>,
+    links: Vec<Link>,
+    heap: BinaryHeap<Reverse<Entry>>,
+    scheduled: u64,
+    classes: Vec<[u16; 2]>,
+    sacks: SackTable,
+    transfers: Vec<Transfer>,
+    bounds: Vec<Time>,
+    count: Conservation,
+}
+
+impl Host for Net {
+    fn send(&mut self, now: Time, pkt: Pkt) {
+        self.count.sent += 1;
+        self.go_on(now, pkt);
+    }
+    fn sacks(&mut self) -> &mut SackTable {
+        &mut self.sacks
+    }
+    fn finished(&mut self, transfer: Transfer) {
+        self.transfers.push(transfer);
+    }
+    fn bounds(&self) -> &[Time] {
+        &self.bounds
+    }
+}
+
+fn direction(pkt: &Pkt) -> usize {
+    (pkt.kind() == Kind::Ack) as usize
+}
+
+impl Net {
+    fn schedule(&mut self, at: Time, rank: Rank, number: u32, event: Event) {
+        self.scheduled += 1;
+        self.heap.push(Reverse(Entry { key: (at, rank, number, self.scheduled), event }));
+    }
+
+    /// A packet is ready for its next link, or its end, at `at`.
+    fn go_on(&mut self, at: Time, pkt: Pkt) {
+        match self.ways[pkt.flow as usize][direction(&pkt)].get(pkt.hop as usize) {
+            None => self.schedule(at, Rank::Flow, pkt.flow, Event::End(pkt)),
+            Some(&link) if self.plan.merges[link.0 as usize] => {
+                let stream = self.stream(&pkt);
+                self.schedule(at, Rank::Merge, stream, Event::Link(link, pkt));
+            }
+            Some(&link) => self.schedule(at, Rank::Flow, pkt.flow, Event::Link(link, pkt)),
+        }
+    }
+
+    /// The stream in which the fast engine would keep a packet that goes to a merging link: it
+    /// orders arrivals at the same time.
+    fn stream(&self, pkt: &Pkt) -> u32 {
+        let ways = self.plan.ways[pkt.flow as usize];
+        let first = if direction(pkt) == 1 { ways.acks } else { ways.data } as usize;
+        let mut links = 0;
+        for hop in &self.plan.hops[first..] {
+            links += (hop.links.1 - hop.links.0) as usize;
+            if let (Stop::Merge(_), Some(stream)) = (hop.stop, hop.stream) {
+                if links == pkt.hop as usize {
+                    return stream.0;
+                }
+                links += 1;
+            }
+        }
+        unreachable!("every merging link of a way has a stream")
+    }
+
+    fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
+        let class = self.classes[pkt.flow as usize][direction(&pkt)];
+        let link = &mut self.links[id.0 as usize];
+        if let Admission::Dropped(_) = link.queue.arrive(now, class, pkt, &link.wire) {
+            self.count.dropped += 1;
+            self.sacks.take(&pkt);
+        } else if link.wire.busy_until <= now {
+            self.serve(now, id);
+        }
+    }
+
+    fn serve(&mut self, now: Time, id: LinkId) {
+        let link = &mut self.links[id.0 as usize];
+        let (count, sacks) = (&mut self.count, &mut self.sacks);
+        let started = link.queue.serve(now, &mut link.wire, |pkt| {
+            count.dropped += 1;
+            sacks.take(pkt);
+        });
+        let Some((mut pkt, flight)) = started else { return };
+        let free = link.wire.busy_until;
+        self.schedule(free, Rank::Service, id.0, Event::Service(id));
+        if flight.lost {
+            self.count.lost += 1;
+            self.sacks.take(&pkt);
+        } else {
+            pkt.hop += 1;
+            self.go_on(flight.arrives, pkt);
+        }
+    }
+}
+
+/// Runs a network.
+pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error> {
+    let plan = Plan::new(&network)?;
+    let bounds = bounds(&network);
+    let measure = network.measure.clone();
+    let mut ends = Ends::new(&network, &bounds)?;
+    let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
+    let mut recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
+    let seed = network.seed;
+    let links = network.links.into_iter().enumerate().map(|(i, spec)| {
+        let wire = Wire::new(&spec, seed, i as u32);
+        let rng = seed.indexed_stream("link.aqm", i as u64);
+        let rate = spec.rate.initial;
+        let (aqm, limit, ecn) = super::queue_parts(spec.queue);
+        let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
+        Link { wire, queue: ServiceQueue::new(fifo, recorders[i].take()) }
+    });
+    let mut net = Net {
+        plan,
+        ways,
+        links: links.collect(),
+        heap: BinaryHeap::new(),
+        scheduled: 0,
+        classes: ends.classes.clone(),
+        sacks: SackTable::default(),
+        transfers: Vec::new(),
+        bounds: bounds.clone(),
+        count: Conservation::default(),
+    };
+    // The earliest timer event of each flow. One that comes too early finds nothing due and is
+    // scheduled anew; a deadline that moves earlier gets an event of its own.
+    let mut timers = vec![Time::MAX; ends.flows.len()];
+    for (i, flow) in ends.flows.iter().enumerate() {
+        timers[i] = flow.due();
+        net.schedule(flow.due(), Rank::Flow, i as u32, Event::Timer(i as u32));
+    }
+
+    let mut events = 0u64;
+    while let Some(Reverse(Entry { key: (now, ..), event })) = net.heap.pop() {
+        if now >= measure.end {
+            // Put it back: it is still on its way.
+            net.heap.push(Reverse(Entry { key: (now, Rank::Flow, 0, 0), event }));
+            break;
+        }
+        if events.is_multiple_of(CHECK_EVERY) {
+            report(control, now)?;
+        }
+        events += 1;
+        let flow = match event {
+            Event::Service(link) => {
+                net.serve(now, link);
+                continue;
+            }
+            Event::Link(link, pkt) => {
+                net.arrive(now, link, pkt);
+                continue;
+            }
+            Event::Timer(flow) => {
+                if timers[flow as usize] == now {
+                    timers[flow as usize] = Time::MAX;
+                }
+                ends.flows[flow as usize].advance(&ends.configs, now, &mut net);
+                flow
+            }
+            Event::End(pkt) => {
+                net.count.delivered += 1;
+                ends.flows[pkt.flow as usize].on_packet(&ends.configs, now, &pkt, &mut net);
+                pkt.flow
+            }
+        };
+        let due = ends.flows[flow as usize].due();
+        if due < timers[flow as usize] {
+            timers[flow as usize] = due;
+            net.schedule(due, Rank::Flow, flow, Event::Timer(flow));
+        }
+    }
+
+    let mut count = net.count;
+    let on_their_way = |e: &&Reverse<Entry>| matches!(e.0.event, Event::Link(..) | Event::End(_));
+    count.in_flight += net.heap.iter().filter(on_their_way).count() as u64;
+    count.in_flight += net.links.iter().map(|l| l.queue.len() as u64).sum::<u64>();
+    let finish = |l: Link| l.queue.finish(measure.end, &l.wire).map(|r| r.finish());
+    let recorded = net.links.into_iter().filter_map(finish).collect();
+    let flows = ends.finish(&bounds);
+    Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
+}

@@ -1,0 +1,131 @@
+//! A queue that is served by events: it owns its packets, and each transmission begins when the one
+//! before has ended. The reference engine's only kind, and the fast engine's for algorithms that
+//! decide at the head.
+
+use quell_aqm::catalog::AnyAqm;
+use quell_aqm::{Cause, Ecn, FlowId};
+use quell_queue::{Admission, Fifo, Packet, Qdisc};
+use quell_units::{Bytes, Time};
+
+use crate::packet::Pkt;
+use crate::record::Recorder;
+use crate::wire::{Flight, Wire};
+
+/// A packet with its class and whether this queue marked it.
+#[derive(Clone, Copy)]
+pub(super) struct Queued {
+    pkt: Pkt,
+    class: u16,
+    marked: bool,
+}
+
+impl Packet for Queued {
+    fn bytes(&self) -> Bytes {
+        self.pkt.bytes()
+    }
+    fn ecn(&self) -> Ecn {
+        self.pkt.ecn()
+    }
+    fn set_ce(&mut self) {
+        self.pkt.set_ce();
+        self.marked = true;
+    }
+    fn flow(&self) -> FlowId {
+        self.pkt.flow()
+    }
+}
+
+/// The queue before a [`Wire`].
+pub(super) struct ServiceQueue {
+    fifo: Fifo<Queued, AnyAqm>,
+    recorder: Option<Recorder>,
+    /// The algorithm has been told of the idleness that holds since the wire's last transmission.
+    idle_told: bool,
+}
+
+impl ServiceQueue {
+    pub fn new(fifo: Fifo<Queued, AnyAqm>, recorder: Option<Recorder>) -> Self {
+        ServiceQueue { fifo, recorder, idle_told: false }
+    }
+
+    /// A packet arrives. If it is kept and the wire is free, [`ServiceQueue::serve`] comes next.
+    pub fn arrive(&mut self, now: Time, class: u16, pkt: Pkt, wire: &Wire) -> Admission {
+        self.advance(now, wire);
+        if wire.busy_until <= now {
+            self.tell_idle(wire);
+        }
+        let admission = self.fifo.enqueue(now, Queued { pkt, class, marked: false });
+        if let Some(recorder) = &mut self.recorder {
+            recorder.arrived(now, class, &pkt, admission);
+        }
+        admission
+    }
+
+    /// The wire is free at `now`: the next packet begins, if one waits. Those that the algorithm
+    /// drops at the head go to `dropped`.
+    pub fn serve(
+        &mut self,
+        now: Time,
+        wire: &mut Wire,
+        mut dropped: impl FnMut(&Pkt),
+    ) -> Option<(Pkt, Flight)> {
+        self.advance(now, wire);
+        let recorder = &mut self.recorder;
+        let mut lose = |q: Queued, cause: Cause| {
+            dropped(&q.pkt);
+            if let Some(recorder) = recorder {
+                recorder.dropped_at_head(now, q.class, q.pkt.bytes, cause);
+            }
+        };
+        let (head, arrived) = self.fifo.dequeue(now, &mut lose)?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.departed(now, arrived, head.class, head.pkt.bytes, head.marked);
+        }
+        self.idle_told = false;
+        Some((head.pkt, wire.transmit(now, head.pkt.bytes)))
+    }
+
+    fn tell_idle(&mut self, wire: &Wire) {
+        if !self.idle_told && self.fifo.view().packets.get() == 0 {
+            self.idle_told = true;
+            self.fifo.idle(wire.busy_until);
+        }
+    }
+
+    /// Does what is due at or before `now`: boundaries of measurement before updates at the same
+    /// time, each at its own time.
+    fn advance(&mut self, now: Time, wire: &Wire) {
+        loop {
+            let update = self.fifo.next_update().unwrap_or(Time::MAX);
+            let mark = self.recorder.as_ref().map_or(Time::MAX, |r| r.next_mark());
+            let at = update.min(mark);
+            if at > now {
+                break;
+            }
+            if wire.busy_until < at {
+                self.tell_idle(wire);
+            }
+            if let Some(rate) = wire.scheduled_rate(at) {
+                self.fifo.set_rate(rate);
+            }
+            match &mut self.recorder {
+                Some(recorder) if mark == at => recorder.mark(self.fifo.aqm()),
+                _ => self.fifo.advance(at),
+            }
+        }
+        if let Some(rate) = wire.scheduled_rate(now) {
+            self.fifo.set_rate(rate);
+        }
+    }
+
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        self.fifo.view().packets.get() as usize
+    }
+
+    /// Follows the queue to the end of the run and gives the recorder up.
+    pub fn finish(mut self, end: Time, wire: &Wire) -> Option<Recorder> {
+        self.advance(end, wire);
+        self.recorder
+    }
+}

@@ -1,0 +1,413 @@
+//! The two ends of a flow: TCP with its application, or a UDP source with its sink.
+//!
+//! A flow knows nothing of links or events. Its host calls each of its ends in the order of that
+//! end's own time, which may run ahead of the simulation's: [`Flow::on_packet`] first does what was
+//! due there before.
+
+use quell_aqm::{Rng, Seed};
+use quell_units::{Duration, Time};
+
+use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Traffic, UdpSpec};
+use crate::outcome::{FlowSegment, Transfer};
+use crate::packet::{Kind, Pkt, SackTable};
+use crate::tcp::{Config, Outgoing, Receiver, Sender};
+
+/// What a flow needs from whoever runs it.
+pub(crate) trait Host {
+    /// Puts a packet on its way at `now`, which never decreases for one flow and direction.
+    fn send(&mut self, now: Time, pkt: Pkt);
+    /// The blocks of the acknowledgments on their way.
+    fn sacks(&mut self) -> &mut SackTable;
+    /// A transfer is complete.
+    fn finished(&mut self, transfer: Transfer);
+    /// The boundaries of the measured segments: the end of the warm-up first, the end of the run last.
+    fn bounds(&self) -> &[Time];
+}
+
+/// Counts what one end does, segment by segment.
+#[derive(Clone, Debug)]
+struct Meter {
+    now: FlowSegment,
+    /// When the current segment ends.
+    until: Time,
+    /// The segments before it; the first is the warm-up.
+    done: Vec<FlowSegment>,
+}
+
+impl Meter {
+    fn new(bounds: &[Time]) -> Self {
+        Meter { now: FlowSegment::default(), until: bounds[0], done: Vec::with_capacity(bounds.len()) }
+    }
+
+    /// The counters of the segment that `t` lies in; `t` never decreases.
+    #[inline]
+    fn at(&mut self, t: Time, host: &impl Host) -> &mut FlowSegment {
+        while t >= self.until {
+            self.roll(host.bounds());
+        }
+        &mut self.now
+    }
+
+    #[cold]
+    fn roll(&mut self, bounds: &[Time]) {
+        self.done.push(std::mem::take(&mut self.now));
+        self.until = bounds.get(self.done.len()).copied().unwrap_or(Time::MAX);
+    }
+
+    /// The measured segments, without the warm-up.
+    fn finish(mut self, bounds: &[Time]) -> Vec<FlowSegment> {
+        while self.done.len() < bounds.len() {
+            self.roll(bounds);
+        }
+        self.done.split_off(1)
+    }
+}
+
+/// A flow.
+pub(crate) enum Flow {
+    Tcp(Box<TcpFlow>),
+    Udp(Box<UdpFlow>),
+}
+
+impl Flow {
+    /// A flow that has not begun; `config` is an index into the engine's table.
+    pub fn new(
+        id: u32,
+        spec: &FlowSpec,
+        config: usize,
+        cfg: Option<&Config>,
+        seed: Seed,
+        bounds: &[Time],
+    ) -> Self {
+        let rng = seed.indexed_stream("flow.traffic", id as u64);
+        match (&spec.traffic, cfg) {
+            (Traffic::Tcp { app, .. }, Some(cfg)) => Flow::Tcp(Box::new(TcpFlow {
+                id,
+                config,
+                epoch: 0,
+                sender: Sender::new(cfg),
+                receiver: Receiver::new(),
+                app: Application::new(app, rng),
+                app_due: spec.start,
+                started: false,
+                stop: spec.stop.unwrap_or(Time::MAX),
+                sent: Meter::new(bounds),
+                received: Meter::new(bounds),
+            })),
+            (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
+                id,
+                spec: udp.clone(),
+                rng,
+                due: spec.start,
+                on_until: None,
+                stop: spec.stop.unwrap_or(Time::MAX),
+                seq: 0,
+                sent: Meter::new(bounds),
+                received: Meter::new(bounds),
+            })),
+            (Traffic::Tcp { .. }, None) => unreachable!("every TCP flow has a configuration"),
+        }
+    }
+
+    /// When [`Flow::advance`] must be called next; [`Time::MAX`] for never.
+    #[inline]
+    pub fn due(&self) -> Time {
+        match self {
+            Flow::Tcp(f) => f.due(),
+            Flow::Udp(f) => f.due,
+        }
+    }
+
+    /// Does everything due at or before `now`.
+    pub fn advance(&mut self, configs: &[Config], now: Time, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(f) => f.advance(&configs[f.config], now, host),
+            Flow::Udp(f) => f.advance(now, host),
+        }
+    }
+
+    /// A packet reaches its end: data the receiver, an acknowledgment the sender.
+    #[inline]
+    pub fn on_packet(&mut self, configs: &[Config], now: Time, pkt: &Pkt, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(f) => f.on_packet(&configs[f.config], now, pkt, host),
+            Flow::Udp(f) => f.received.at(now, host).delivered_bytes += pkt.bytes as u64,
+        }
+    }
+
+    /// What was measured at its ends.
+    pub fn finish(self, bounds: &[Time]) -> Vec<FlowSegment> {
+        let (sent, received) = match self {
+            Flow::Tcp(f) => (f.sent, f.received),
+            Flow::Udp(f) => (f.sent, f.received),
+        };
+        let mut segments = sent.finish(bounds);
+        for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
+            s.delivered_bytes = r.delivered_bytes;
+        }
+        segments
+    }
+}
+
+pub(crate) struct TcpFlow {
+    id: u32,
+    config: usize,
+    /// Which connection of the flow is open.
+    epoch: u8,
+    sender: Sender,
+    receiver: Receiver,
+    app: Application,
+    /// When the application acts next: begins, stops, or has thought enough.
+    app_due: Time,
+    started: bool,
+    stop: Time,
+    sent: Meter,
+    received: Meter,
+}
+
+enum Application {
+    Bulk,
+    Transfers(Box<Transfers>),
+}
+
+struct Transfers {
+    size: Distribution,
+    think: Distribution,
+    /// How many are still to begin; `None` for no end.
+    left: Option<u32>,
+    connection: Connection,
+    rng: Rng,
+    /// The transfer under way: its size and when it began.
+    current: Option<(u32, Time)>,
+    /// When the last one was completed.
+    last: Option<Time>,
+}
+
+impl Application {
+    fn new(app: &App, rng: Rng) -> Self {
+        match *app {
+            App::Bulk => Application::Bulk,
+            App::Transfers { size, think, count, connection } => {
+                Application::Transfers(Box::new(Transfers {
+                    size,
+                    think,
+                    left: count,
+                    connection,
+                    rng,
+                    current: None,
+                    last: None,
+                }))
+            }
+        }
+    }
+}
+
+impl TcpFlow {
+    #[inline]
+    fn due(&self) -> Time {
+        self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
+    }
+
+    fn advance(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        self.advance_sender(cfg, now, host);
+        self.advance_receiver(cfg, now, host);
+    }
+
+    /// The ends are ahead of the clock by different times: what the sender will do until `now` is
+    /// known only when the acknowledgments until then are, and the receiver's packets say nothing
+    /// about that.
+    #[inline]
+    fn advance_sender(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        loop {
+            let due = self.app_due.min(self.sender.deadline());
+            if due > now || due == Time::MAX {
+                return;
+            }
+            if self.app_due == due {
+                self.on_application(cfg, due, host);
+            } else {
+                self.sender.on_timeout(cfg, due);
+                self.sent.at(due, host).timeouts += 1;
+            }
+            self.pump(cfg, due, host);
+        }
+    }
+
+    #[inline]
+    fn advance_receiver(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        let due = self.receiver.deadline();
+        if due <= now && due != Time::MAX {
+            self.receiver.on_timer();
+            self.acknowledge(cfg, due, false, host);
+        }
+    }
+
+    fn on_application(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        if now >= self.stop {
+            self.app_due = Time::MAX;
+            if let Application::Bulk = self.app {
+                self.sender.stop();
+            }
+            return;
+        }
+        match &mut self.app {
+            Application::Bulk => {
+                debug_assert!(!self.started);
+                self.sender.provide(u32::MAX);
+                self.app_due = self.stop;
+            }
+            Application::Transfers(t) => {
+                let packets = libm::ceil(t.size.draw(&mut t.rng)).clamp(1.0, 1e9) as u32;
+                t.left = t.left.map(|n| n - 1);
+                t.current = Some((packets, now));
+                match t.connection {
+                    Connection::Fresh if self.started => {
+                        self.epoch = self.epoch.wrapping_add(1);
+                        self.sender.reopen(cfg);
+                    }
+                    Connection::Persistent
+                        if t.last.is_some_and(|last| now - last > self.sender.rto(cfg)) =>
+                    {
+                        self.sender.restart_after_idle(cfg);
+                    }
+                    _ => {}
+                }
+                self.sender.provide(packets);
+                self.app_due = Time::MAX;
+            }
+        }
+        self.started = true;
+        let _ = host;
+    }
+
+    /// The transfer under way is complete: record it, think, and go on.
+    fn complete_transfer(&mut self, now: Time, host: &mut impl Host) {
+        let Application::Transfers(t) = &mut self.app else { return };
+        let Some((packets, start)) = t.current.take() else { return };
+        t.last = Some(now);
+        host.finished(Transfer { flow: self.id, start, end: now, packets });
+        self.app_due = if t.left == Some(0) {
+            Time::MAX
+        } else {
+            // Time must pass, so that a chain of empty thoughts cannot stop the clock.
+            let think = Duration::from_secs_f64(t.think.draw(&mut t.rng));
+            (now + think.max(Duration::from_nanos(1))).min(self.stop)
+        };
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cfg: &Config, now: Time, pkt: &Pkt, host: &mut impl Host) {
+        // A timer that runs out now runs before the packet.
+        if pkt.kind() != Kind::Ack {
+            self.advance_receiver(cfg, now, host);
+            if let Some(received) = self.receiver.on_packet(cfg, now, pkt) {
+                if received.new {
+                    self.received.at(now, host).delivered_bytes += pkt.bytes as u64;
+                }
+                if received.acknowledge {
+                    self.acknowledge(cfg, now, pkt.kind() == Kind::Syn, host);
+                }
+            }
+            return;
+        }
+        self.advance_sender(cfg, now, host);
+        let sack = host.sacks().take(pkt);
+        if pkt.epoch() != self.epoch {
+            return;
+        }
+        let did = self.sender.on_ack(cfg, now, pkt.seq, pkt.is_ece(), sack.as_slice());
+        if did.fast_retransmit || did.ecn_response {
+            let sent = self.sent.at(now, host);
+            sent.fast_retransmits += did.fast_retransmit as u64;
+            sent.ecn_responses += did.ecn_response as u64;
+        }
+        if self.sender.is_done() {
+            self.complete_transfer(now, host);
+        }
+        self.pump(cfg, now, host);
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, cfg: &Config, now: Time, syn: bool, host: &mut impl Host) {
+        let (mut ack, blocks) = self.receiver.acknowledgment(cfg, self.id, syn);
+        if blocks.len > 0 {
+            ack.set_sack(host.sacks().put(blocks));
+        }
+        host.send(now, ack);
+    }
+
+    /// Sends all that the window allows.
+    #[inline]
+    fn pump(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        while let Some(out) = self.sender.poll(cfg, now) {
+            let pkt = match out {
+                Outgoing::Syn => Pkt::new(Kind::Syn, self.id, self.epoch, 0, cfg.ack_bytes),
+                Outgoing::Data { seq, retransmission, cwr } => {
+                    let sent = self.sent.at(now, host);
+                    sent.sent_packets += 1;
+                    sent.retransmitted_packets += retransmission as u64;
+                    let mut pkt = Pkt::new(Kind::Data, self.id, self.epoch, seq, cfg.data_bytes);
+                    pkt.set_ect(cfg.ecn && (!retransmission || cfg.ecn_retransmissions));
+                    pkt.set_cwr(cwr);
+                    pkt
+                }
+            };
+            host.send(now, pkt);
+        }
+    }
+}
+
+pub(crate) struct UdpFlow {
+    id: u32,
+    spec: UdpSpec,
+    rng: Rng,
+    /// When the next packet goes, or the source looks again.
+    due: Time,
+    /// The end of the on period under way.
+    on_until: Option<Time>,
+    stop: Time,
+    seq: u32,
+    sent: Meter,
+    received: Meter,
+}
+
+impl UdpFlow {
+    fn advance(&mut self, now: Time, host: &mut impl Host) {
+        while self.due <= now && self.due != Time::MAX {
+            let at = self.due;
+            self.due = if at >= self.stop { Time::MAX } else { self.step(at, host) };
+        }
+    }
+
+    /// Sends what is due at `at` and says when the next packet is.
+    fn step(&mut self, at: Time, host: &mut impl Host) -> Time {
+        if let Some((on, off)) = self.spec.on_off {
+            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
+            if at >= until {
+                self.on_until = None;
+                return until + seconds(off.draw(&mut self.rng)).max(at - until + Duration::from_nanos(1));
+            }
+        }
+        let rate = self.spec.rate.at(at);
+        if rate.bps() == 0 {
+            // Silent until the rate changes.
+            let changes = &self.spec.rate.changes;
+            return changes.iter().map(|c| c.0).find(|t| *t > at).unwrap_or(Time::MAX);
+        }
+        let bytes = (self.spec.packet.draw(&mut self.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
+        let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
+        pkt.set_ect(self.spec.ecn);
+        self.seq = self.seq.wrapping_add(1);
+        self.sent.at(at, host).sent_packets += 1;
+        host.send(at, pkt);
+        let gap = match self.spec.gaps {
+            Gaps::Constant => bytes as f64 * 8.0 / rate.bps() as f64,
+            Gaps::Exponential => self.rng.exponential(self.spec.packet.mean() * 8.0 / rate.bps() as f64),
+        };
+        at + seconds(gap).max(Duration::from_nanos(1))
+    }
+}
+
+fn seconds(x: f64) -> Duration {
+    Duration::from_secs_f64(x)
+}

@@ -1,0 +1,207 @@
+//! A packet as the simulator carries it: sixteen bytes.
+
+use quell_aqm::{Ecn, FlowId};
+use quell_queue::Packet;
+use quell_units::Bytes;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Data of a TCP flow.
+    Data,
+    /// Opens a TCP connection.
+    Syn,
+    /// Acknowledges data, or a SYN.
+    Ack,
+    /// UDP.
+    Datagram,
+}
+
+const KIND: u8 = 0b0000_0011;
+const ECT: u8 = 0b0000_0100;
+const CE: u8 = 0b0000_1000;
+const ECE: u8 = 0b0001_0000;
+const CWR: u8 = 0b0010_0000;
+
+/// A packet. Sequence numbers count packets of a connection, from 1; a SYN is number 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pkt {
+    /// The flow's index.
+    pub flow: u32,
+    /// Data: its number. Acknowledgment: the next number expected.
+    pub seq: u32,
+    /// Entry in the [`SackTable`] (24 bits) and connection of the flow (8 bits).
+    sack_and_epoch: u32,
+    /// Size on the wire.
+    pub bytes: u16,
+    /// Stops passed on the way to the other end.
+    pub hop: u8,
+    flags: u8,
+}
+
+const NO_SACK: u32 = 0x00ff_ffff;
+
+impl Pkt {
+    pub fn new(kind: Kind, flow: u32, epoch: u8, seq: u32, bytes: u16) -> Self {
+        Pkt { flow, seq, sack_and_epoch: NO_SACK | (epoch as u32) << 24, bytes, hop: 0, flags: kind as u8 }
+    }
+
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        match self.flags & KIND {
+            0 => Kind::Data,
+            1 => Kind::Syn,
+            2 => Kind::Ack,
+            _ => Kind::Datagram,
+        }
+    }
+
+    /// The connection of its flow it belongs to.
+    #[inline]
+    pub fn epoch(&self) -> u8 {
+        (self.sack_and_epoch >> 24) as u8
+    }
+
+    #[inline]
+    pub fn sack(&self) -> Option<SackId> {
+        let id = self.sack_and_epoch & NO_SACK;
+        (id != NO_SACK).then_some(SackId(id))
+    }
+
+    pub fn set_sack(&mut self, id: SackId) {
+        self.sack_and_epoch = (self.sack_and_epoch & !NO_SACK) | id.0;
+    }
+
+    #[inline]
+    pub fn set_ect(&mut self, on: bool) {
+        self.flags |= if on { ECT } else { 0 };
+    }
+
+    #[inline]
+    pub fn is_ce(&self) -> bool {
+        self.flags & CE != 0
+    }
+
+    /// ECN-Echo (RFC 3168 section 6.1), on acknowledgments.
+    #[inline]
+    pub fn is_ece(&self) -> bool {
+        self.flags & ECE != 0
+    }
+
+    #[inline]
+    pub fn set_ece(&mut self, on: bool) {
+        self.flags |= if on { ECE } else { 0 };
+    }
+
+    /// Congestion window reduced (RFC 3168 section 6.1), on data.
+    #[inline]
+    pub fn is_cwr(&self) -> bool {
+        self.flags & CWR != 0
+    }
+
+    #[inline]
+    pub fn set_cwr(&mut self, on: bool) {
+        self.flags |= if on { CWR } else { 0 };
+    }
+
+    /// What identifies it in a digest: all but the table entry, which is the engine's affair.
+    #[inline]
+    pub fn fingerprint(&self) -> u64 {
+        (self.flow as u64) << 32 ^ (self.seq as u64) << 8 ^ self.flags as u64 ^ (self.bytes as u64) << 48
+    }
+}
+
+impl Packet for Pkt {
+    #[inline]
+    fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes as u64)
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match (self.flags & CE != 0, self.flags & ECT != 0) {
+            (true, _) => Ecn::Ce,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        }
+    }
+    #[inline]
+    fn set_ce(&mut self) {
+        self.flags |= CE;
+    }
+    #[inline]
+    fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+}
+
+/// A run of received packets [from, to) that an acknowledgment reports.
+pub(crate) type Block = (u32, u32);
+
+/// Up to three blocks, the most recent first (RFC 2018 section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SackBlocks {
+    pub blocks: [Block; 3],
+    pub len: u8,
+}
+
+impl SackBlocks {
+    pub fn as_slice(&self) -> &[Block] {
+        &self.blocks[..self.len as usize]
+    }
+}
+
+/// An entry of the [`SackTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SackId(u32);
+
+/// The blocks of the acknowledgments on their way. Few acknowledgments carry any, so they are kept
+/// beside the packets instead of making every packet larger.
+#[derive(Default)]
+pub(crate) struct SackTable {
+    entries: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl SackTable {
+    /// Keeps `blocks` until they are taken.
+    pub fn put(&mut self, blocks: SackBlocks) -> SackId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(SackBlocks::default());
+            self.entries.len() as u32 - 1
+        });
+        assert!(id < NO_SACK, "more than 16 million acknowledgments with blocks in flight");
+        self.entries[id as usize] = blocks;
+        SackId(id)
+    }
+
+    /// The blocks of a packet that has arrived or was lost; none if it carries none.
+    #[inline]
+    pub fn take(&mut self, pkt: &Pkt) -> SackBlocks {
+        match pkt.sack() {
+            None => SackBlocks::default(),
+            Some(SackId(id)) => {
+                self.free.push(id);
+                self.entries[id as usize]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_sixteen_bytes_and_keeps_its_fields_apart() {
+        assert_eq!(size_of::<Pkt>(), 16);
+        let mut table = SackTable::default();
+        let mut p = Pkt::new(Kind::Ack, 7, 200, 9, 40);
+        assert_eq!((p.sack(), p.epoch(), p.kind()), (None, 200, Kind::Ack));
+        let blocks = SackBlocks { blocks: [(1, 2), (4, 6), (0, 0)], len: 2 };
+        p.set_sack(table.put(blocks));
+        p.set_ece(true);
+        assert_eq!((p.epoch(), p.kind(), p.is_ece(), p.is_ce()), (200, Kind::Ack, true, false));
+        assert_eq!(table.take(&p).as_slice(), &[(1, 2), (4, 6)]);
+        assert_eq!(p.ecn(), Ecn::NotEct);
+    }
+}

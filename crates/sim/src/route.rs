@@ -1,0 +1,230 @@
+//! Which steps of a packet's way need an event.
+//!
+//! A packet's way is cut at its *stops*: the links where flows merge, and the few places where
+//! packets of one flow may overtake each other. Between stops nothing can interfere, so those links
+//! are computed ahead, in the order of the flow, when the packet leaves its last stop. What waits to
+//! reach a stop waits in a *stream*, sorted by time; packets that reach a link at the same instant
+//! are served in the order of their streams' numbers. Both engines use the same plan, so they agree
+//! on ties.
+
+use crate::Error;
+use crate::network::{LinkId, LinkSpec, Network, Traffic};
+
+/// The index of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StreamId(pub u32);
+
+/// Where a packet must wait for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A link that several flows share, or that is measured.
+    Merge(LinkId),
+    /// The links before it may reorder: go on from here in order of time.
+    Relay,
+    /// The other end of the flow.
+    End,
+}
+
+/// One step of a way: links that only this flow uses, then a stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// The private links: a range of [`Plan::private`].
+    pub links: (u32, u32),
+    pub stop: Stop,
+    /// Where the packet waits for the stop; `None` if it is reached without an event.
+    pub stream: Option<StreamId>,
+}
+
+/// The ways of a flow: ranges of [`Plan::hops`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    /// Of data.
+    pub data: u32,
+    /// Of acknowledgments.
+    pub acks: u32,
+}
+
+/// How a network is run.
+pub(crate) struct Plan {
+    pub hops: Vec<Hop>,
+    pub private: Vec<LinkId>,
+    /// Per flow.
+    pub ways: Vec<Ways>,
+    /// Streams 0 to here lead to a relay or an end; the later ones to a merging link.
+    pub first_merge_stream: u32,
+    pub streams: u32,
+    /// Per link: whether flows merge there.
+    pub merges: Vec<bool>,
+}
+
+/// A stream is private to a step of a flow, or the output of a merging link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Own,
+    Output(LinkId),
+}
+
+/// Whether packets on the link's wire may overtake each other.
+fn reorders(link: &LinkSpec) -> bool {
+    let mut before = link.delay.initial;
+    link.delay.changes.iter().any(|&(_, delay)| delay < std::mem::replace(&mut before, delay))
+}
+
+impl Plan {
+    pub fn new(network: &Network) -> Result<Plan, Error> {
+        check(network)?;
+        let mut users = vec![0u32; network.links.len()];
+        for flow in &network.flows {
+            for link in flow.forward.iter().chain(&flow.reverse) {
+                users[link.0 as usize] += 1;
+            }
+        }
+        let merges: Vec<bool> = network
+            .links
+            .iter()
+            .zip(&users)
+            .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
+            .collect();
+        let mut plan = Plan {
+            hops: Vec::new(),
+            private: Vec::new(),
+            ways: Vec::with_capacity(network.flows.len()),
+            first_merge_stream: 0,
+            streams: 0,
+            merges,
+        };
+        let mut keys = Vec::new();
+        for flow in &network.flows {
+            let data = plan.hops.len() as u32;
+            plan.way(network, &flow.forward, true, &mut keys);
+            let acks = plan.hops.len() as u32;
+            if let Traffic::Tcp { .. } = flow.traffic {
+                plan.way(network, &flow.reverse, false, &mut keys);
+            }
+            plan.ways.push(Ways { data, acks });
+        }
+        plan.number_streams(&keys);
+        Ok(plan)
+    }
+
+    /// Cuts a way into hops.
+    fn way(&mut self, network: &Network, links: &[LinkId], data: bool, keys: &mut Vec<Key>) {
+        let mut begin = self.private.len() as u32;
+        // The merging link just left, if no private link has come since.
+        let mut output = None;
+        let mut shuffled = false;
+        let mut stopped = false;
+        let mut stop = |plan: &mut Plan, stop: Stop, event: bool, output: Option<LinkId>| {
+            let links = (begin, plan.private.len() as u32);
+            begin = links.1;
+            // Numbered below; a placeholder says that there is one.
+            plan.hops.push(Hop { links, stop, stream: event.then_some(StreamId(0)) });
+            keys.push(match (stop, output) {
+                (Stop::Merge(_), Some(link)) => Key::Output(link),
+                _ => Key::Own,
+            });
+        };
+        for &id in links {
+            let link = &network.links[id.0 as usize];
+            if self.merges[id.0 as usize] {
+                stop(self, Stop::Merge(id), true, output);
+                output = Some(id);
+                shuffled = reorders(link);
+                stopped = true;
+            } else {
+                if shuffled {
+                    stop(self, Stop::Relay, true, None);
+                    stopped = true;
+                }
+                self.private.push(id);
+                output = None;
+                shuffled = reorders(link);
+            }
+        }
+        // Data must stop somewhere, or sender and receiver would call each other without end.
+        stop(self, Stop::End, shuffled || (data && !stopped), None);
+    }
+
+    fn number_streams(&mut self, keys: &[Key]) {
+        let mut next = 0;
+        let mut fresh = || {
+            next += 1;
+            Some(StreamId(next - 1))
+        };
+        for hop in self.hops.iter_mut().filter(|h| h.stream.is_some()) {
+            if !matches!(hop.stop, Stop::Merge(_)) {
+                hop.stream = fresh();
+            }
+        }
+        let mut outputs = vec![None; self.merges.len()];
+        let merging = |h: &Hop| matches!(h.stop, Stop::Merge(_));
+        for (hop, key) in self.hops.iter_mut().zip(keys).filter(|(h, _)| merging(h)) {
+            hop.stream = match key {
+                Key::Own => fresh(),
+                Key::Output(link) => {
+                    let slot = &mut outputs[link.0 as usize];
+                    *slot = slot.or_else(&mut fresh);
+                    *slot
+                }
+            };
+        }
+        self.streams = next;
+        let first = self.hops.iter().filter(|h| merging(h)).filter_map(|h| h.stream).min();
+        self.first_merge_stream = first.map_or(next, |s| s.0);
+    }
+}
+
+fn check(network: &Network) -> Result<(), Error> {
+    let invalid = |why: String| Err(Error::Invalid(why));
+    let name = |i: usize| match network.links[i].name.as_str() {
+        "" => format!("link {i}"),
+        name => format!("link {i} ({name})"),
+    };
+    for (i, link) in network.links.iter().enumerate() {
+        let rates = std::iter::once(link.rate.initial).chain(link.rate.changes.iter().map(|c| c.1));
+        if rates.into_iter().any(|r| r.bps() == 0) {
+            return invalid(format!("{}: a rate must be above 0 bit/s", name(i)));
+        }
+        if !(0.0..1.0).contains(&link.loss) {
+            return invalid(format!("{}: loss {} must lie in [0, 1)", name(i), link.loss));
+        }
+        let rising = |t: &mut dyn Iterator<Item = quell_units::Time>| {
+            let times: Vec<_> = t.collect();
+            times.windows(2).all(|w| w[0] < w[1])
+        };
+        if !rising(&mut link.rate.changes.iter().map(|c| c.0))
+            || !rising(&mut link.delay.changes.iter().map(|c| c.0))
+        {
+            return invalid(format!("{}: the times of changes must rise", name(i)));
+        }
+    }
+    for (i, flow) in network.flows.iter().enumerate() {
+        let ways = flow.forward.iter().chain(&flow.reverse);
+        if let Some(l) = ways.into_iter().find(|l| l.0 as usize >= network.links.len()) {
+            return invalid(format!("flow {i}: there is no link {}", l.0));
+        }
+        if flow.forward.is_empty() {
+            return invalid(format!("flow {i}: its way to the receiver has no link"));
+        }
+        if flow.forward.len().max(flow.reverse.len()) > 200 {
+            return invalid(format!("flow {i}: a way may have 200 links at most"));
+        }
+        if flow.reverse.is_empty() && matches!(flow.traffic, Traffic::Tcp { .. }) {
+            return invalid(format!("flow {i}: its way back has no link, and TCP needs one"));
+        }
+        if flow.class.max(flow.ack_class) as usize >= network.classes.len() {
+            return invalid(format!("flow {i}: there is no class {}", flow.class.max(flow.ack_class)));
+        }
+    }
+    let m = &network.measure;
+    let mut times = vec![m.warmup];
+    times.extend(&m.boundaries);
+    times.push(m.end);
+    if times.windows(2).any(|w| w[0] >= w[1]) {
+        return invalid("the end of the warm-up, the segments and the end of the run must rise".into());
+    }
+    if m.step.is_some_and(|s| s.is_zero() || m.end.nanos() / s.nanos() > 100_000_000) {
+        return invalid("the step of the time series must give at most 100 million samples".into());
+    }
+    Ok(())
+}

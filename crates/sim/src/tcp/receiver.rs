@@ -1,0 +1,252 @@
+//! The receiving end of a TCP connection.
+
+use quell_units::Time;
+
+use super::Config;
+use crate::packet::{Block, Kind, Pkt, SackBlocks};
+
+/// What a packet made the receiver do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// It was data not seen before.
+    pub new: bool,
+    /// An acknowledgment must be sent now.
+    pub acknowledge: bool,
+}
+
+/// The receiver: what has arrived, and what is owed to the sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// The next packet in order.
+    next: u32,
+    epoch: u8,
+    /// Echo congestion until the sender says that it has reduced its window (RFC 3168 6.1.3).
+    echo: bool,
+    /// Data in order that has not been acknowledged yet (delayed acknowledgment).
+    owed: bool,
+    /// When an owed acknowledgment must go.
+    deadline: Time,
+    /// Runs received out of order, rising, apart from each other, all above `next`.
+    blocks: Vec<Block>,
+    /// Numbers of the latest packets that came out of order, the latest first: they order the
+    /// blocks of a selective acknowledgment (RFC 2018 section 4).
+    recent: [u32; 3],
+}
+
+impl Receiver {
+    pub fn new() -> Self {
+        Receiver {
+            next: 1,
+            epoch: 0,
+            echo: false,
+            owed: false,
+            deadline: Time::MAX,
+            blocks: Vec::new(),
+            recent: [0; 3],
+        }
+    }
+
+    /// When [`Receiver::on_timer`] must be called; [`Time::MAX`] for never.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn restart(&mut self, epoch: u8) {
+        self.blocks.clear();
+        *self = Receiver { epoch, blocks: std::mem::take(&mut self.blocks), ..Receiver::new() };
+    }
+
+    /// Takes a SYN or data packet in; `None` if it belongs to a connection that is over.
+    #[inline]
+    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: &Pkt) -> Option<Received> {
+        if pkt.epoch() != self.epoch {
+            // A later connection of the flow begins with whatever of it comes first; what is left
+            // of an earlier one is old (the number wraps, so "later" is within half its range).
+            if pkt.epoch().wrapping_sub(self.epoch) >= 128 {
+                return None;
+            }
+            self.restart(pkt.epoch());
+        }
+        if pkt.kind() == Kind::Syn {
+            return Some(Received { new: false, acknowledge: true });
+        }
+        if pkt.is_cwr() {
+            self.echo = false;
+        }
+        self.echo |= pkt.is_ce();
+        if pkt.seq == self.next && self.blocks.is_empty() {
+            self.next += 1;
+            return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
+        }
+        let new = self.take_out_of_order(pkt.seq);
+        // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
+        Some(Received { new, acknowledge: true })
+    }
+
+    /// Whether data in order is acknowledged now; if not, a timer runs.
+    #[inline]
+    fn owes(&mut self, cfg: &Config, now: Time) -> bool {
+        match cfg.delayed_ack {
+            Some(delay) if !self.owed => {
+                self.owed = true;
+                self.deadline = now + delay;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// The timer of a delayed acknowledgment ran out: it goes now.
+    pub fn on_timer(&mut self) {
+        self.deadline = Time::MAX;
+    }
+
+    fn take_out_of_order(&mut self, seq: u32) -> bool {
+        if seq < self.next {
+            return false;
+        }
+        // The first block that ends at or after seq.
+        let at = self.blocks.partition_point(|&(_, to)| to < seq);
+        let new = match self.blocks.get_mut(at) {
+            Some(&mut (from, to)) if from <= seq && seq < to => false,
+            Some(block) if block.1 == seq => {
+                block.1 += 1;
+                if at + 1 < self.blocks.len() && self.blocks[at + 1].0 == seq + 1 {
+                    self.blocks[at].1 = self.blocks[at + 1].1;
+                    self.blocks.remove(at + 1);
+                }
+                true
+            }
+            Some(block) if block.0 == seq + 1 => {
+                block.0 = seq;
+                true
+            }
+            _ => {
+                self.blocks.insert(at, (seq, seq + 1));
+                true
+            }
+        };
+        if self.blocks.first().is_some_and(|&(from, _)| from == self.next) {
+            self.next = self.blocks.remove(0).1;
+        }
+        self.recent = [seq, self.recent[0], self.recent[1]];
+        new
+    }
+
+    /// The acknowledgment to send, and the blocks it reports.
+    #[inline]
+    pub fn acknowledgment(&mut self, cfg: &Config, flow: u32, syn: bool) -> (Pkt, SackBlocks) {
+        self.owed = false;
+        self.deadline = Time::MAX;
+        let next = if syn { 1 } else { self.next };
+        let mut ack = Pkt::new(Kind::Ack, flow, self.epoch, next, cfg.ack_bytes);
+        ack.set_ece(self.echo);
+        let blocks = if cfg.sack && !self.blocks.is_empty() { self.report() } else { SackBlocks::default() };
+        (ack, blocks)
+    }
+
+    /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
+    fn report(&self) -> SackBlocks {
+        let mut out = SackBlocks::default();
+        let holding = |seq: &u32| self.blocks.iter().find(|&&(from, to)| (from..to).contains(seq));
+        for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
+            if out.len == 3 {
+                break;
+            }
+            if !out.as_slice().contains(block) {
+                out.blocks[out.len as usize] = *block;
+                out.len += 1;
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::{TcpParams, Variant};
+    use quell_units::Duration;
+
+    fn config(params: TcpParams) -> Config {
+        Config::new(&params).unwrap()
+    }
+
+    fn data(seq: u32) -> Pkt {
+        Pkt::new(Kind::Data, 0, 0, seq, 1000)
+    }
+
+    /// Feeds packets and returns the number that is acknowledged then.
+    fn acked(cfg: &Config, r: &mut Receiver, seqs: &[u32]) -> u32 {
+        for &s in seqs {
+            let _ = r.on_packet(cfg, Time::ZERO, &data(s));
+        }
+        r.acknowledgment(cfg, 0, false).0.seq
+    }
+
+    #[test]
+    fn gaps_are_filled_in_any_order() {
+        let cfg = config(TcpParams::default());
+        let mut r = Receiver::new();
+        assert_eq!(acked(&cfg, &mut r, &[1, 2, 5, 4, 7]), 3);
+        assert_eq!(r.blocks, [(4, 6), (7, 8)]);
+        assert_eq!(acked(&cfg, &mut r, &[3]), 6);
+        assert_eq!(acked(&cfg, &mut r, &[6]), 8);
+        assert!(r.blocks.is_empty());
+        assert!(!r.on_packet(&cfg, Time::ZERO, &data(5)).unwrap().new);
+    }
+
+    #[test]
+    fn selective_acknowledgments_report_the_latest_block_first() {
+        let cfg = config(TcpParams { variant: Variant::Sack, ..Default::default() });
+        let mut r = Receiver::new();
+        acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
+        acked(&cfg, &mut r, &[4]);
+        let (ack, sack) = r.acknowledgment(&cfg, 0, false);
+        assert_eq!(ack.seq, 2);
+        assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
+    }
+
+    #[test]
+    fn a_delayed_acknowledgment_goes_with_the_second_packet_or_the_timer() {
+        let cfg = config(TcpParams { delayed_ack: Some(Duration::from_millis(100)), ..Default::default() });
+        let mut r = Receiver::new();
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        assert!(!r.on_packet(&cfg, at(0), &data(1)).unwrap().acknowledge);
+        assert_eq!(r.deadline(), at(100));
+        assert!(r.on_packet(&cfg, at(10), &data(2)).unwrap().acknowledge);
+        assert_eq!(r.acknowledgment(&cfg, 0, false).0.seq, 3);
+        assert_eq!(r.deadline(), Time::MAX);
+        assert!(!r.on_packet(&cfg, at(20), &data(3)).unwrap().acknowledge);
+        // A gap is acknowledged at once.
+        assert!(r.on_packet(&cfg, at(30), &data(5)).unwrap().acknowledge);
+    }
+
+    #[test]
+    fn congestion_is_echoed_until_the_window_is_reduced() {
+        let cfg = config(TcpParams { ecn: true, ..Default::default() });
+        let mut r = Receiver::new();
+        let mut ce = data(1);
+        quell_queue::Packet::set_ce(&mut ce);
+        let _ = r.on_packet(&cfg, Time::ZERO, &ce);
+        assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
+        let _ = r.on_packet(&cfg, Time::ZERO, &data(2));
+        assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
+        let mut cwr = data(3);
+        cwr.set_cwr(true);
+        let _ = r.on_packet(&cfg, Time::ZERO, &cwr);
+        assert!(!r.acknowledgment(&cfg, 0, false).0.is_ece());
+    }
+
+    #[test]
+    fn what_is_left_of_an_old_connection_is_ignored() {
+        let cfg = config(TcpParams::default());
+        let mut r = Receiver::new();
+        let new = Pkt::new(Kind::Syn, 0, 1, 0, 40);
+        assert!(r.on_packet(&cfg, Time::ZERO, &data(1)).unwrap().new);
+        assert!(r.on_packet(&cfg, Time::ZERO, &new).unwrap().acknowledge);
+        assert_eq!(r.on_packet(&cfg, Time::ZERO, &data(2)), None);
+        assert_eq!(r.next, 1);
+    }
+}

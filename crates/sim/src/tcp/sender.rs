@@ -1,0 +1,574 @@
+//! The sending end of a TCP connection: congestion control and loss recovery.
+//!
+//! Windows count packets, as in ns-2 and the fluid models. The equations are those of RFC 5681 with
+//! `ssthresh` from half the congestion window (RFC 2001) instead of half the flight size, which is
+//! what the documents' simulator did; for a sender that always has data the two agree.
+
+use quell_units::Time;
+
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use super::{Config, Variant};
+use crate::packet::Block;
+
+/// A packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    /// Opens the connection.
+    Syn,
+    /// Data.
+    Data {
+        /// Its number.
+        seq: u32,
+        /// It was sent before.
+        retransmission: bool,
+        /// It carries CWR: the window was reduced because of ECN (RFC 3168 section 6.1.2).
+        cwr: bool,
+    },
+}
+
+/// What an acknowledgment or a timer did that is worth counting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reaction {
+    pub fast_retransmit: bool,
+    pub ecn_response: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The SYN has not been acknowledged.
+    Handshake,
+    /// No loss is being repaired.
+    Open,
+    /// Fast recovery, until packet `recover` is acknowledged (Reno: until any new one is).
+    Recovery,
+}
+
+/// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    /// The first packet not acknowledged.
+    una: u32,
+    /// The next packet to send; below `max` after a timeout.
+    next: u32,
+    /// One past the highest packet sent.
+    max: u32,
+    /// One past the last packet the application has given.
+    limit: u32,
+    /// One past the highest packet sent when the window was last reduced (RFC 6582): a second
+    /// reduction needs an acknowledgment beyond it.
+    recover: u32,
+    dup_acks: u32,
+    phase: Phase,
+    /// Send the first unacknowledged packet now, whatever the window says.
+    retransmit: bool,
+    /// The next new packet carries CWR.
+    cwr: bool,
+    syn_pending: bool,
+    /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 3.2).
+    timer_restarted: bool,
+    cwnd: f64,
+    ssthresh: f64,
+    /// When the retransmission timer runs out.
+    deadline: Time,
+    /// The packet whose round-trip time is being measured and when it was sent, if one is.
+    timed: Option<(u32, Time)>,
+    rtt: RttEstimator,
+    sacked: Scoreboard,
+}
+
+impl Sender {
+    /// A connection that has nothing to send yet.
+    pub fn new(cfg: &Config) -> Self {
+        Sender {
+            una: 1,
+            next: 1,
+            max: 1,
+            limit: 1,
+            recover: 0,
+            dup_acks: 0,
+            phase: if cfg.syn { Phase::Handshake } else { Phase::Open },
+            retransmit: false,
+            cwr: false,
+            syn_pending: cfg.syn,
+            timer_restarted: false,
+            cwnd: cfg.initial_window,
+            ssthresh: cfg.initial_ssthresh,
+            deadline: Time::MAX,
+            timed: None,
+            rtt: RttEstimator::new(cfg),
+            sacked: Scoreboard::default(),
+        }
+    }
+
+    /// Starts a fresh connection that remembers nothing of the last one.
+    pub fn reopen(&mut self, cfg: &Config) {
+        let mut sacked = std::mem::take(&mut self.sacked);
+        sacked.clear();
+        *self = Sender { sacked, ..Sender::new(cfg) };
+    }
+
+    /// The application gives `packets` more packets; `u32::MAX` is data without end.
+    pub fn provide(&mut self, packets: u32) {
+        self.limit = self.limit.saturating_add(packets);
+    }
+
+    /// The application gives no more than what has been sent.
+    pub fn stop(&mut self) {
+        self.limit = self.limit.min(self.max);
+    }
+
+    /// Whether everything the application gave has been acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.una >= self.limit
+    }
+
+    /// Slow start after an idle time longer than the timeout (RFC 5681 section 4.1).
+    pub fn restart_after_idle(&mut self, cfg: &Config) {
+        self.cwnd = self.cwnd.min(cfg.initial_window);
+    }
+
+    /// The retransmission timeout now.
+    pub fn rto(&self, cfg: &Config) -> quell_units::Duration {
+        self.rtt.rto(cfg)
+    }
+
+    /// When [`Sender::on_timeout`] must be called; [`Time::MAX`] for never.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    #[inline]
+    fn arm(&mut self, cfg: &Config, now: Time) {
+        self.deadline = now + self.rtt.rto(cfg);
+    }
+
+    /// An acknowledgment of all packets below `ack` arrives.
+    #[inline]
+    pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+        if self.phase == Phase::Handshake {
+            self.on_syn_ack(cfg, now);
+            return Reaction::default();
+        }
+        let mut did = Reaction::default();
+        let congested = ece && cfg.ecn;
+        if congested && ack > self.recover {
+            self.on_ecn_echo();
+            did.ecn_response = true;
+        }
+        let sack_news = cfg.sack && self.sacked.update(ack.max(self.una), blocks);
+        if ack > self.una {
+            self.on_new_ack(cfg, now, ack, congested);
+        } else if ack == self.una && self.una < self.max {
+            // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
+            if !cfg.sack || sack_news || blocks.is_empty() {
+                did.fast_retransmit = self.on_dup_ack(cfg, now);
+            }
+        }
+        did
+    }
+
+    fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
+        if let Some((_, sent)) = self.timed.take() {
+            self.rtt.sample(cfg, now - sent);
+        } else {
+            // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
+            self.cwnd = 1.0;
+        }
+        self.phase = Phase::Open;
+        self.deadline = Time::MAX;
+    }
+
+    /// RFC 3168 section 6.1.2: as for a loss, once per window of data, nothing to retransmit.
+    fn on_ecn_echo(&mut self) {
+        let half = self.cwnd / 2.0;
+        self.ssthresh = half.max(2.0);
+        self.cwnd = half.max(1.0);
+        self.recover = self.max;
+        self.cwr = true;
+    }
+
+    #[inline]
+    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) {
+        let newly = ack - self.una;
+        self.una = ack;
+        self.next = self.next.max(ack);
+        if let Some((seq, sent)) = self.timed
+            && ack > seq
+        {
+            self.timed = None;
+            self.rtt.sample(cfg, now - sent);
+        }
+        self.dup_acks = 0;
+        let mut restart_timer = true;
+        if self.phase == Phase::Recovery {
+            match cfg.variant {
+                Variant::NewReno if ack < self.recover => {
+                    // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
+                    self.retransmit = true;
+                    self.cwnd = (self.cwnd - newly as f64 + 1.0).max(1.0);
+                    restart_timer = !std::mem::replace(&mut self.timer_restarted, true);
+                }
+                Variant::Sack if ack < self.recover => {}
+                _ => {
+                    self.phase = Phase::Open;
+                    if cfg.variant != Variant::Sack {
+                        self.cwnd = self.ssthresh; // deflate (RFC 5681 section 3.2 step 6)
+                    }
+                    self.grow(congested);
+                }
+            }
+        } else {
+            self.grow(congested);
+        }
+        if self.una >= self.max {
+            self.deadline = Time::MAX;
+        } else if restart_timer {
+            self.arm(cfg, now);
+        }
+    }
+
+    /// Slow start below `ssthresh`, congestion avoidance above (RFC 5681 eq. 2 and 3); an echoed
+    /// mark stops growth (RFC 3168 section 6.1.2).
+    #[inline]
+    fn grow(&mut self, congested: bool) {
+        if !congested {
+            self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+        }
+    }
+
+    /// True if it starts a fast retransmit.
+    fn on_dup_ack(&mut self, cfg: &Config, now: Time) -> bool {
+        self.dup_acks += 1;
+        if self.phase == Phase::Recovery {
+            if cfg.variant != Variant::Sack {
+                self.cwnd += 1.0; // a packet has left the network (RFC 5681 section 3.2 step 4)
+            }
+            return false;
+        }
+        let lost = self.dup_acks == cfg.dup_threshold
+            || (cfg.sack && self.sacked.is_lost(self.una, cfg.dup_threshold));
+        // No second reduction for the same window of data (RFC 6582 section 3.2 step 2).
+        if !lost || self.una <= self.recover {
+            return false;
+        }
+        self.recover = self.max;
+        self.ssthresh = (self.cwnd / 2.0).max(2.0);
+        self.timed = None;
+        match cfg.variant {
+            Variant::Tahoe => {
+                self.cwnd = 1.0;
+                self.next = self.una;
+            }
+            Variant::Reno | Variant::NewReno => {
+                self.phase = Phase::Recovery;
+                self.cwnd = self.ssthresh + cfg.dup_threshold as f64;
+                self.retransmit = true;
+                self.timer_restarted = false;
+            }
+            Variant::Sack => {
+                self.phase = Phase::Recovery;
+                self.cwnd = self.ssthresh;
+                self.retransmit = true;
+                self.sacked.high_rxt = self.una + 1;
+                self.sacked.rescued = false;
+            }
+        }
+        self.arm(cfg, now);
+        true
+    }
+
+    /// The retransmission timer ran out.
+    pub fn on_timeout(&mut self, cfg: &Config, now: Time) {
+        self.timed = None;
+        if self.phase == Phase::Handshake {
+            self.syn_pending = true;
+        } else {
+            if !self.rtt.backed_off() {
+                // Only the first timeout of a packet lowers ssthresh (RFC 5681 section 3.1).
+                let window = if self.phase == Phase::Recovery { self.ssthresh } else { self.cwnd };
+                self.ssthresh = (window / 2.0).max(2.0);
+            }
+            self.cwnd = 1.0;
+            self.phase = Phase::Open;
+            self.dup_acks = 0;
+            self.recover = self.max;
+            self.next = self.una;
+            self.retransmit = false;
+            self.sacked.clear();
+        }
+        self.rtt.back_off();
+        self.arm(cfg, now);
+    }
+
+    /// The next packet to send at `now`, if the window and the application allow one.
+    #[inline]
+    pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        if self.phase == Phase::Handshake {
+            return self.poll_syn(cfg, now);
+        }
+        if self.retransmit {
+            self.retransmit = false;
+            return Some(self.send(cfg, now, self.una));
+        }
+        if cfg.sack && self.phase == Phase::Recovery {
+            return self.poll_sack_recovery(cfg, now);
+        }
+        if self.next >= self.limit {
+            return None;
+        }
+        let mut window = self.cwnd.min(cfg.max_window) as u32;
+        if cfg.limited_transmit && self.phase == Phase::Open && self.next == self.max {
+            window += self.dup_acks.min(2); // new data on each of two duplicates (RFC 3042)
+        }
+        if self.next - self.una >= window {
+            return None;
+        }
+        let seq = self.next;
+        self.next += 1;
+        Some(self.send(cfg, now, seq))
+    }
+
+    fn poll_syn(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        if !self.syn_pending || self.limit <= 1 {
+            return None;
+        }
+        self.syn_pending = false;
+        if !self.rtt.backed_off() {
+            self.timed = Some((0, now));
+            self.arm(cfg, now);
+        }
+        Some(Outgoing::Syn)
+    }
+
+    /// RFC 6675 section 5 step (C): while the window exceeds the pipe, NextSeg().
+    fn poll_sack_recovery(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        let dup = cfg.dup_threshold;
+        if (self.sacked.pipe(self.una, self.max, dup) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
+            return None;
+        }
+        let hole = self.sacked.next_hole(self.una, dup, true).or_else(|| {
+            // Rule 2: new data before holes that are not yet known to be lost.
+            (self.max >= self.limit).then(|| self.sacked.next_hole(self.una, dup, false)).flatten()
+        });
+        let seq = match hole {
+            Some(seq) => {
+                self.sacked.high_rxt = seq + 1;
+                seq
+            }
+            None if self.max < self.limit => {
+                self.next = self.max + 1;
+                self.max
+            }
+            None if !self.sacked.rescued && self.sacked.high_rxt < self.max => {
+                // Rule 4: one rescue retransmission of the last packet outstanding.
+                self.sacked.rescued = true;
+                self.max - 1
+            }
+            None => return None,
+        };
+        Some(self.send(cfg, now, seq))
+    }
+
+    #[inline]
+    fn send(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
+        let retransmission = seq < self.max;
+        let mut cwr = false;
+        if !retransmission {
+            self.max = seq + 1;
+            if self.timed.is_none() {
+                self.timed = Some((seq, now));
+            }
+            cwr = std::mem::take(&mut self.cwr);
+        }
+        if self.deadline == Time::MAX {
+            self.arm(cfg, now);
+        }
+        Outgoing::Data { seq, retransmission, cwr }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::TcpParams;
+    use quell_units::Duration;
+
+    fn ms(x: u64) -> Time {
+        Time::ZERO + Duration::from_millis(x)
+    }
+
+    /// A sender in steady state: no handshake, a window of `cwnd` in flight, packets 1 to cwnd.
+    fn flying(variant: Variant, cwnd: u32) -> (Config, Sender) {
+        let params = TcpParams { variant, initial_window: cwnd, syn: false, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.ssthresh = cwnd as f64;
+        s.provide(u32::MAX);
+        assert_eq!(drain(&cfg, &mut s, ms(0)).len(), cwnd as usize);
+        (cfg, s)
+    }
+
+    fn drain(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
+        std::iter::from_fn(|| s.poll(cfg, now))
+            .map(|o| match o {
+                Outgoing::Data { seq, .. } => seq,
+                Outgoing::Syn => 0,
+            })
+            .collect()
+    }
+
+    fn ack(cfg: &Config, s: &mut Sender, n: u32, blocks: &[Block]) -> Vec<u32> {
+        s.on_ack(cfg, ms(100), n, false, blocks);
+        drain(cfg, s, ms(100))
+    }
+
+    #[test]
+    fn a_connection_opens_with_a_syn_and_then_sends_its_initial_window() {
+        let cfg = Config::new(&TcpParams::default()).unwrap();
+        let mut s = Sender::new(&cfg);
+        assert_eq!(s.poll(&cfg, ms(0)), None, "nothing to send, no connection");
+        s.provide(10);
+        assert_eq!(drain(&cfg, &mut s, ms(0)), [0]);
+        assert_eq!(s.deadline(), ms(3000));
+        s.on_ack(&cfg, ms(100), 1, false, &[]);
+        assert_eq!(drain(&cfg, &mut s, ms(100)), [1, 2]);
+        // The SYN's round trip of 100 ms: 0.1 + 4 x 0.05.
+        assert_eq!(s.deadline(), ms(400));
+        assert_eq!(ack(&cfg, &mut s, 2, &[]), [3, 4]);
+    }
+
+    #[test]
+    fn a_lost_syn_is_sent_again_and_the_window_then_starts_at_one() {
+        let cfg = Config::new(&TcpParams::default()).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(10);
+        drain(&cfg, &mut s, ms(0));
+        s.on_timeout(&cfg, ms(3000));
+        assert_eq!(drain(&cfg, &mut s, ms(3000)), [0]);
+        assert_eq!(s.deadline(), ms(9000));
+        s.on_ack(&cfg, ms(3100), 1, false, &[]);
+        assert_eq!(drain(&cfg, &mut s, ms(3100)), [1]);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_packet_per_window() {
+        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let sent: usize = (2..=11).map(|n| ack(&cfg, &mut s, n, &[]).len()).sum();
+        assert_eq!(sent, 10, "the window reaches 11 only just after its round trip");
+        assert!((s.cwnd - 10.96).abs() < 0.01, "{}", s.cwnd);
+    }
+
+    #[test]
+    fn reno_repairs_one_loss_and_halves_its_window() {
+        let (cfg, mut s) = flying(Variant::Reno, 10);
+        // Packet 1 is lost: nine duplicates of ack 1. Two send new data (RFC 3042), the third
+        // retransmits, and the window of 5 + 3 + further duplicates opens beyond 12 in flight.
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
+        assert_eq!(s.cwnd, 8.0);
+        let later: Vec<u32> = (0..6).flat_map(|_| ack(&cfg, &mut s, 1, &[])).collect();
+        assert_eq!(later, [13, 14]);
+        ack(&cfg, &mut s, 11, &[]);
+        assert!((s.cwnd - 5.2).abs() < 1e-9, "half, and one growth: {}", s.cwnd);
+        assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn newreno_repairs_one_loss_per_round_trip_and_stays_in_recovery() {
+        let (cfg, mut s) = flying(Variant::NewReno, 10);
+        (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
+        assert_eq!(s.recover, 13);
+        // Packet 5 is lost too: a partial acknowledgment retransmits it at once.
+        assert_eq!(ack(&cfg, &mut s, 5, &[])[0], 5);
+        assert_eq!(s.phase, Phase::Recovery);
+        ack(&cfg, &mut s, 13, &[]);
+        assert_eq!(s.phase, Phase::Open);
+        assert!((s.cwnd - 5.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn tahoe_starts_over_from_one_packet() {
+        let (cfg, mut s) = flying(Variant::Tahoe, 10);
+        (0..2).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
+        assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
+        assert_eq!(ack(&cfg, &mut s, 11, &[]), [11, 12][..].to_vec());
+    }
+
+    #[test]
+    fn sack_retransmits_exactly_what_is_missing() {
+        let (cfg, mut s) = flying(Variant::Sack, 10);
+        // 1, 3 and 5 are lost.
+        assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
+        assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
+        assert_eq!(ack(&cfg, &mut s, 1, &[(6, 7), (4, 5), (2, 3)]), [1]);
+        assert_eq!(s.cwnd, 5.0);
+        // Pipe: 1 again, 5 and 7 to 12 not lost. It must fall below 5 before 3 goes.
+        let mut sent = Vec::new();
+        for to in 8..=11 {
+            sent.extend(ack(&cfg, &mut s, 1, &[(6, to), (4, 5), (2, 3)]));
+        }
+        assert_eq!(sent, [3, 5]);
+        assert_eq!(ack(&cfg, &mut s, 13, &[]), [13, 14, 15, 16, 17]);
+        assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn a_timeout_goes_back_and_only_the_first_lowers_ssthresh() {
+        let (cfg, mut s) = flying(Variant::Reno, 10);
+        s.on_timeout(&cfg, s.deadline());
+        assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
+        assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
+        s.on_timeout(&cfg, s.deadline());
+        assert_eq!(s.ssthresh, 5.0);
+        assert_eq!(s.rto(&cfg), Duration::from_secs(12));
+        // Go back N: after the acknowledgment of packet 1, slow start from packet 2.
+        drain(&cfg, &mut s, ms(9000));
+        assert_eq!(ack(&cfg, &mut s, 2, &[]), [2, 3]);
+    }
+
+    #[test]
+    fn a_second_reduction_needs_an_acknowledgment_beyond_the_first() {
+        let (cfg, mut s) = flying(Variant::Reno, 10);
+        (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
+        ack(&cfg, &mut s, 5, &[]);
+        let before = s.ssthresh;
+        (0..3).for_each(|_| drop(ack(&cfg, &mut s, 5, &[])));
+        assert_eq!(s.ssthresh, before);
+        assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn an_echoed_mark_halves_the_window_once_per_window_of_data() {
+        let params = TcpParams { ecn: true, initial_window: 10, syn: false, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(u32::MAX);
+        drain(&cfg, &mut s, ms(0));
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
+        assert_eq!(s.cwnd, 5.0);
+        assert!(!s.on_ack(&cfg, ms(100), 3, true, &[]).ecn_response);
+        assert_eq!(s.cwnd, 5.0, "an echo stops growth");
+        s.on_ack(&cfg, ms(110), 11, false, &[]);
+        let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
+        assert!(cwr);
+        let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
+        assert!(!cwr);
+    }
+
+    #[test]
+    fn a_finite_transfer_ends_when_all_is_acknowledged() {
+        let params = TcpParams { syn: false, initial_window: 10, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(3);
+        assert_eq!(drain(&cfg, &mut s, ms(0)), [1, 2, 3]);
+        assert!(!s.is_done());
+        ack(&cfg, &mut s, 4, &[]);
+        assert!(s.is_done());
+        assert_eq!(s.deadline(), Time::MAX);
+    }
+}

@@ -1,0 +1,163 @@
+//! The transmitter and the wire of a link: when a packet's transmission ends and when it arrives.
+
+use quell_aqm::{Rng, Seed};
+use quell_units::{BitRate, Duration, Time};
+
+use crate::network::{LinkSpec, Schedule};
+
+/// A link without its queue.
+pub(crate) struct Wire {
+    /// Nanoseconds per byte, times 2^32.
+    ns_per_byte: u64,
+    delay: Duration,
+    /// When the transmission under way ends.
+    pub busy_until: Time,
+    /// When the rate or the delay changes next.
+    next_change: Time,
+    schedules: Option<Box<Schedules>>,
+    loss: Option<Box<Loss>>,
+}
+
+struct Schedules {
+    rate: Schedule<BitRate>,
+    delay: Schedule<Duration>,
+}
+
+struct Loss {
+    probability: f64,
+    rng: Rng,
+}
+
+/// What became of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flight {
+    /// When the other end has it.
+    pub arrives: Time,
+    /// The wire loses it.
+    pub lost: bool,
+}
+
+fn ns_per_byte(rate: BitRate) -> u64 {
+    // To the nearest 2^-32 ns; exact for the usual rates.
+    let ns = (8_000_000_000u128 << 32) + rate.bps() as u128 / 2;
+    (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64
+}
+
+impl Wire {
+    pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
+        let constant = spec.rate.changes.is_empty() && spec.delay.changes.is_empty();
+        Wire {
+            ns_per_byte: ns_per_byte(spec.rate.initial),
+            delay: spec.delay.initial,
+            busy_until: Time::ZERO,
+            next_change: if constant { Time::MAX } else { Time::ZERO },
+            schedules: (!constant)
+                .then(|| Box::new(Schedules { rate: spec.rate.clone(), delay: spec.delay.clone() })),
+            loss: (spec.loss > 0.0).then(|| {
+                Box::new(Loss { probability: spec.loss, rng: seed.indexed_stream("link.loss", id as u64) })
+            }),
+        }
+    }
+
+    /// Transmits a packet from `start`, when the transmitter is free; starts never decrease. The
+    /// packet keeps the rate and the delay that hold at its start.
+    #[inline]
+    pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
+        if start >= self.next_change {
+            self.change(start);
+        }
+        // At least a nanosecond, so that every hop takes time and events at one instant never
+        // cause another at the same merge point.
+        let ns = ((bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32) as u64;
+        self.busy_until = start + Duration::from_nanos(ns.max(1));
+        let lost = match &mut self.loss {
+            None => false,
+            Some(loss) => loss.rng.chance(loss.probability),
+        };
+        Flight { arrives: self.busy_until + self.delay, lost }
+    }
+
+    /// When a packet that comes at `now` to a FIFO before this wire would start.
+    #[inline]
+    pub fn start(&self, now: Time) -> Time {
+        self.busy_until.max(now)
+    }
+
+    /// The rate at `t`, if it changes at all.
+    pub fn scheduled_rate(&self, t: Time) -> Option<BitRate> {
+        self.schedules.as_ref().map(|s| s.rate.at(t))
+    }
+
+    #[cold]
+    fn change(&mut self, now: Time) {
+        let Some(s) = &self.schedules else {
+            self.next_change = Time::MAX;
+            return;
+        };
+        self.ns_per_byte = ns_per_byte(s.rate.at(now));
+        self.delay = s.delay.at(now);
+        let later = |t: &Time| *t > now;
+        let rate = s.rate.changes.iter().map(|c| c.0).find(later);
+        let delay = s.delay.changes.iter().map(|c| c.0).find(later);
+        self.next_change = rate.unwrap_or(Time::MAX).min(delay.unwrap_or(Time::MAX));
+    }
+}
+
+/// How long `bytes` take at `rate`, as [`Wire::transmit`] counts it.
+#[cfg(test)]
+pub(crate) fn transmission(rate: BitRate, bytes: u16) -> Duration {
+    rate.transmission_time(quell_units::Bytes::new(bytes as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(rate: Schedule<BitRate>, delay: Schedule<Duration>, loss: f64) -> LinkSpec {
+        LinkSpec { name: String::new(), rate, delay, queue: None, loss, observe: false }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn transmission_is_size_over_rate() {
+        for (mbps, bytes) in [(10, 500), (45, 500), (100, 40), (1000, 1500), (3, 1000)] {
+            let rate = BitRate::from_bps(mbps * 1_000_000);
+            let s = spec(Schedule::constant(rate), Schedule::constant(Duration::ZERO), 0.0);
+            let mut w = Wire::new(&s, Seed(1), 0);
+            let flight = w.transmit(Time::ZERO, bytes);
+            assert_eq!(flight.arrives - Time::ZERO, transmission(rate, bytes), "{mbps} {bytes}");
+        }
+    }
+
+    #[test]
+    fn a_packet_keeps_the_rate_and_delay_it_started_with() {
+        let rate = Schedule {
+            initial: BitRate::from_bps(8_000),
+            changes: vec![(at(500), BitRate::from_bps(80_000))],
+        };
+        let delay = Schedule {
+            initial: Duration::from_millis(10),
+            changes: vec![(at(500), Duration::from_millis(1))],
+        };
+        let mut w = Wire::new(&spec(rate, delay, 0.0), Seed(1), 0);
+        assert_eq!(w.transmit(at(0), 1000).arrives, at(1010));
+        assert_eq!(w.start(at(600)), at(1000));
+        assert_eq!(w.transmit(at(1000), 1000).arrives, at(1101));
+        assert_eq!(w.scheduled_rate(at(499)), Some(BitRate::from_bps(8_000)));
+    }
+
+    #[test]
+    fn losses_come_at_their_rate() {
+        let s = spec(
+            Schedule::constant(BitRate::from_bps(1_000_000_000)),
+            Schedule::constant(Duration::ZERO),
+            0.05,
+        );
+        let mut w = Wire::new(&s, Seed(3), 0);
+        let lost = (0..100_000).filter(|_| w.transmit(w.busy_until, 100).lost).count();
+        assert!((4_700..5_300).contains(&lost), "{lost}");
+    }
+}

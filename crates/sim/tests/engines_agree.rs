@@ -1,0 +1,318 @@
+//! The permanent differential test: on every network, the fast engine and the plain reference
+//! engine give the same outcome, bit for bit, and no packet is lost from sight.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::{Aqm, Cause, Ctx, Link, PacketMeta, Seed, Verdict};
+use quell_sim::network::*;
+use quell_sim::outcome::Outcome;
+use quell_sim::tcp::{TcpParams, Variant};
+use quell_sim::{Control, Engine, run};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+
+fn ms(x: u64) -> Duration {
+    Duration::from_millis(x)
+}
+
+fn at(x: u64) -> Time {
+    Time::ZERO + ms(x)
+}
+
+/// Signals every thirtieth packet that leaves, to exercise decisions at the head.
+struct HeadSignaller(u32);
+
+impl Aqm for HeadSignaller {
+    fn decides_at_dequeue(&self) -> bool {
+        true
+    }
+    fn on_dequeue(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+        self.0 += 1;
+        if self.0.is_multiple_of(30) { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Algorithm {
+    Catalog(usize),
+    Head,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    /// Bottlenecks in a row; flows enter at the first and leave after one of them.
+    bottlenecks: usize,
+    flows: Vec<CaseFlow>,
+    algorithm: Algorithm,
+    mbps: u64,
+    buffer: QueueSize,
+    ecn: bool,
+    loss: f64,
+    /// At one second the rate halves or doubles, and the delay changes, at these bottlenecks.
+    rate_change: Option<bool>,
+    delay_change: Option<u64>,
+    same_rtt: bool,
+}
+
+#[derive(Clone, Debug)]
+struct CaseFlow {
+    kind: u8,
+    variant: Variant,
+    delayed_ack: bool,
+    access_ms: u64,
+    reverse: bool,
+    leaves_after: usize,
+    enters_before: usize,
+    access_delay_drops: bool,
+    direct: bool,
+}
+
+fn link(rate: u64, delay: Duration) -> LinkSpec {
+    LinkSpec {
+        name: String::new(),
+        rate: Schedule::constant(BitRate::from_bps(rate)),
+        delay: Schedule::constant(delay),
+        queue: None,
+        loss: 0.0,
+        observe: false,
+    }
+}
+
+fn queue(case: &Case, rate: u64) -> QueueSpec {
+    // The algorithm is built for a larger buffer than there is, so that overflows occur.
+    let link = Link {
+        rate: BitRate::from_bps(rate),
+        buffer: QueueSize::Packets(200.0),
+        mean_packet: Bytes::new(1000),
+    };
+    let aqm = match case.algorithm {
+        Algorithm::Catalog(i) => {
+            let config: AqmConfig = (CATALOG[i % CATALOG.len()].default)();
+            config.build(&link).unwrap()
+        }
+        Algorithm::Head => quell_aqm::catalog::AnyAqm::Custom(Box::new(HeadSignaller(0))),
+    };
+    QueueSpec { buffer: case.buffer, aqm, ecn: case.ecn }
+}
+
+fn network(case: &Case) -> Network {
+    let mut links = Vec::new();
+    let rate = case.mbps * 1_000_000;
+    // Links 2k and 2k+1: bottleneck k and its way back.
+    for k in 0..case.bottlenecks {
+        for back in [false, true] {
+            let mut l = link(rate, ms(5));
+            l.name = format!("bottleneck {k} {back}");
+            l.queue = Some(Box::new(queue(case, rate)));
+            l.observe = !back || k == 0;
+            l.loss = case.loss;
+            if let Some(up) = case.rate_change {
+                l.rate.changes = vec![(at(1000), BitRate::from_bps(if up { rate * 2 } else { rate / 2 }))];
+            }
+            if let Some(to) = case.delay_change {
+                l.delay.changes = vec![(at(1000), ms(to)), (at(1300), ms(5))];
+            }
+            links.push(l);
+        }
+    }
+    let mut flows = Vec::new();
+    for (i, f) in case.flows.iter().enumerate() {
+        let first = f.enters_before % case.bottlenecks;
+        let last = first.max(f.leaves_after % case.bottlenecks);
+        let mut forward: Vec<LinkId> = (first..=last).map(|k| LinkId(2 * k as u32)).collect();
+        let mut reverse: Vec<LinkId> = (first..=last).rev().map(|k| LinkId(2 * k as u32 + 1)).collect();
+        if f.reverse {
+            std::mem::swap(&mut forward, &mut reverse);
+        }
+        if !f.direct {
+            let delay = ms(if case.same_rtt { 10 } else { f.access_ms });
+            let mut out = link(100_000_000, delay);
+            let mut back = link(100_000_000, delay);
+            if f.access_delay_drops {
+                out.delay.changes = vec![(at(700), ms(1))];
+                back.delay.changes = vec![(at(900), ms(2))];
+            }
+            links.push(out);
+            forward.insert(0, LinkId(links.len() as u32 - 1));
+            links.push(back);
+            reverse.push(LinkId(links.len() as u32 - 1));
+        }
+        let tcp = TcpParams {
+            variant: f.variant,
+            delayed_ack: f.delayed_ack.then_some(ms(40)),
+            ecn: case.ecn,
+            ..Default::default()
+        };
+        let traffic = match f.kind {
+            0 | 1 => Traffic::Tcp { tcp, app: App::Bulk },
+            2 => Traffic::Tcp {
+                tcp,
+                app: App::Transfers {
+                    size: Distribution::Pareto { shape: 1.3, scale: 2.0 },
+                    think: Distribution::Exponential(0.05),
+                    count: None,
+                    connection: if i % 2 == 0 { Connection::Fresh } else { Connection::Persistent },
+                },
+            },
+            _ => Traffic::Udp(UdpSpec {
+                packet: Distribution::Uniform(100.0, 1000.0),
+                rate: Schedule::constant(BitRate::from_bps(rate / 10)),
+                gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
+                on_off: (f.kind == 4)
+                    .then_some((Distribution::Exponential(0.1), Distribution::Exponential(0.1))),
+                ecn: false,
+            }),
+        };
+        let stop = (i % 3 == 2).then(|| at(1800));
+        flows.push(FlowSpec {
+            class: (f.kind / 2) as u16,
+            forward,
+            reverse,
+            ack_class: 3,
+            traffic,
+            start: at(i as u64 * 7),
+            stop,
+        });
+    }
+    Network {
+        links,
+        flows,
+        classes: ["bulk", "web", "udp", "acks"].map(String::from).to_vec(),
+        measure: Measure { warmup: at(500), end: at(2500), boundaries: vec![at(1200)], step: Some(ms(100)) },
+        seed: Seed(case.seed),
+    }
+}
+
+fn flow() -> impl Strategy<Value = CaseFlow> {
+    let variant =
+        prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)];
+    let flags =
+        (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
+    (0u8..5, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+        |(
+            kind,
+            variant,
+            (delayed_ack, reverse, access_delay_drops, direct),
+            access_ms,
+            enters_before,
+            leaves_after,
+        )| {
+            CaseFlow {
+                kind,
+                variant,
+                delayed_ack,
+                access_ms,
+                reverse,
+                leaves_after,
+                enters_before,
+                access_delay_drops,
+                direct,
+            }
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let algorithm = prop_oneof![
+        6 => (0usize..CATALOG.len()).prop_map(Algorithm::Catalog),
+        1 => Just(Algorithm::Head)
+    ];
+    let buffer = prop_oneof![
+        (1u32..60).prop_map(|n| QueueSize::Packets(n as f64)),
+        (1_500u32..60_000).prop_map(|n| QueueSize::Bytes(n as f64))
+    ];
+    let network = (1usize..4, prop::collection::vec(flow(), 1..12), algorithm, 1u64..20, buffer);
+    let faults = (
+        prop_oneof![Just(0.0), Just(0.02)],
+        prop::option::weighted(0.3, any::<bool>()),
+        prop::option::weighted(0.3, 0u64..20),
+    );
+    (any::<u64>(), network, any::<bool>(), faults, prop::bool::weighted(0.3)).prop_map(
+        |(
+            seed,
+            (bottlenecks, flows, algorithm, mbps, buffer),
+            ecn,
+            (loss, rate_change, delay_change),
+            same_rtt,
+        )| Case {
+            seed,
+            bottlenecks,
+            flows,
+            algorithm,
+            mbps,
+            buffer,
+            ecn,
+            loss,
+            rate_change,
+            delay_change,
+            same_rtt,
+        },
+    )
+}
+
+fn outcome(case: &Case, engine: Engine) -> Outcome {
+    run(network(case), engine, &Control::default()).unwrap()
+}
+
+/// Nothing the engines differ in but the number of events.
+fn assert_same(fast: &Outcome, reference: &Outcome) {
+    assert_eq!(fast.conservation, reference.conservation);
+    assert_eq!(fast.flows, reference.flows);
+    assert_eq!(fast.transfers, reference.transfers);
+    for (f, r) in fast.links.iter().zip(&reference.links) {
+        assert_eq!(f.segments, r.segments, "{}", f.name);
+        // NaN stands for "no packet left": compare as text.
+        assert_eq!(format!("{:?}", f.series), format!("{:?}", r.series), "{}", f.name);
+    }
+    assert_eq!(fast.digest, reference.digest);
+}
+
+fn assert_conserved(o: &Outcome) {
+    let c = o.conservation;
+    assert_eq!(c.sent, c.delivered + c.dropped + c.lost + c.in_flight, "{c:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_engines_give_the_same_sample_path(case in case()) {
+        let fast = outcome(&case, Engine::Fast);
+        let reference = outcome(&case, Engine::Reference);
+        assert_conserved(&fast);
+        assert_conserved(&reference);
+        assert_same(&fast, &reference);
+    }
+}
+
+#[test]
+fn the_cases_are_busy_ones() {
+    // What the property above compares must not be empty networks: many drops, marks, timeouts,
+    // transfers and both kinds of queue occur over its cases.
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
+    for _ in 0..60 {
+        let case = case().new_tree(&mut runner).unwrap().current();
+        let fast = outcome(&case, Engine::Fast);
+        let reference = outcome(&case, Engine::Reference);
+        drops += (fast.conservation.dropped > 100) as u32;
+        transfers += (fast.transfers.len() > 20) as u32;
+        timeouts += fast.flows.iter().flat_map(|f| &f.segments).map(|s| s.timeouts).sum::<u64>();
+        let classes = |o: &Outcome| {
+            o.links
+                .iter()
+                .flat_map(|l| l.segments.clone())
+                .flat_map(|s| s.classes)
+                .map(|c| c.marked)
+                .sum::<u64>()
+        };
+        marks += classes(&fast);
+        fewer += (fast.events * 3 < reference.events * 2) as u32;
+    }
+    assert!(
+        drops > 10 && transfers > 10 && timeouts > 100 && fewer > 30,
+        "{drops} {transfers} {timeouts} {fewer}"
+    );
+    assert!(marks > 100, "{marks}");
+}
