@@ -7,15 +7,30 @@
 //! What the documents leave open, and what this file does:
 //! - Names are the thesis'; vrc writes alpha for phi and gamma for tau, and its beta is the initial
 //!   share of the capacity.
-//! - The capacity adapts at every arrival, as printed; ns-2 leaves out those it drops. Against sources
-//!   that do not respond the capacity therefore sinks to nothing, as eq. 3.12 says.
+//! - Fig. 3.4 adapts the capacity at every arrival, so that x is the offered rate. Where signals are
+//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the
+//!   link settles 6 % below tau, and against sources that do not respond the capacity sinks to
+//!   nothing. The aim of thesis 3.7.1, a link used to tau, needs the admitted rate; ns-2 uses that,
+//!   and so does this file by default. With marks the two are the same.
+//! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it is taken
+//!   for a mark; a queue that does not mark should not be offered ECN-capable packets.
 //! - With the first arrival no time has passed, so the virtual capacity still is the initial one.
 //! - The link's capacity is its rate now, where the host knows it.
 
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, require};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+
+choice! {
+    /// What counts as input.
+    pub enum InputRate {
+        /// Arrivals that are not dropped.
+        Admitted = "admitted",
+        /// All arrivals.
+        Offered = "offered",
+    }
+}
 
 params! {
     /// AVQ's parameters.
@@ -26,6 +41,8 @@ params! {
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
         /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
         buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.7.2";
+        /// The input that adapts the virtual capacity: "admitted" leaves out what is dropped, "offered" counts every arrival.
+        input_rate: InputRate = InputRate::Admitted, unit "name", source "thesis 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "vrc Table 1";
     }
@@ -74,7 +91,10 @@ impl AvqParams {
             per_byte,
             per_packet,
             to_packets,
-            last: None,
+            input_rate: self.input_rate,
+            last_arrival: None,
+            last_input: None,
+            before: (0.0, None),
         })
     }
 }
@@ -93,20 +113,37 @@ pub struct Avq {
     per_packet: f64,
     /// The virtual queue's unit in mean packets.
     to_packets: f64,
+    input_rate: InputRate,
     /// When the previous packet arrived.
-    last: Option<Time>,
+    last_arrival: Option<Time>,
+    /// When the previous packet that counts as input did.
+    last_input: Option<Time>,
+    /// Capacity and time of input before the last arrival, in case it does not fit the real buffer.
+    before: (f64, Option<Time>),
 }
 
 impl Aqm for Avq {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        let dt = self.last.map_or(0.0, |last| cx.now.since(last).as_secs_f64());
-        self.last = Some(cx.now);
+        let since = |last: Option<Time>| last.map_or(0.0, |t| cx.now.since(t).as_secs_f64());
         let size = pkt.bytes.get() as f64 * self.per_byte + self.per_packet;
-        let c = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
-        let fits = self.queue.offer(size, dt);
-        self.queue.capacity = next_capacity(self.queue.capacity, c, size, dt, self.phi, self.tau);
+        let fits = self.queue.offer(size, since(self.last_arrival));
+        self.last_arrival = Some(cx.now);
+        self.before = (self.queue.capacity, self.last_input);
+        let dropped = !fits && !pkt.ecn.is_capable();
+        if !dropped || self.input_rate == InputRate::Offered {
+            let c = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
+            let dt = since(self.last_input);
+            self.queue.capacity = next_capacity(self.queue.capacity, c, size, dt, self.phi, self.tau);
+            self.last_input = Some(cx.now);
+        }
         if fits { Verdict::Pass } else { Verdict::Signal(Cause::Early) }
+    }
+
+    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
+        if self.input_rate == InputRate::Admitted {
+            (self.queue.capacity, self.last_input) = self.before;
+        }
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -86,6 +86,9 @@ struct Event {
     #[serde(default)]
     queue: u32,
     queue_bytes: Option<Bytes>,
+    /// The packet is not ECN-capable.
+    #[serde(default)]
+    not_ect: bool,
     /// The link's rate, for a host that knows it.
     rate: Option<BitRate>,
     verdict: Option<String>,
@@ -236,7 +239,8 @@ fn run_case(algorithm: &str, case: &Case) {
             link_rate: event.rate,
         };
         let mut cx = Ctx { now, queue, rng: &mut rng };
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn: Ecn::Ect0 };
+        let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }

@@ -1,0 +1,536 @@
+//! The laws that every algorithm of the catalog obeys, whatever its parameters and whatever comes.
+//!
+//! A random sequence of arrivals passes through the FIFO that both hosts use, in front of a link
+//! that sends one packet after the other. An observer between the FIFO and the algorithm records
+//! the verdicts, checks the calendar of updates and looks at every internal signal after every
+//! call.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::{Aqm, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, Seed, Verdict};
+use quell_queue::{Fifo, Limit, Packet, Qdisc};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct TestPacket {
+    bytes: u64,
+    ecn: Ecn,
+}
+
+impl Packet for TestPacket {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn flow(&self) -> FlowId {
+        FlowId(0)
+    }
+}
+
+/// What an algorithm did, and what it reported last.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Log {
+    verdicts: Vec<Verdict>,
+    updates: u64,
+    signals: Vec<(&'static str, f64)>,
+}
+
+impl Probe for Log {
+    fn value(&mut self, name: &'static str, unit: &'static str, x: f64) {
+        assert!(!unit.is_empty(), "{name} has no unit");
+        assert!(x.is_finite() && x >= 0.0, "{name} is {x}");
+        assert!(!matches!(name, "p" | "max_p") || x <= 1.0, "{name} is {x}");
+        self.signals.push((name, x));
+    }
+}
+
+/// Watches an algorithm.
+struct Observed {
+    aqm: AnyAqm,
+    log: Log,
+    last: Time,
+}
+
+impl Observed {
+    fn new(aqm: AnyAqm) -> Self {
+        Observed { aqm, log: Log::default(), last: Time::ZERO }
+    }
+
+    /// A call that is not an update comes in order and finds no update undone.
+    fn called(&mut self, now: Time) {
+        assert!(now >= self.last, "calls come in time order");
+        assert!(self.aqm.next_update().is_none_or(|due| due > now), "an update was missed");
+        self.last = now;
+    }
+
+    fn look(&mut self) {
+        self.log.signals.clear();
+        self.aqm.observe(&mut self.log);
+    }
+
+    fn signal(&self, name: &str) -> Option<f64> {
+        self.log.signals.iter().find(|(n, _)| *n == name).map(|(_, x)| *x)
+    }
+}
+
+impl Clone for Observed {
+    fn clone(&self) -> Self {
+        let aqm = self.aqm.try_clone().expect("every algorithm of the catalog can be copied");
+        Observed { aqm, log: self.log.clone(), last: self.last }
+    }
+}
+
+impl Aqm for Observed {
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.called(cx.now);
+        let verdict = self.aqm.on_enqueue(cx, pkt);
+        self.log.verdicts.push(verdict);
+        self.look();
+        verdict
+    }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.called(cx.now);
+        let verdict = self.aqm.on_dequeue(cx, pkt);
+        self.log.verdicts.push(verdict);
+        self.look();
+        verdict
+    }
+    fn decides_at_dequeue(&self) -> bool {
+        self.aqm.decides_at_dequeue()
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        self.called(cx.now);
+        self.aqm.on_overflow(cx, pkt);
+        self.look();
+    }
+    fn on_idle(&mut self, since: Time) {
+        assert!(since >= self.last, "idleness is reported before anything later");
+        self.last = since;
+        self.aqm.on_idle(since);
+        self.look();
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.aqm.next_update()
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        assert_eq!(self.aqm.next_update(), Some(cx.now), "an update runs when it is due");
+        assert!(cx.now >= self.last, "calls come in time order");
+        self.last = cx.now;
+        self.aqm.on_update(cx);
+        assert!(self.aqm.next_update().is_none_or(|due| due > cx.now), "the next update is later");
+        self.log.updates += 1;
+        self.look();
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.aqm.observe(out);
+    }
+}
+
+/// When a host serves its queue's calendar.
+#[derive(Clone, Copy, PartialEq)]
+enum Host {
+    /// Wakes for every update and every departure.
+    OnTime,
+    /// Wakes only when a packet arrives, and then does what it should have done before.
+    Late,
+}
+
+/// A FIFO and the link it feeds.
+#[derive(Clone)]
+struct Bench {
+    fifo: Fifo<TestPacket, Observed>,
+    link: Link,
+    host: Host,
+    /// When the packet in transmission will have left.
+    busy_until: Option<Time>,
+}
+
+impl Bench {
+    fn new(aqm: AnyAqm, link: Link, host: Host) -> Self {
+        let limit = Limit::of(link.buffer);
+        let rng = Seed(7).stream("conformance");
+        let fifo = Fifo::new(Observed::new(aqm), rng, limit, true, Some(link.rate));
+        Bench { fifo, link, host, busy_until: None }
+    }
+
+    fn send_next(&mut self, now: Time) {
+        self.busy_until = self
+            .fifo
+            .dequeue(now, &mut |_, _| {})
+            .map(|(packet, _)| now + self.link.rate.transmission_time(packet.bytes()));
+    }
+
+    /// Everything that happens up to `now` without a new arrival.
+    fn run_until(&mut self, now: Time) {
+        loop {
+            let departure = self.busy_until.filter(|t| *t <= now);
+            if self.host == Host::OnTime {
+                let wake = departure.unwrap_or(now);
+                while let Some(due) = self.fifo.next_update().filter(|due| *due <= wake) {
+                    self.fifo.advance(due);
+                }
+            }
+            let Some(t) = departure else { break };
+            self.send_next(t);
+            if self.busy_until.is_none() {
+                self.fifo.idle(t);
+            }
+        }
+        if self.host == Host::OnTime {
+            self.fifo.advance(now);
+        }
+    }
+
+    fn arrive(&mut self, now: Time, packet: TestPacket) {
+        self.run_until(now);
+        let _ = self.fifo.enqueue(now, packet);
+        if self.busy_until.is_none() {
+            self.send_next(now);
+            // A packet that was not stored leaves the link as idle as it was.
+        }
+        self.check_counters();
+    }
+
+    fn check_counters(&self) {
+        let n = self.fifo.counters();
+        assert_eq!(n.arrived, n.enqueued + n.dropped_at_enqueue);
+        let waiting = self.fifo.view().packets.get() as u64;
+        assert_eq!(n.enqueued, n.departed + n.dropped_at_dequeue + waiting);
+    }
+
+    fn run(&mut self, arrivals: &[Arrival], start: Time) -> Time {
+        arrivals.iter().fold(start, |now, a| {
+            let now = now + a.gap;
+            self.arrive(now, a.packet);
+            now
+        })
+    }
+
+    fn log(&self) -> &Log {
+        &self.fifo.aqm().log
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    gap: Duration,
+    packet: TestPacket,
+}
+
+fn link() -> Link {
+    Link {
+        rate: BitRate::from_bps(10_000_000),
+        buffer: QueueSize::Packets(500.0),
+        mean_packet: Bytes::new(500),
+    }
+}
+
+/// Bursts, a steady overload, and silences, of packets of any size and any ECN field.
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap = prop_oneof![
+        4 => Just(0u64),
+        8 => 0..400_000u64,
+        4 => 0..2_000_000u64,
+        1 => 0..100_000_000u64,
+    ];
+    let bytes = prop_oneof![6 => Just(500u64), 2 => Just(40u64), 2 => 1..9000u64];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
+    let one = (gap, bytes, ecn).prop_map(|(gap, bytes, ecn)| Arrival {
+        gap: Duration::from_nanos(gap),
+        packet: TestPacket { bytes, ecn },
+    });
+    // The burst at the start brings the queue to where the algorithms act.
+    (0..800usize, prop::collection::vec(one, 1..600)).prop_map(|(burst, mut rest)| {
+        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
+        let mut all = vec![Arrival { gap: Duration::from_micros(50), packet }; burst];
+        all.append(&mut rest);
+        all
+    })
+}
+
+/// A value for a parameter: sensible, extreme or of the wrong kind.
+fn any_value() -> impl Strategy<Value = toml::Value> {
+    let number = prop_oneof![
+        Just(-1.0),
+        Just(0.0),
+        Just(1e-300),
+        Just(1e-9),
+        Just(0.5),
+        Just(1.0),
+        Just(1.5),
+        Just(1e9),
+        Just(f64::MAX),
+        Just(f64::INFINITY),
+        Just(f64::NAN),
+        (-12.0..6.0f64).prop_map(|e| 10f64.powf(e)),
+    ];
+    let text = prop::sample::select(vec![
+        "0 packets",
+        "0.001 packets",
+        "1 packet",
+        "30 packets",
+        "60 packets",
+        "499 packets",
+        "1000000 packets",
+        "0 B",
+        "1 B",
+        "20 kB",
+        "80 kB",
+        "1 GB",
+        "auto",
+        "0 s",
+        "1 ns",
+        "1 us",
+        "100 us",
+        "10 ms",
+        "1 s",
+        "300 h",
+        "uniform",
+        "wait",
+        "geometric",
+        "per-packet",
+        "by-size",
+        "rate",
+        "queue",
+        "link-rate",
+        "admitted",
+        "offered",
+        "link-rate-fast",
+        "nonsense",
+        "",
+    ]);
+    prop_oneof![
+        4 => number.prop_map(toml::Value::Float),
+        6 => text.prop_map(toml::Value::from),
+        1 => prop::bool::ANY.prop_map(toml::Value::Boolean),
+        1 => (0..5i64).prop_map(toml::Value::Integer),
+        1 => (0..200i64, 0..500i64).prop_map(|(flows, ms)| {
+            let design = [("flows", toml::Value::Float(flows as f64)), ("rtt", format!("{ms} ms").into())];
+            toml::Value::Table(design.map(|(k, v)| (k.to_string(), v)).into_iter().collect())
+        }),
+        1 => (0..5000i64).prop_map(|ms| {
+            toml::Value::Table([("time_constant".to_string(), format!("{ms} ms").into())].into_iter().collect())
+        }),
+    ]
+}
+
+/// A random table of parameters for a random algorithm: mostly defaults, so that many can be built.
+fn any_table() -> impl Strategy<Value = (&'static str, toml::Table)> {
+    (0..CATALOG.len()).prop_flat_map(|i| {
+        let names: Vec<&'static str> = (CATALOG[i].params)().iter().map(|d| d.name).collect();
+        let changes = if names.is_empty() {
+            Just(Vec::new()).boxed()
+        } else {
+            prop::collection::vec((prop::sample::select(names), any_value()), 0..5).boxed()
+        };
+        changes.prop_map(move |changes| {
+            (CATALOG[i].name, changes.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
+        })
+    })
+}
+
+fn any_config() -> impl Strategy<Value = AqmConfig> {
+    any_table().prop_filter_map("not a configuration", |(name, table)| {
+        AqmConfig::deserialize_named(name, table).and_then(Result::ok)
+    })
+}
+
+fn buffers() -> impl Strategy<Value = QueueSize> {
+    prop_oneof![
+        Just(QueueSize::Packets(500.0)),
+        Just(QueueSize::Packets(61.0)),
+        Just(QueueSize::Packets(1.0)),
+        Just(QueueSize::Bytes(250_000.0)),
+        Just(QueueSize::Bytes(400.0)),
+    ]
+}
+
+proptest! {
+    /// Whatever the parameters, an algorithm is refused or keeps its probabilities in [0, 1], its
+    /// signals finite and its updates on time; and a host that wakes late decides the same.
+    #[test]
+    fn parameters_are_refused_or_obey_the_laws(
+        config in any_config(), buffer in buffers(), arrivals in arrivals(),
+    ) {
+        let link = Link { buffer, ..link() };
+        if let Ok(aqm) = config.build(&link) {
+            let mut on_time = Bench::new(aqm.try_clone().unwrap(), link, Host::OnTime);
+            let mut late = Bench::new(aqm, link, Host::Late);
+            let end = on_time.run(&arrivals, Time::ZERO);
+            late.run(&arrivals, Time::ZERO);
+            late.run_until(end);
+            late.fifo.advance(end);
+            prop_assert_eq!(on_time.log(), late.log());
+            prop_assert_eq!(on_time.fifo.counters(), late.fifo.counters());
+        }
+    }
+
+    /// A copy made in the middle of a run continues as the original does.
+    #[test]
+    fn a_copy_continues_identically(config in any_config(), arrivals in arrivals(), cut in 0.0..1.0f64) {
+        if let Ok(aqm) = config.build(&link()) {
+            let cut = (arrivals.len() as f64 * cut) as usize;
+            let mut original = Bench::new(aqm, link(), Host::OnTime);
+            let then = original.run(&arrivals[..cut], Time::ZERO);
+            let mut copy = original.clone();
+            original.run(&arrivals[cut..], then);
+            copy.run(&arrivals[cut..], then);
+            prop_assert_eq!(original.log(), copy.log());
+        }
+    }
+
+    /// What is written is what is read, in both formats; so the algorithm built from it, which sees
+    /// nothing else, is the same.
+    #[test]
+    fn parameters_survive_serialization(config in any_config()) {
+        if config.build(&link()).is_ok() {
+            let text = toml::to_string(&config).unwrap();
+            prop_assert_eq!(&toml::from_str::<AqmConfig>(&text).unwrap(), &config, "{}", text);
+            let text = serde_json::to_string(&config).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<AqmConfig>(&text).unwrap(), &config, "{}", text);
+        }
+    }
+
+    /// With its defaults, no algorithm grows more severe while the link is idle, and none signals
+    /// packets that come one by one to a link that has long been idle.
+    #[test]
+    fn an_idle_queue_calms_down(i in 0..CATALOG.len(), arrivals in arrivals()) {
+        let aqm = (CATALOG[i].default)().build(&link()).unwrap();
+        let mut bench = Bench::new(aqm, link(), Host::OnTime);
+        let mut now = bench.run(&arrivals, Time::ZERO);
+        // The buffer drains in 0.2 s, longer packets included in a few times that.
+        now += Duration::from_secs(5);
+        bench.run_until(now);
+        prop_assert!(bench.busy_until.is_none());
+        let before = bench.log().clone();
+        for _ in 0..50 {
+            let p = bench.fifo.aqm().signal("p");
+            now += Duration::from_millis(100);
+            bench.run_until(now);
+            // RED and its kin report the probability of the last arrival, which stays.
+            prop_assert!(bench.fifo.aqm().signal("p") <= p);
+        }
+        prop_assert_eq!(&bench.log().verdicts, &before.verdicts);
+        // PI forgets a burst slowly: its integral falls by 0.0005 in a second.
+        now += Duration::from_secs(60);
+        // BLUE alone remembers: an idle period is one step down for it, however long.
+        if CATALOG[i].name != "blue" {
+            for _ in 0..50 {
+                now += Duration::from_millis(100);
+                bench.arrive(now, TestPacket { bytes: 500, ecn: Ecn::NotEct });
+                prop_assert_eq!(*bench.log().verdicts.last().unwrap(), Verdict::Pass);
+            }
+        }
+    }
+}
+
+/// The laws above say nothing if nothing is built, or nothing happens.
+#[test]
+fn random_parameters_are_often_built_and_often_act() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = (any_config(), arrivals());
+    let (mut built, mut acted) = (0, 0);
+    for _ in 0..500 {
+        let (config, arrivals) = strategy.new_tree(&mut runner).unwrap().current();
+        let Ok(aqm) = config.build(&link()) else { continue };
+        built += 1;
+        let mut bench = Bench::new(aqm, link(), Host::OnTime);
+        bench.run(&arrivals, Time::ZERO);
+        acted += bench.log().verdicts.iter().any(|v| *v != Verdict::Pass) as u32;
+    }
+    assert!((150..=480).contains(&built), "{built} of 500 were built");
+    // Drop-tail never does, and BLUE and PI are slow to by default.
+    assert!(acted > built / 6, "{acted} of {built} signalled");
+}
+
+#[test]
+fn every_default_builds_and_acts_under_overload() {
+    for entry in CATALOG {
+        let aqm = (entry.default)().build(&link()).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+        let mut bench = Bench::new(aqm, link(), Host::OnTime);
+        // A quarter more than the link carries, for 20 s.
+        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
+        let overload = vec![Arrival { gap: Duration::from_micros(320), packet }; 62_500];
+        bench.run(&overload, Time::ZERO);
+        let n = bench.fifo.counters();
+        let early = n.dropped_at_enqueue - n.overflowed;
+        assert!(n.departed > 45_000, "{}: the link stays busy ({} departures)", entry.name, n.departed);
+        assert!(early > 0 || entry.name == "drop-tail", "{} never signals", entry.name);
+    }
+}
+
+#[test]
+fn unknown_parameters_and_algorithms_are_refused() {
+    for entry in CATALOG {
+        let table = toml::Table::from_iter([("no_such_parameter".to_string(), 1.into())]);
+        assert!(AqmConfig::deserialize_named(entry.name, table.clone()).unwrap().is_err(), "{}", entry.name);
+        let text = format!("algorithm = \"{}\"\nno_such_parameter = 1", entry.name);
+        assert!(toml::from_str::<AqmConfig>(&text).is_err(), "{}", entry.name);
+        let text = format!("algorithm = \"{}\"", entry.name);
+        assert_eq!(toml::from_str::<AqmConfig>(&text).unwrap(), (entry.default)());
+    }
+    assert!(AqmConfig::deserialize_named("bred", toml::Table::new()).is_none());
+}
+
+/// `algorithm` with the parameters in `text`, built for the usual link.
+fn build(text: &str) -> Result<AnyAqm, quell_aqm::ParamError> {
+    toml::from_str::<AqmConfig>(text).unwrap().build(&link())
+}
+
+#[test]
+fn an_error_names_the_field_its_value_and_the_rule() {
+    let error = |text: &str| build(text).err().expect(text).to_string();
+    let red = "algorithm = \"red\"\n";
+    for (text, want) in [
+        (
+            format!("{red}min_th = \"20 packets\"\nmax_th = \"20 packets\""),
+            "max_th = 20 packets: must exceed min_th (20 packets)",
+        ),
+        (format!("{red}max_th = \"20 kB\""), "max_th = 20 kB: must be in the unit of min_th"),
+        (format!("{red}max_p = 0.0"), "max_p = 0: must lie in (0, 1]"),
+        (format!("{red}max_p = nan"), "max_p = NaN"),
+        (format!("{red}weight = 1.5"), "weight = 1.5: must lie in (0, 1]"),
+        (format!("{red}mark_limit = 1.5"), "mark_limit = 1.5"),
+        ("algorithm = \"ared\"\nmax_p = 0.6".into(), "max_p = 0.6: must lie in [0.01, 0.5]"),
+        ("algorithm = \"ared\"\nmax_p_bottom = 0.6".into(), "max_p_bottom = 0.6"),
+        ("algorithm = \"ared\"\ninterval = \"0 s\"".into(), "interval = 0 s: must be at least 1 us"),
+        ("algorithm = \"ared\"\nbeta = 1.0".into(), "beta = 1: must lie in (0, 1)"),
+        ("algorithm = \"pi\"\nb = 1.9e-5".into(), "b = 0.000019: must lie in (0, a)"),
+        (
+            "algorithm = \"pi\"\nq_ref = \"500 packets\"".into(),
+            "q_ref = 500 packets: must be positive and smaller than the buffer (500 packets)",
+        ),
+        ("algorithm = \"pi\"\nsampling_rate = 0.0".into(), "sampling_rate = 0"),
+        (
+            "algorithm = \"pi\"\na = 1e-4\ndesign = { flows = 60.0, rtt = \"246 ms\" }".into(),
+            "design = { flows = 60, rtt = \"246 ms\" }: computes a and b",
+        ),
+        (
+            "algorithm = \"pi\"\ndesign = { flows = 60, rtt = \"10 ms\" }".into(),
+            "must lie in (0, 0.85] for a phase margin",
+        ),
+        ("algorithm = \"rem\"\nphi = 1.0".into(), "phi = 1: must exceed 1"),
+        ("algorithm = \"blue\"\nd1 = 0.0".into(), "d1 = 0: must lie in (0, 1]"),
+        ("algorithm = \"avq\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
+        ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
+    ] {
+        let got = error(text.as_str());
+        assert!(got.contains(want), "{text}: {got}");
+    }
+}
+
+#[test]
+fn a_link_without_rate_or_packet_size_is_refused() {
+    for entry in CATALOG.iter().filter(|e| e.name != "drop-tail") {
+        let no_rate = Link { rate: BitRate::from_bps(0), ..link() };
+        assert_eq!((entry.default)().build(&no_rate).err().unwrap().field, "rate");
+        let no_size = Link { mean_packet: Bytes::new(0), ..link() };
+        assert_eq!((entry.default)().build(&no_size).err().unwrap().field, "mean_packet");
+    }
+}

@@ -1,0 +1,160 @@
+//! With its defaults alone, every algorithm controls a usual link: 10 Mb/s, 500-byte packets, a
+//! buffer of 500 packets, a hundred flows.
+//!
+//! The flows are the simplest that respond: additive increase, one halving per round-trip time. The
+//! simulator judges how well an algorithm does; this test says that it is in its regime.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use quell_aqm::catalog::CATALOG;
+use quell_aqm::{Ecn, FlowId, Link, Rng, Seed};
+use quell_queue::{Admission, Fifo, Limit, Packet, Qdisc};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+
+#[derive(Clone, Copy)]
+struct Segment {
+    flow: u32,
+    ecn: Ecn,
+}
+
+impl Packet for Segment {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(500)
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+}
+
+struct Flow {
+    window: f64,
+    in_flight: u32,
+    /// Propagation there and back.
+    rtt: Duration,
+    /// Signals before this time belong to the same halving.
+    deaf_until: Time,
+}
+
+#[derive(Debug)]
+struct Outcome {
+    utilization: f64,
+    mean_queue: f64,
+    /// Share of arrivals dropped or marked.
+    signal_rate: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Departure,
+    /// A flow hears of one of its packets, and whether congestion was signalled on it.
+    News(u32, bool),
+    Start(u32),
+}
+
+fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
+    let mut rng: Rng = Seed(3).stream("flows");
+    let mut fifo = Fifo::new(aqm, Seed(3).stream("aqm"), Limit::of(link.buffer), true, Some(link.rate));
+    let mut flows: Vec<Flow> = (0..100)
+        .map(|_| Flow {
+            window: 2.0,
+            in_flight: 0,
+            rtt: Duration::from_secs_f64(rng.uniform_in(0.08, 0.12)),
+            deaf_until: Time::ZERO,
+        })
+        .collect();
+    let mut events = BinaryHeap::new();
+    for i in 0..100 {
+        let start = Time::ZERO + Duration::from_secs_f64(rng.uniform_in(0.0, 5.0));
+        events.push(Reverse((start, Event::Start(i))));
+    }
+    let (warm, end) = (Time::from_nanos(60_000_000_000), Time::from_nanos(120_000_000_000));
+    let transmission = link.rate.transmission_time(Bytes::new(500));
+    let mut in_transmission: Option<Segment> = None;
+    let (mut before, mut queue_time, mut last) = (*fifo.counters(), 0.0, warm);
+    while let Some(Reverse((now, event))) = events.pop() {
+        if now >= warm {
+            if before.arrived == 0 {
+                before = *fifo.counters();
+            }
+            queue_time += now.since(last).as_secs_f64() * fifo.view().packets.get() as f64;
+            last = now;
+        }
+        if now > end {
+            break;
+        }
+        let sender = match event {
+            Event::Departure => {
+                let sent = in_transmission.take().expect("a departure ends a transmission");
+                let rtt = flows[sent.flow as usize].rtt;
+                events.push(Reverse((now + rtt, Event::News(sent.flow, sent.ecn == Ecn::Ce))));
+                None
+            }
+            Event::News(i, signal) => {
+                let flow = &mut flows[i as usize];
+                flow.in_flight -= 1;
+                if !signal {
+                    flow.window += 1.0 / flow.window;
+                } else if now >= flow.deaf_until {
+                    flow.window = (flow.window / 2.0).max(1.0);
+                    flow.deaf_until = now + flow.rtt;
+                }
+                Some(i)
+            }
+            Event::Start(i) => Some(i),
+        };
+        if let Some(i) = sender {
+            let flow = &mut flows[i as usize];
+            while (flow.in_flight as f64) < flow.window.floor() {
+                flow.in_flight += 1;
+                if let Admission::Dropped(_) = fifo.enqueue(now, Segment { flow: i, ecn }) {
+                    // The later packets of the window tell.
+                    events.push(Reverse((now + flow.rtt, Event::News(i, true))));
+                }
+            }
+        }
+        if in_transmission.is_none() {
+            in_transmission = fifo.dequeue(now, &mut |_, _| {}).map(|(segment, _)| segment);
+            if in_transmission.is_some() {
+                events.push(Reverse((now + transmission, Event::Departure)));
+            } else if event == Event::Departure {
+                fifo.idle(now);
+            }
+        }
+    }
+    let n = fifo.counters();
+    let seconds = end.since(warm).as_secs_f64();
+    let signals = (n.dropped_at_enqueue + n.marked) - (before.dropped_at_enqueue + before.marked);
+    Outcome {
+        utilization: (n.departed - before.departed) as f64 * transmission.as_secs_f64() / seconds,
+        mean_queue: queue_time / seconds,
+        signal_rate: signals as f64 / (n.arrived - before.arrived) as f64,
+    }
+}
+
+#[test]
+fn defaults_control_a_usual_link() {
+    let link = Link {
+        rate: BitRate::from_bps(10_000_000),
+        buffer: QueueSize::Packets(500.0),
+        mean_packet: Bytes::new(500),
+    };
+    for entry in CATALOG {
+        for ecn in [Ecn::NotEct, Ecn::Ect0] {
+            let aqm = (entry.default)().build(&link).unwrap();
+            let got = run(aqm, link, ecn);
+            let place = format!("{} with {ecn:?}: {got:?}", entry.name);
+            assert!(got.utilization > 0.8, "{place}");
+            assert!((0.005..0.4).contains(&got.signal_rate), "{place}");
+            // Drop-tail fills its buffer, and BLUE does not look at the queue.
+            let longest = if ["drop-tail", "blue"].contains(&entry.name) { 500.0 } else { 150.0 };
+            assert!((2.0..longest).contains(&got.mean_queue), "{place}");
+        }
+    }
+}
