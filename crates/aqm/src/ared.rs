@@ -58,13 +58,8 @@ params! {
 }
 
 impl AredParams {
-    /// Adaptive RED for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: those of RED, bounds of `max_p` that do not contain it, a
-    /// step that does not move it.
-    pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
-        link.check()?;
+    /// The thresholds on a link, given or automatic.
+    pub fn thresholds(&self, link: &Link) -> (QueueSize, QueueSize) {
         let min_th = self.min_th.or_else(|| match link.buffer {
             QueueSize::Packets(_) => QueueSize::Packets(automatic_min_th(self.target_delay, link)),
             QueueSize::Bytes(_) => {
@@ -72,6 +67,17 @@ impl AredParams {
             }
         });
         let max_th = self.max_th.or_else(|| min_th.with_value(3.0 * min_th.value()));
+        (min_th, max_th)
+    }
+
+    /// Adaptive RED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: those of RED, bounds of `max_p` that do not contain it, a
+    /// step that does not move it.
+    pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
+        link.check()?;
+        let (min_th, max_th) = self.thresholds(link);
         require(
             0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
             "max_p_bottom",

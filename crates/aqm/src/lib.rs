@@ -41,7 +41,7 @@ pub use rng::{Rng, Seed};
 /// - every update due at or before `cx.now` has run, each at its own time, before any other call
 ///   at `cx.now`, however late the host woke;
 /// - [`Aqm::on_idle`] comes once per idle period, before the next call of any other method that is
-///   later than its beginning.
+///   later than its beginning; an arrival that is not stored does not end the period.
 #[allow(unused_variables)]
 pub trait Aqm {
     /// A packet arrives; `cx.queue` does not contain it.

@@ -62,17 +62,17 @@ impl ParamValue for PiDesign {
 }
 
 impl PiParams {
-    /// PI for a link.
+    /// The gains (a, b) on a link, given or designed.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: gains that do not integrate, a target that the buffer
-    /// cannot hold, a rate of updates outside [0.001, 10^6] Hz, a design without phase margin.
-    pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
-        link.check()?;
-        let sampling = "must lie in [0.001, 1000000]";
-        require((1e-3..=1e6).contains(&self.sampling_rate), "sampling_rate", self.sampling_rate, sampling)?;
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
-        let interval = Duration::from_secs_f64(1.0 / self.sampling_rate);
+    /// Names the gain or the design that breaks a rule.
+    pub fn gains(&self, link: &Link) -> Result<(f64, f64), ParamError> {
+        require(
+            (1e-3..=1e6).contains(&self.sampling_rate),
+            "sampling_rate",
+            self.sampling_rate,
+            "must lie in [0.001, 1000000]",
+        )?;
         let (a, b) = match self.design {
             None => (self.a, self.b),
             Some(design) => {
@@ -93,6 +93,19 @@ impl PiParams {
             b,
             alloc::format!("must lie in (0, a) with a = {a}: a - b is the integral gain [thesis 3.4.2]"),
         )?;
+        Ok((a, b))
+    }
+
+    /// PI for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: gains that do not integrate, a target that the buffer
+    /// cannot hold, a rate of updates outside [0.001, 10^6] Hz, a design without phase margin.
+    pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
+        link.check()?;
+        let (a, b) = self.gains(link)?;
+        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let interval = Duration::from_secs_f64(1.0 / self.sampling_rate);
         Ok(Pi {
             p: 0.0,
             q_old: 0.0,

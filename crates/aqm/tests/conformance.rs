@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
-use quell_aqm::{Aqm, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, Seed, Verdict};
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, Seed, Verdict};
 use quell_queue::{Fifo, Limit, Packet, Qdisc};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
@@ -47,6 +47,14 @@ impl Probe for Log {
         assert!(x.is_finite() && x >= 0.0, "{name} is {x}");
         assert!(!matches!(name, "p" | "max_p") || x <= 1.0, "{name} is {x}");
         self.signals.push((name, x));
+    }
+}
+
+impl Log {
+    fn push(&mut self, verdict: Verdict) {
+        let overflow = matches!(verdict, Verdict::Signal(Cause::Overflow) | Verdict::Drop(Cause::Overflow));
+        assert!(!overflow, "only the host knows that the buffer is full");
+        self.verdicts.push(verdict);
     }
 }
 
@@ -90,14 +98,14 @@ impl Aqm for Observed {
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.called(cx.now);
         let verdict = self.aqm.on_enqueue(cx, pkt);
-        self.log.verdicts.push(verdict);
+        self.log.push(verdict);
         self.look();
         verdict
     }
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.called(cx.now);
         let verdict = self.aqm.on_dequeue(cx, pkt);
-        self.log.verdicts.push(verdict);
+        self.log.push(verdict);
         self.look();
         verdict
     }
@@ -476,6 +484,32 @@ fn unknown_parameters_and_algorithms_are_refused() {
         assert_eq!(toml::from_str::<AqmConfig>(&text).unwrap(), (entry.default)());
     }
     assert!(AqmConfig::deserialize_named("bred", toml::Table::new()).is_none());
+}
+
+#[test]
+fn a_wrong_value_is_refused_with_what_was_expected() {
+    for (text, want) in [
+        ("algorithm = \"red\"\nweight = \"heavy\"", "link-rate"),
+        ("algorithm = \"red\"\nweight = { time_constant = \"1\" }", "link-rate"),
+        ("algorithm = \"red\"\nmin_th = 5", "string"),
+        ("algorithm = \"red\"\nmin_th = \"5\"", "unit"),
+        ("algorithm = \"red\"\nspacing = \"even\"", "uniform"),
+        ("algorithm = \"red\"\nmin_backlog = -1", "u32"),
+        ("algorithm = \"ared\"\nmin_th = \"some packets\"", "50 packets"),
+        ("algorithm = \"pi\"\ndesign = { flows = 60 }", "rtt"),
+        ("algorithm = \"rem\"\nprice = 1", "gamma"),
+        ("algorithm = \"bred\"", "drop-tail"),
+    ] {
+        let got = toml::from_str::<AqmConfig>(text).expect_err(text).to_string();
+        assert!(got.contains(want), "{text}: {got}");
+    }
+    // Whole numbers and both forms of the weight are right.
+    for text in
+        ["weight = 1", "weight = \"link-rate\"", "weight = { time_constant = \"2.4 s\" }", "max_p = 1"]
+    {
+        assert!(build(&format!("algorithm = \"red\"\n{text}")).is_ok(), "{text}");
+    }
+    assert!(build("algorithm = \"pi\"\ndesign = { flows = 100, rtt = \"200 ms\" }").is_ok());
 }
 
 /// `algorithm` with the parameters in `text`, built for the usual link.
