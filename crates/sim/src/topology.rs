@@ -46,6 +46,9 @@ pub struct FlowPath {
     pub reverse: Vec<LinkId>,
 }
 
+/// The cost of reaching a node (nanoseconds, links) and the edge it was reached by.
+type Reached = ((u64, usize), Option<usize>);
+
 impl Topology {
     /// Neither nodes nor links.
     pub fn new() -> Self {
@@ -126,7 +129,7 @@ impl Topology {
     pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         // Dijkstra, plainly: networks have few routers and each route is asked for once.
         let n = self.names.len();
-        let mut best: Vec<Option<((u64, usize), Option<usize>)>> = vec![None; n];
+        let mut best: Vec<Option<Reached>> = vec![None; n];
         let mut done = vec![false; n];
         best[from.0 as usize] = Some(((0, 0), None));
         loop {

@@ -1,0 +1,43 @@
+//! The laboratory: scenario files in, comparisons one can believe out.
+//!
+//! A [`Document`] is a scenario file as written; [`Study`] is what it asks for, checked and with its
+//! sweeps expanded; [`run`] replicates it over algorithms and seeds; [`Results`] hold the figures, are
+//! written to and read from a folder, and answer with [`Estimate`]s and paired [`Difference`]s.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use quell_lab::{Metric, Options, Plugins, Study, View, run};
+//! let study = Study::read("scenarios/main.toml", &Plugins::new())?;
+//! let results = run(&study, &Options::default())?;
+//! for algorithm in results.algorithms(0) {
+//!     println!("{algorithm}: {:?}", results.estimate(&View::default(), algorithm, Metric::Utilization));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+#![deny(missing_docs)]
+// Errors of scenario files end a command; none is made on a hot path.
+#![allow(clippy::result_large_err)]
+
+mod error;
+mod measure;
+mod metrics;
+mod node;
+mod plan;
+mod results;
+mod run;
+pub mod scenario;
+mod stats;
+mod study;
+pub mod values;
+
+pub use error::ScenarioError;
+pub use metrics::{Better, Metric, Values};
+pub use results::{
+    DelayRow, Difference, FileInfo, FlowRow, LinkSeries, MetricRow, PointInfo, Replication, Results, RunInfo,
+    TransferRow, View,
+};
+pub use run::{Options, Progress, RunError, run};
+pub use scenario::Scenario;
+pub use stats::{Estimate, jain_index, quantile};
+pub use study::{Document, Factory, Plugins, Point, Setting, Study};

@@ -1,0 +1,147 @@
+//! The figures: their names, units and meaning. `measure` computes them.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! metrics {
+    ($( $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal; )+) => {
+        /// A figure of one replication at one observed link. Its name is the column name in results,
+        /// unit included.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric { $( #[doc = $doc] $variant, )+ }
+
+        impl Metric {
+            /// Every metric, in the order in which tables list them.
+            pub const ALL: &[Metric] = &[$( Metric::$variant, )+];
+
+            /// The name: a column of `metrics.parquet`.
+            pub fn name(self) -> &'static str {
+                match self { $( Metric::$variant => $column, )+ }
+            }
+
+            /// A short heading.
+            pub fn title(self) -> &'static str {
+                match self { $( Metric::$variant => $title, )+ }
+            }
+
+            /// The unit of the stored value; "1" for a pure number.
+            pub fn unit(self) -> &'static str {
+                match self { $( Metric::$variant => $unit, )+ }
+            }
+
+            /// Which way is better, where that is beyond dispute.
+            pub fn better(self) -> Better {
+                match self { $( Metric::$variant => Better::$better, )+ }
+            }
+
+            /// What it is, in a sentence.
+            pub fn doc(self) -> &'static str {
+                match self { $( Metric::$variant => $doc, )+ }
+            }
+        }
+    };
+}
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// It depends.
+    Neither,
+}
+
+metrics! {
+    Utilization, "utilization", "utilisation", "1", Higher, "Bits sent over the bits that the link could have sent.";
+    Throughput, "throughput_bps", "throughput", "bit/s", Higher, "Bits sent per second, headers and retransmissions included.";
+    Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that the receivers got, in bits per second, of the flows whose data crosses the link.";
+    LossRate, "loss_rate", "loss", "1", Lower, "Packets dropped at the link over packets that arrived there.";
+    ByteLossRate, "byte_loss_rate", "byte loss", "1", Lower, "Bytes dropped at the link over bytes that arrived there.";
+    EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
+    ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm was passed, over arrivals.";
+    OverflowLossRate, "overflow_loss_rate", "overflow loss", "1", Lower, "Packets dropped because the buffer was full, over arrivals.";
+    MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
+    QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
+    QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
+    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (the thesis' average queue deviation).";
+    QueueBytes, "queue_bytes", "mean queue", "bytes", Lower, "Time average of the bytes waiting (exact).";
+    QueueBytesStd, "queue_std_bytes", "queue deviation", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
+    DelayMean, "queue_delay_mean_s", "mean delay", "s", Lower, "Mean queueing delay of the packets that left (exact).";
+    DelayP50, "queue_delay_p50_s", "P50 delay", "s", Lower, "Median queueing delay.";
+    DelayP95, "queue_delay_p95_s", "P95 delay", "s", Lower, "95th percentile of the queueing delay.";
+    DelayP99, "queue_delay_p99_s", "P99 delay", "s", Lower, "99th percentile of the queueing delay.";
+    Jain, "jain_index", "Jain index", "1", Higher, "Jain's fairness index of the goodputs of the bulk flows that were active for at least half of the window.";
+    FctMean, "flow_completion_time_mean_s", "mean completion", "s", Lower, "Mean completion time of the transfers that began within the window and finished.";
+    FctP50, "flow_completion_time_p50_s", "P50 completion", "s", Lower, "Median completion time of those transfers.";
+    FctP95, "flow_completion_time_p95_s", "P95 completion", "s", Lower, "95th percentile of their completion times.";
+    FctP99, "flow_completion_time_p99_s", "P99 completion", "s", Lower, "99th percentile of their completion times.";
+    Transfers, "transfers", "transfers", "1", Higher, "How many transfers that is.";
+    Power, "power_bit_per_s2", "power", "bit/s^2", Higher, "Throughput over mean queueing delay.";
+    Timeouts, "timeouts", "timeouts", "1", Lower, "Retransmission timeouts of the flows whose data crosses the link.";
+    FastRetransmits, "fast_retransmits", "fast retransmits", "1", Neither, "Window reductions by fast retransmit of those flows.";
+    EcnResponses, "ecn_responses", "ECN responses", "1", Neither, "Window reductions by ECN of those flows.";
+    RetransmissionRate, "retransmission_rate", "retransmissions", "1", Lower, "Retransmitted packets over data packets sent by those flows.";
+}
+
+impl Metric {
+    /// The metric called `name`.
+    pub fn find(name: &str) -> Option<Metric> {
+        Metric::ALL.iter().copied().find(|m| m.name() == name)
+    }
+
+    /// The metrics of the standard table.
+    pub const TABLE: &[Metric] = &[
+        Metric::Utilization,
+        Metric::Goodput,
+        Metric::LossRate,
+        Metric::MarkRate,
+        Metric::QueueMean,
+        Metric::QueueStd,
+        Metric::DelayMean,
+        Metric::DelayP99,
+        Metric::Jain,
+    ];
+}
+
+impl Serialize for Metric {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Metric::find(&name).ok_or_else(|| serde::de::Error::custom(format!("no metric is called \"{name}\"")))
+    }
+}
+
+/// The figures of one replication, link, segment and scope: one value per metric, none where the
+/// metric does not apply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values(Vec<Option<f64>>);
+
+impl Default for Values {
+    fn default() -> Self {
+        Values(vec![None; Metric::ALL.len()])
+    }
+}
+
+impl Values {
+    /// The value of one metric.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+
+    /// Sets a metric; what is not finite counts as absent.
+    pub fn set(&mut self, metric: Metric, x: f64) {
+        self.0[metric as usize] = x.is_finite().then_some(x);
+    }
+
+    /// Each metric that applies, with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> {
+        Metric::ALL.iter().filter_map(|m| Some((*m, self.get(*m)?)))
+    }
+}

@@ -1,0 +1,282 @@
+//! Running a study: every algorithm with every seed at every point, over all cores.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use quell_sim::{Control, Engine};
+use sha2::{Digest, Sha256};
+
+use crate::measure;
+use crate::plan;
+use crate::results::{PointInfo, Replication, Results, RunInfo};
+use crate::study::{Plugins, Point, Study};
+
+/// How to run a study.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// How many threads; none for one per core.
+    pub threads: Option<usize>,
+    /// Which engine.
+    pub engine: Engine,
+    /// Algorithms from outside the catalog.
+    pub plugins: Plugins,
+    /// Called a few times a second, from a thread of its own, and once at the end.
+    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Set from outside to stop; finished replications are kept.
+    pub stop: Option<&'a AtomicBool>,
+    /// The command to record in `run.json`, word by word.
+    pub command: Vec<String>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Share of the simulated time that is done, unfinished replications included.
+    pub done: f64,
+    /// Finished replications.
+    pub finished: usize,
+    /// All replications.
+    pub total: usize,
+    /// Time since the beginning.
+    pub elapsed: Duration,
+    /// Estimated time to the end; none while nothing is known.
+    pub left: Option<Duration>,
+}
+
+/// Why a run gave no results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A replication could not be run; says which and why.
+    Failed {
+        /// The point's title; may be empty.
+        point: String,
+        /// The algorithm's label.
+        algorithm: String,
+        /// The seed.
+        seed: u64,
+        /// Why.
+        why: String,
+    },
+    /// The threads could not be started.
+    Threads(String),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Failed { point, algorithm, seed, why } => {
+                let comma = if point.is_empty() { "" } else { ", " };
+                write!(f, "{algorithm} with seed {seed}{comma}{point}: {why}")
+            }
+            RunError::Threads(why) => write!(f, "cannot start threads: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// One replication to run.
+struct Job<'a> {
+    point: usize,
+    spec: &'a Point,
+    aqm: usize,
+    seed: u64,
+    seed_index: usize,
+    control: Control,
+    outcome: OnceLock<Result<Replication, RunError>>,
+}
+
+impl Job<'_> {
+    fn duration_ns(&self) -> u64 {
+        self.spec.scenario.duration.nanos()
+    }
+
+    /// Simulated time that is done.
+    fn done_ns(&self) -> u64 {
+        match self.outcome.get().is_some() {
+            true => self.duration_ns(),
+            false => self.control.progress_ns.load(Ordering::Relaxed).min(self.duration_ns()),
+        }
+    }
+}
+
+/// Runs every replication of `study`.
+///
+/// If it is stopped, the results hold what was finished and are marked partial.
+///
+/// # Errors
+/// If a replication cannot be run; names one.
+pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
+    let started = jiff::Timestamp::now();
+    let clock = Instant::now();
+    let jobs = jobs(study);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| RunError::Threads(e.to_string()))?;
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| watch(&jobs, options, &clock, &over));
+        replicate_all(&jobs, options, &pool);
+        over.store(true, Ordering::Release);
+        watcher.thread().unpark();
+    });
+    let asked = jobs.len();
+    let outcomes = jobs.into_iter().filter_map(|job| job.outcome.into_inner());
+    let replications = outcomes.collect::<Result<Vec<_>, _>>()?;
+    let partial = replications.len() < asked;
+    let run = RunInfo {
+        schema: 1,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        title: study.title().to_string(),
+        started: started.to_string(),
+        elapsed_s: clock.elapsed().as_secs_f64(),
+        command: options.command.clone(),
+        scenario_file: study.name().to_string(),
+        scenario_text: study.text().map(str::to_string),
+        points: study.points.iter().map(point_info).collect(),
+        partial,
+        digest: digest(&replications),
+        files: Vec::new(),
+    };
+    Ok(Results { run, replications })
+}
+
+fn jobs(study: &Study) -> Vec<Job<'_>> {
+    let mut jobs = Vec::new();
+    for (point, spec) in study.points.iter().enumerate() {
+        for aqm in 0..spec.scenario.aqm.len() {
+            for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
+                let (control, outcome) = (Control::default(), OnceLock::new());
+                jobs.push(Job { point, spec, aqm, seed, seed_index, control, outcome });
+            }
+        }
+    }
+    jobs
+}
+
+/// Runs the jobs on all threads, each taking the next as it becomes free. All algorithms meet one
+/// seed before any meets the next, so that a run that is stopped has pairs to compare.
+fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPool) {
+    let mut order: Vec<&Job<'_>> = jobs.iter().collect();
+    order.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    pool.broadcast(|_| {
+        while let Some(job) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if failed.load(Ordering::Relaxed) {
+                return; // The others would run for nothing.
+            }
+            if let Some(outcome) = replicate(job, options) {
+                failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                // Each job is taken once, so its cell is empty.
+                let _ = job.outcome.set(outcome);
+            }
+        }
+    });
+}
+
+/// Runs one replication; none if it was stopped.
+fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication, RunError>> {
+    let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
+    if stopped() {
+        return None;
+    }
+    let clock = Instant::now();
+    // A plug-in may panic: that must not take the other replications' results along unnamed.
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let plan = plan::plan(&job.spec.scenario, job.aqm, job.seed, &options.plugins)
+            .map_err(|problem| job.spec.error(problem).to_string())?;
+        let facts = plan.facts;
+        match quell_sim::run(plan.network, options.engine, &job.control) {
+            Ok(outcome) => Ok(Some((facts, outcome))),
+            Err(quell_sim::Error::Interrupted) => Ok(None),
+            Err(e) => Err(e.to_string()),
+        }
+    }));
+    let algorithm = job.spec.scenario.aqm[job.aqm].label().to_string();
+    let fail =
+        |why| RunError::Failed { point: job.spec.title(), algorithm: algorithm.clone(), seed: job.seed, why };
+    let outcome = match result {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(why)) => return Some(Err(fail(why))),
+        Err(panic) => return Some(Err(fail(format!("it panicked: {}", panic_message(&*panic))))),
+    };
+    let (facts, outcome) = outcome?;
+    let measured = plan::measure(&job.spec.scenario);
+    let window = (measured.warmup, measured.end);
+    Some(Ok(Replication {
+        point: job.point,
+        seed: job.seed,
+        digest: outcome.digest,
+        events: outcome.events,
+        elapsed_s: clock.elapsed().as_secs_f64(),
+        metrics: measure::metrics(&facts, &outcome),
+        flows: measure::flows(&facts, &outcome, window),
+        transfers: measure::transfers(&facts, &outcome),
+        delays: measure::delays(&facts, &outcome),
+        series: measure::series(outcome),
+        algorithm,
+    }))
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
+
+/// Reports progress and passes a stop on to the replications that run, until all is over.
+fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &AtomicBool) {
+    let total_ns: f64 = jobs.iter().map(|j| j.duration_ns() as f64).sum();
+    let report = || {
+        let Some(progress) = options.progress else { return };
+        let done_ns: f64 = jobs.iter().map(|j| j.done_ns() as f64).sum();
+        let done = if total_ns > 0.0 { done_ns / total_ns } else { 1.0 };
+        let elapsed = clock.elapsed();
+        // Nothing sensible can be said from the first moments.
+        let left = (done > 0.005).then(|| elapsed.mul_f64(((1.0 - done) / done).max(0.0)));
+        let finished = jobs.iter().filter(|j| j.outcome.get().is_some()).count();
+        progress(&Progress { done, finished, total: jobs.len(), elapsed, left });
+    };
+    while !over.load(Ordering::Acquire) {
+        if options.stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
+            jobs.iter().for_each(|j| j.control.stop.store(true, Ordering::Relaxed));
+        }
+        report();
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    report();
+}
+
+fn point_info(point: &Point) -> PointInfo {
+    let scenario = &point.scenario;
+    let measure = plan::measure(scenario);
+    PointInfo {
+        settings: point.settings.clone(),
+        scenario: scenario.to_toml(),
+        algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
+        seeds: scenario.seeds.list(),
+        links: plan::observed_links(scenario),
+        classes: plan::classes(scenario),
+        segments: measure.segments().iter().map(|(a, b)| (a.as_secs_f64(), b.as_secs_f64())).collect(),
+    }
+}
+
+/// Depends on what was simulated and on nothing else.
+fn digest(replications: &[Replication]) -> String {
+    let mut hash = Sha256::new();
+    for r in replications {
+        hash.update(format!("{} {} {} {:016x}\n", r.point, r.algorithm, r.seed, r.digest));
+    }
+    hex(&hash.finalize())
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

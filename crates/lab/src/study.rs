@@ -1,0 +1,398 @@
+//! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quell_aqm::{Aqm, Link, catalog};
+
+use crate::error::{Problem, ScenarioError, Source};
+use crate::node::{Entry, Node, Path, Step, Value, nearest, steps};
+use crate::plan;
+use crate::scenario::Scenario;
+
+/// Makes a plug-in algorithm for a link from the parameters beside its name.
+pub type Factory = Arc<dyn Fn(&Link, &toml::Table) -> Result<Box<dyn Aqm + Send>, String> + Send + Sync>;
+
+/// Algorithms from outside the catalog, by name.
+#[derive(Clone, Default)]
+pub struct Plugins(BTreeMap<String, Factory>);
+
+impl Plugins {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an algorithm that scenarios may name.
+    ///
+    /// # Errors
+    /// If the catalog has an algorithm of that name.
+    pub fn insert(&mut self, name: impl Into<String>, factory: Factory) -> Result<(), String> {
+        let name = name.into();
+        if catalog::find(&name).is_some() {
+            return Err(format!("\"{name}\" is the name of an algorithm of the catalog"));
+        }
+        self.0.insert(name, factory);
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Factory> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// A scenario file as it was read, before sweeps are expanded and values checked.
+#[derive(Clone, Debug)]
+pub struct Document {
+    source: Arc<Source>,
+    tree: Node,
+}
+
+/// One setting of a sweep: a field and its value, as written.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Setting {
+    /// The field, such as `dumbbell.rate`.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// One point of a study: a scenario with every sweep resolved.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What distinguishes it from the other points.
+    pub settings: Vec<Setting>,
+    /// The scenario.
+    pub scenario: Scenario,
+    pub(crate) tree: Node,
+    pub(crate) source: Arc<Source>,
+}
+
+impl Point {
+    /// The settings in one line: "dumbbell.rate = 10 Mbit/s"; empty if the study is one point.
+    pub fn title(&self) -> String {
+        let each: Vec<_> = self.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
+        each.join(", ")
+    }
+
+    pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
+        self.source.error(&self.tree, problem)
+    }
+}
+
+/// What a file asks for: one scenario, or several if it sweeps.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The points, at least one.
+    pub points: Vec<Point>,
+    pub(crate) source: Arc<Source>,
+}
+
+impl Study {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// Says which line breaks which rule.
+    pub fn read(path: impl AsRef<std::path::Path>, plugins: &Plugins) -> Result<Study, ScenarioError> {
+        Document::read(path)?.study(plugins)
+    }
+
+    /// Reads and checks a text; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// Says which line breaks which rule.
+    pub fn parse(text: &str, name: &str, plugins: &Plugins) -> Result<Study, ScenarioError> {
+        Document::parse(text, name)?.study(plugins)
+    }
+
+    /// The title of the file.
+    pub fn title(&self) -> &str {
+        self.points.first().map_or("", |p| &p.scenario.title)
+    }
+
+    /// What the file was called, for messages.
+    pub fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The text of the file, if it came from one.
+    pub fn text(&self) -> Option<&str> {
+        self.source.text.as_deref()
+    }
+}
+
+/// More points than anyone waits for.
+const MAX_POINTS: usize = 10_000;
+/// Far above any scenario; a larger file is something else.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not TOML.
+    pub fn read(path: impl AsRef<std::path::Path>) -> Result<Document, ScenarioError> {
+        let path = path.as_ref();
+        let source = Source { name: path.display().to_string(), text: None };
+        let size =
+            std::fs::metadata(path).map_err(|e| source.error_at(None, format!("cannot read: {e}")))?.len();
+        if size > MAX_FILE_BYTES {
+            return Err(source.error_at(None, format!("is {size} bytes long: not a scenario")));
+        }
+        let bytes = std::fs::read(path).map_err(|e| source.error_at(None, format!("cannot read: {e}")))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::parse(&text, &source.name),
+            Err(e) => {
+                let valid = e.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
+                Err(Source { text: Some(text), ..source }.error_at(Some(valid), "is not UTF-8 text"))
+            }
+        }
+    }
+
+    /// Reads a text; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// If it is not TOML.
+    pub fn parse(text: &str, name: &str) -> Result<Document, ScenarioError> {
+        let source = Source { name: name.to_string(), text: Some(text.to_string()) };
+        match Node::parse(text) {
+            Ok(tree) => Ok(Document { source: Arc::new(source), tree }),
+            Err((span, message)) => {
+                Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
+            }
+        }
+    }
+
+    /// A scenario that comes from no file, such as a Python dict; `name` stands for it in errors.
+    pub fn from_table(table: &toml::Table, name: &str) -> Document {
+        let source = Source { name: name.to_string(), text: None };
+        Document { source: Arc::new(source), tree: Node::from_toml(&toml::Value::Table(table.clone())) }
+    }
+
+    /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says.
+    ///
+    /// # Errors
+    /// If the path leads nowhere.
+    pub fn set(&mut self, field: &str, value: &toml::Value) -> Result<(), ScenarioError> {
+        let node = Node::from_toml(value);
+        let path = resolve(&self.tree, field).map_err(|p| self.source.error(&self.tree, p))?;
+        assign(&mut self.tree, &path, node);
+        Ok(())
+    }
+
+    /// [`Document::set`] from text: TOML if it reads as a value, otherwise a string.
+    ///
+    /// # Errors
+    /// If the path leads nowhere.
+    pub fn set_text(&mut self, field: &str, value: &str) -> Result<(), ScenarioError> {
+        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+            .ok()
+            .filter(|table| table.len() == 1)
+            .and_then(|mut table| table.remove("value"));
+        self.set(field, &parsed.unwrap_or_else(|| toml::Value::String(value.to_string())))
+    }
+
+    /// Expands sweeps and checks every point.
+    ///
+    /// # Errors
+    /// Says which line breaks which rule.
+    pub fn study(&self, plugins: &Plugins) -> Result<Study, ScenarioError> {
+        let mut base = self.tree.clone();
+        let sweep = base.remove("sweep");
+        let cases = base.remove("cases");
+        let fail = |problem| self.source.error(&self.tree, problem);
+        let trees = expand(&base, sweep.as_ref(), cases.as_ref()).map_err(fail)?;
+        let points = trees
+            .into_iter()
+            .map(|(settings, tree)| {
+                let scenario = tree
+                    .read::<Scenario>()
+                    .map_err(|fault| self.source.error(&tree, Problem::from(fault)))?;
+                let point = Point { settings, scenario, tree, source: self.source.clone() };
+                plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
+                Ok(point)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Study { points, source: self.source.clone() })
+    }
+}
+
+type Expanded = Vec<(Vec<Setting>, Node)>;
+
+/// Every combination of the values of `[sweep]`, times every one of `[[cases]]`.
+fn expand(base: &Node, sweep: Option<&Entry>, cases: Option<&Entry>) -> Result<Expanded, Problem> {
+    let mut trees: Expanded = vec![(Vec::new(), base.clone())];
+    if let Some(entry) = cases {
+        let Value::Array(items) = &entry.node.value else {
+            return Err(Problem::new(steps!["cases"], "must be a list of tables: [[cases]]"));
+        };
+        let assignments = items
+            .iter()
+            .enumerate()
+            .map(|(i, case)| match &case.value {
+                Value::Table(entries) if !entries.is_empty() => flatten(case, &steps!["cases", i]),
+                _ => Err(Problem::new(steps!["cases", i], "must be a table of fields and their values")),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        trees = product(&trees, &assignments)?;
+    }
+    if let Some(entry) = sweep {
+        if !matches!(entry.node.value, Value::Table(_)) {
+            return Err(Problem::new(steps!["sweep"], "must be a table of fields and lists of values"));
+        }
+        for assignment in flatten(&entry.node, &steps!["sweep"])? {
+            let values = match &assignment.value.value {
+                Value::Array(items) if !items.is_empty() => items,
+                _ => return Err(Problem::new(assignment.written, "must be a list of values to sweep over")),
+            };
+            let each: Vec<_> = values
+                .iter()
+                .map(|value| vec![Assignment { value: value.clone(), ..assignment.clone() }])
+                .collect();
+            trees = product(&trees, &each)?;
+        }
+    }
+    Ok(trees)
+}
+
+/// A field to set, the value, and where that is written.
+#[derive(Clone)]
+struct Assignment {
+    field: String,
+    value: Node,
+    written: Path,
+}
+
+/// `"a.b" = x`, `a.b = x` and `a = { b = x }` all set the field `a.b`.
+fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
+    let mut out = Vec::new();
+    for e in table.entries() {
+        let written = at.then(e.key.as_str());
+        if matches!(e.node.value, Value::Table(_)) {
+            for inner in flatten(&e.node, &written)? {
+                out.push(Assignment { field: format!("{}.{}", e.key, inner.field), ..inner });
+            }
+        } else {
+            out.push(Assignment { field: e.key.clone(), value: e.node.clone(), written });
+        }
+    }
+    Ok(out)
+}
+
+fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
+    let total = trees.len().saturating_mul(alternatives.len());
+    if total > MAX_POINTS {
+        let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
+        let rule = format!("makes {total} scenarios; at most {MAX_POINTS} are allowed");
+        return Err(Problem::new(at, rule).with_value(""));
+    }
+    let mut out = Vec::with_capacity(total);
+    for (settings, tree) in trees {
+        for assignments in alternatives {
+            let mut tree = tree.clone();
+            let mut settings = settings.clone();
+            for a in assignments {
+                let target =
+                    resolve(&tree, &a.field).map_err(|p| Problem { path: a.written.clone(), ..p })?;
+                assign(&mut tree, &target, a.value.clone());
+                settings.push(Setting { field: a.field.clone(), value: plain(&a.value) });
+            }
+            out.push((settings, tree));
+        }
+    }
+    Ok(out)
+}
+
+/// A value without the quotes of a string.
+fn plain(node: &Node) -> String {
+    match &node.value {
+        Value::String(s) => s.clone(),
+        _ => node.show(),
+    }
+}
+
+/// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
+fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
+    let fail =
+        |rule: String| Problem::new(steps![], format!("\"{field}\" is not a field: {rule}")).with_value("");
+    let mut steps = Vec::new();
+    let mut node = Some(tree);
+    for part in field.split('.') {
+        let (name, indices) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
+        if name.is_empty() && (indices.is_none() || steps.is_empty()) {
+            return Err(fail("it has an empty part".into()));
+        }
+        if !name.is_empty() {
+            match node.map(|n| &n.value) {
+                Some(Value::Array(items)) => {
+                    let named = |n: &Node| {
+                        ["name", "label", "algorithm"].into_iter().find_map(|key| match &n.get(key)?.value {
+                            Value::String(s) => Some(s.clone()),
+                            _ => None,
+                        })
+                    };
+                    let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
+                    let Some(at) = names.iter().position(|n| n == name) else {
+                        let mut problem = fail(format!("nothing is called \"{name}\" there"));
+                        problem.nearest = nearest(name, names.iter().map(String::as_str));
+                        return Err(problem);
+                    };
+                    node = items.get(at);
+                    steps.push(Step::Index(at));
+                }
+                Some(Value::Table(_)) | None => {
+                    node = node.and_then(|n| n.get(name));
+                    steps.push(Step::from(name));
+                }
+                Some(_) => return Err(fail(format!("\"{name}\" would be inside a plain value"))),
+            }
+        }
+        for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
+            let items = node.map_or(&[][..], Node::items);
+            let at = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
+            match at.filter(|i| *i < items.len()) {
+                Some(i) => {
+                    node = items.get(i);
+                    steps.push(Step::Index(i));
+                }
+                None => return Err(fail(format!("there is no item [{index}"))),
+            }
+        }
+    }
+    Ok(Path(steps))
+}
+
+/// Puts `value` at `path`, making tables on the way where there is nothing.
+fn assign(tree: &mut Node, path: &Path, value: Node) {
+    let mut node = tree;
+    for (depth, step) in path.0.iter().enumerate() {
+        node = match step {
+            Step::Index(i) => match &mut node.value {
+                Value::Array(items) if *i < items.len() => &mut items[*i],
+                _ => return, // `resolve` gives only items that exist.
+            },
+            Step::Key(key) => {
+                if !matches!(node.value, Value::Table(_)) {
+                    node.value = Value::Table(Vec::new());
+                }
+                let Value::Table(entries) = &mut node.value else { return };
+                let at = entries.iter().position(|e| e.key == *key).unwrap_or_else(|| {
+                    let node = Node { value: Value::Table(Vec::new()), span: value.span.clone() };
+                    entries.push(Entry { key: key.clone(), key_span: value.span.clone(), node });
+                    entries.len() - 1
+                });
+                if depth + 1 == path.0.len() {
+                    // From here on the line that matters is the one that sets the value.
+                    entries[at].key_span = value.span.clone();
+                }
+                &mut entries[at].node
+            }
+        };
+    }
+    *node = value;
+}
