@@ -79,6 +79,11 @@ impl Point {
         each.join(", ")
     }
 
+    /// The names of the links that are measured, in order; known before anything runs.
+    pub fn links(&self) -> Vec<String> {
+        plan::observed_links(&self.scenario)
+    }
+
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
         self.source.error(&self.tree, problem)
     }
