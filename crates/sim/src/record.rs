@@ -139,11 +139,12 @@ impl Recorder {
         let dt = (to - self.since).nanos() as u128;
         self.since = to;
         if self.packets > 0 {
-            let (p, b) = (self.packets as u128, self.bytes as u128);
-            self.sums.packets += p * dt;
-            self.sums.packets2 += p * p * dt;
-            self.sums.bytes += b * dt;
-            self.sums.bytes2 += b * b * dt;
+            // The squares fit into 64 bits below four gigabytes of queue.
+            let (p, b) = (self.packets as u64, self.bytes);
+            self.sums.packets += p as u128 * dt;
+            self.sums.packets2 += (p * p) as u128 * dt;
+            self.sums.bytes += b as u128 * dt;
+            self.sums.bytes2 += (b * b) as u128 * dt;
         }
     }
 

@@ -12,7 +12,9 @@ pub(crate) struct Wire {
     delay: Duration,
     /// When the transmission under way ends.
     pub busy_until: Time,
-    /// When the rate or the delay changes next.
+    /// When the rate or the delay changes next; always past on a wire that loses packets, so that
+    /// the usual transmission has one thing to look at.
+    special_from: Time,
     next_change: Time,
     schedules: Option<Box<Schedules>>,
     loss: Option<Box<Loss>>,
@@ -50,6 +52,7 @@ impl Wire {
             ns_per_byte: ns_per_byte(spec.rate.initial),
             delay: spec.delay.initial,
             busy_until: Time::ZERO,
+            special_from: if constant && spec.loss <= 0.0 { Time::MAX } else { Time::ZERO },
             next_change: if constant { Time::MAX } else { Time::ZERO },
             schedules: (!constant)
                 .then(|| Box::new(Schedules { rate: spec.rate.clone(), delay: spec.delay.clone() })),
@@ -63,17 +66,11 @@ impl Wire {
     /// packet keeps the rate and the delay that hold at its start.
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
-        if start >= self.next_change {
-            self.change(start);
-        }
+        let lost = start >= self.special_from && self.special(start);
         // At least a nanosecond, so that every hop takes time and events at one instant never
         // cause another at the same merge point.
         let ns = ((bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32) as u64;
         self.busy_until = start + Duration::from_nanos(ns.max(1));
-        let lost = match &mut self.loss {
-            None => false,
-            Some(loss) => loss.rng.chance(loss.probability),
-        };
         Flight { arrives: self.busy_until + self.delay, lost }
     }
 
@@ -88,7 +85,20 @@ impl Wire {
         self.schedules.as_ref().map(|s| s.rate.at(t))
     }
 
-    #[cold]
+    /// Takes changes in; true if the wire loses this packet.
+    fn special(&mut self, start: Time) -> bool {
+        if start >= self.next_change {
+            self.change(start);
+        }
+        match &mut self.loss {
+            None => {
+                self.special_from = self.next_change;
+                false
+            }
+            Some(loss) => loss.rng.chance(loss.probability),
+        }
+    }
+
     fn change(&mut self, now: Time) {
         let Some(s) = &self.schedules else {
             self.next_change = Time::MAX;

@@ -5,13 +5,12 @@
 //! sends. That runs ahead of the clock for one flow at a time, which is exact because nothing else
 //! can touch that flow in between except its own timers, and [`Flow`] runs those first.
 
-use std::collections::VecDeque;
-
 use quell_aqm::Seed;
 use quell_queue::{Admission, Fifo, Gate};
 use quell_units::Time;
 
 use super::lindley::LindleyQueue;
+use super::ring::Ring;
 use super::service::ServiceQueue;
 use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
@@ -39,26 +38,7 @@ struct Link {
 }
 
 /// What waits for a stop, by time.
-#[derive(Default)]
-struct Stream {
-    packets: VecDeque<(Time, Pkt)>,
-}
-
-impl Stream {
-    /// Puts a packet in its place; true if that is the front.
-    #[inline]
-    fn insert(&mut self, at: Time, pkt: Pkt) -> bool {
-        // Out of order only after a wire's delay has shrunk.
-        let behind = self.packets.iter().rev().take_while(|(t, _)| *t > at).count();
-        let place = self.packets.len() - behind;
-        if behind == 0 {
-            self.packets.push_back((at, pkt));
-        } else {
-            self.packets.insert(place, (at, pkt));
-        }
-        place == 0
-    }
-}
+type Stream = Ring<(Time, Pkt)>;
 
 /// A flow acts next when its source number comes up.
 struct Sources {
@@ -83,7 +63,7 @@ struct Net {
     count: Conservation,
     /// Packets that reach the other end without a stop: the flow and the time. At most one is
     /// pending, because each is delivered before anything else is sent.
-    arrivals: VecDeque<(Time, Pkt)>,
+    arrivals: Ring<(Time, Pkt)>,
 }
 
 impl Host for Net {
@@ -129,7 +109,8 @@ impl Net {
         match hop.stream {
             None => self.arrivals.push_back((now, pkt)),
             Some(stream) => {
-                if self.streams[stream.0 as usize].insert(now, pkt) {
+                // Out of order only after a wire's delay has shrunk.
+                if self.streams[stream.0 as usize].insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
                     self.tree.set(self.sources.streams + stream.0, now);
                 }
             }
@@ -252,9 +233,9 @@ impl Engine {
     /// The front of a stream reaches its stop.
     #[inline]
     fn pop(&mut self, now: Time, stream: u32) {
-        let packets = &mut self.net.streams[stream as usize].packets;
+        let packets = &mut self.net.streams[stream as usize];
         let Some((_, mut pkt)) = packets.pop_front() else { return };
-        let next = packets.front().map_or(Time::MAX, |(t, _)| *t);
+        let next = packets.front().map_or(Time::MAX, |(t, _)| t);
         self.net.tree.set(self.net.sources.streams + stream, next);
         let ways = self.net.plan.ways[pkt.flow as usize];
         let first = if pkt.kind() == Kind::Ack { ways.acks } else { ways.data };
@@ -315,7 +296,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         .collect();
     let mut engine = Engine {
         net: Net {
-            streams: (0..plan.streams).map(|_| Stream::default()).collect(),
+            streams: (0..plan.streams).map(|_| Ring::with_capacity(16)).collect(),
             plan,
             links,
             tree,
@@ -326,7 +307,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
             bounds: bounds.clone(),
             end: measure.end,
             count: Conservation::default(),
-            arrivals: VecDeque::new(),
+            arrivals: Ring::with_capacity(4),
         },
         flows: ends.flows,
         configs: ends.configs,
@@ -353,7 +334,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
 
     let Engine { net, flows, configs } = engine;
     let mut count = net.count;
-    count.in_flight += net.streams.iter().map(|s| s.packets.len() as u64).sum::<u64>();
+    count.in_flight += net.streams.iter().map(|s| s.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
         let recorder = match link.queue {

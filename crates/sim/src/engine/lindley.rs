@@ -1,13 +1,12 @@
 //! A FIFO whose departures are computed at the arrivals (Lindley's recursion), so that it needs no
 //! events: for algorithms that decide on arrival.
 
-use std::collections::VecDeque;
-
 use quell_aqm::catalog::AnyAqm;
 use quell_aqm::{FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
+use super::ring::Ring;
 use crate::packet::Pkt;
 use crate::record::Recorder;
 use crate::wire::{Flight, Wire};
@@ -24,7 +23,7 @@ struct Waiting {
 
 /// The queue before a [`Wire`].
 pub(super) struct LindleyQueue {
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     bytes: u64,
     gate: Gate<AnyAqm>,
     rate: BitRate,
@@ -35,13 +34,13 @@ pub(super) struct LindleyQueue {
 
 impl LindleyQueue {
     pub fn new(gate: Gate<AnyAqm>, rate: BitRate, recorder: Option<Recorder>) -> Self {
-        LindleyQueue { waiting: VecDeque::new(), bytes: 0, gate, rate, recorder, idle_told: false }
+        LindleyQueue { waiting: Ring::with_capacity(64), bytes: 0, gate, rate, recorder, idle_told: false }
     }
 
     #[inline]
     fn view(&self, wire: &Wire, now: Time) -> QueueView {
         QueueView {
-            packets: Packets::new(self.waiting.len() as u32),
+            packets: Packets::new(self.waiting.len()),
             bytes: Bytes::new(self.bytes),
             head_since: self.waiting.front().map(|w| w.arrived),
             link_rate: Some(wire.scheduled_rate(now).unwrap_or(self.rate)),

@@ -3,6 +3,7 @@
 pub(crate) mod fast;
 mod lindley;
 pub(crate) mod reference;
+mod ring;
 mod service;
 mod tree;
 
