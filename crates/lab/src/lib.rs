@@ -28,16 +28,20 @@ mod results;
 mod run;
 pub mod scenario;
 mod stats;
+mod store;
 mod study;
+mod table;
 pub mod values;
 
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};
 pub use results::{
-    DelayRow, Difference, FileInfo, FlowRow, LinkSeries, MetricRow, PointInfo, Replication, Results, RunInfo,
-    TransferRow, View,
+    DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
+    Results, RunInfo, TransferRow, View,
 };
 pub use run::{Options, Progress, RunError, run};
 pub use scenario::Scenario;
 pub use stats::{Estimate, jain_index, quantile};
+pub use store::StoreError;
 pub use study::{Document, Factory, Plugins, Point, Setting, Study};
+pub use table::Table;

@@ -6,7 +6,7 @@ use quell_units::{Duration, Time};
 
 use crate::metrics::{Metric, Values};
 use crate::plan::{ACKS, Facts, FlowFact};
-use crate::results::{DelayRow, FlowRow, LinkSeries, MetricRow, TransferRow};
+use crate::results::{DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
 use crate::stats::{jain_index, quantile};
 
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
@@ -279,8 +279,30 @@ pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     rows
 }
 
-/// The time series, one per link that has one.
-pub(crate) fn series(outcome: Outcome) -> Vec<LinkSeries> {
+/// The time series, one per link that has one; of classes, those with any traffic there.
+pub(crate) fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
     let links = outcome.links.into_iter().filter(|l| !l.series.time_s.is_empty());
-    links.map(|l| LinkSeries { link: l.name, samples: l.series }).collect()
+    links
+        .map(|l| {
+            let s = l.series;
+            let rates = facts.classes.iter().cloned().zip(s.throughput_bps);
+            let internals = s.internals.into_iter().map(|i| InternalSeries {
+                name: i.name.to_string(),
+                unit: i.unit.to_string(),
+                values: i.values,
+            });
+            LinkSeries {
+                link: l.name,
+                time_s: s.time_s,
+                queue_packets: s.queue_packets,
+                queue_bytes: s.queue_bytes,
+                queue_mean_packets: s.queue_mean_packets,
+                queue_delay_mean_s: s.delay_mean_s,
+                dropped_packets: s.dropped,
+                marked_packets: s.marked,
+                throughput_bps: rates.filter(|(_, values)| values.iter().any(|x| *x > 0.0)).collect(),
+                internals: internals.collect(),
+            }
+        })
+        .collect()
 }

@@ -1,6 +1,5 @@
 //! What a run found: every replication's figures, and what tables and reports ask of them.
 
-use quell_sim::outcome::Series;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Metric, Values};
@@ -128,13 +127,40 @@ pub struct MetricRow {
     pub values: Values,
 }
 
-/// The time series of a link.
-#[derive(Clone, Debug, PartialEq)]
+/// The time series of a link: equally spaced samples; NaN where there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSeries {
     /// The link.
     pub link: String,
-    /// The samples.
-    pub samples: Series,
+    /// Time of each sample: the end of its step.
+    pub time_s: Vec<f64>,
+    /// Queue at that time.
+    pub queue_packets: Vec<f64>,
+    /// Queue at that time in bytes.
+    pub queue_bytes: Vec<f64>,
+    /// Time average of the queue over the step.
+    pub queue_mean_packets: Vec<f64>,
+    /// Mean queueing delay of the packets that left during the step; NaN if none did.
+    pub queue_delay_mean_s: Vec<f64>,
+    /// Packets dropped during the step.
+    pub dropped_packets: Vec<u64>,
+    /// Packets marked during the step.
+    pub marked_packets: Vec<u64>,
+    /// Per class seen at the link: bits sent during the step over its length.
+    pub throughput_bps: Vec<(String, Vec<f64>)>,
+    /// The algorithm's internal signals.
+    pub internals: Vec<InternalSeries>,
+}
+
+/// One internal signal of an algorithm over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InternalSeries {
+    /// The paper's name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// One value per sample; NaN before the algorithm reported one.
+    pub values: Vec<f64>,
 }
 
 /// One flow over the measured window.

@@ -217,7 +217,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
         flows: measure::flows(&facts, &outcome, window),
         transfers: measure::transfers(&facts, &outcome),
         delays: measure::delays(&facts, &outcome),
-        series: measure::series(outcome),
+        series: measure::series(&facts, outcome),
         algorithm,
     }))
 }

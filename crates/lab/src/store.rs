@@ -1,0 +1,209 @@
+//! Results on disk: a folder with `run.json` and one Parquet file per table.
+//!
+//! A folder is written beside its place under a temporary name, synced, and renamed: it is there
+//! whole or not at all. `run.json` lists the other files with lengths and hashes, so that what was
+//! damaged later is not read as a result.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use sha2::{Digest, Sha256};
+
+use crate::results::{FileInfo, Results, RunInfo};
+use crate::run::hex;
+use crate::table::{self, Table};
+
+/// The file that makes a folder a result.
+const RUN: &str = "run.json";
+
+/// Results could not be written or read: what, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Names the path in an error.
+fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
+    move |e| StoreError { path: path.to_path_buf(), why: format!("cannot {doing}: {e}") }
+}
+
+impl Results {
+    /// Checks that [`Results::write`] could write to `dir`, without writing anything: for asking
+    /// before a long run rather than after it.
+    ///
+    /// # Errors
+    /// If the folder's parent is missing or cannot be written to, or something is in the way.
+    pub fn can_write(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+        check_target(dir, overwrite)?;
+        stage(dir).map(drop)
+    }
+
+    /// Writes everything to the folder `dir`, whole or not at all.
+    ///
+    /// An earlier result in `dir` is replaced only if `overwrite`; anything else there is never
+    /// touched.
+    ///
+    /// # Errors
+    /// If the folder cannot be written (no permission, no space) or something is in the way.
+    pub fn write(&self, dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+        check_target(dir, overwrite)?;
+        let staging = stage(dir)?;
+        let files = Table::ALL
+            .iter()
+            .map(|table| {
+                let name = format!("{}.parquet", table.name());
+                let bytes = parquet(&self.batch(*table)).map_err(at(&dir.join(&name), "encode"))?;
+                write_file(staging.path(), &name, &bytes, dir)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let run = RunInfo { files, ..self.run.clone() };
+        let json = serde_json::to_vec_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
+        write_file(staging.path(), RUN, &json, dir)?;
+        sync_dir(staging.path()).map_err(at(dir, "write"))?;
+        put_in_place(staging, dir)
+    }
+
+    /// Reads a folder that [`Results::write`] wrote.
+    ///
+    /// # Errors
+    /// If it is no result, or is incomplete or damaged.
+    pub fn read(dir: &Path) -> Result<Results, StoreError> {
+        let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
+        let json = fs::read(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
+        let run: RunInfo = serde_json::from_slice(&json).map_err(at(&dir.join(RUN), "read"))?;
+        if run.schema != 1 {
+            return Err(wrong(format!("has format {}; this program reads format 1", run.schema)));
+        }
+        let files = run.files.clone();
+        table::results(run, |table| {
+            let name = format!("{}.parquet", table.name());
+            let info =
+                files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
+            let bytes = fs::read(dir.join(&name)).map_err(|e| format!("cannot read {name}: {e}"))?;
+            if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
+                return Err(format!("{name} is not the file that was written: the result is damaged"));
+            }
+            batches(bytes).map_err(|e| format!("cannot read {name}: {e}"))
+        })
+        .map_err(wrong)
+    }
+}
+
+/// Refuses a target that must not be replaced.
+fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+    let wrong = |why: &str| Err(StoreError { path: dir.to_path_buf(), why: why.to_string() });
+    match fs::metadata(dir) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(at(dir, "write")(e)),
+        Ok(meta) if !meta.is_dir() => return wrong("is a file, not a folder"),
+        Ok(_) => {}
+    }
+    let mut inside = fs::read_dir(dir).map_err(at(dir, "look into"))?;
+    match (inside.next().is_some(), dir.join(RUN).exists(), overwrite) {
+        (false, _, _) | (true, true, true) => Ok(()),
+        (true, true, false) => wrong("holds an earlier result; ask for overwriting to replace it"),
+        (true, false, _) => wrong("is a folder with something else in it; choose another"),
+    }
+}
+
+/// A temporary folder beside the target, on the same file system.
+fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
+    let parent = match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(at(parent, "make the folder"))?;
+    tempfile::Builder::new().prefix(".quell-").tempdir_in(parent).map_err(at(parent, "write"))
+}
+
+/// Writes and syncs one file; errors name its place in `target`.
+fn write_file(staging: &Path, name: &str, bytes: &[u8], target: &Path) -> Result<FileInfo, StoreError> {
+    let write = || {
+        let mut file = File::create_new(staging.join(name))?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(at(&target.join(name), "write"))?;
+    Ok(FileInfo { name: name.to_string(), bytes: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) })
+}
+
+#[cfg(unix)]
+fn sync_dir(dir: &Path) -> std::io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_dir(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Renames the finished folder to its place; an earlier result moves out of the way first.
+fn put_in_place(staging: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
+    let old = match dir.exists() {
+        true => {
+            let old = stage(dir)?;
+            fs::rename(dir, old.path().join("old")).map_err(at(dir, "move the earlier result away"))?;
+            Some(old)
+        }
+        false => None,
+    };
+    make_readable(staging.path()).map_err(at(dir, "write"))?;
+    if let Err(e) = fs::rename(staging.path(), dir) {
+        if let Some(old) = old {
+            // Best effort: the error that is reported is the one that matters.
+            let _ = fs::rename(old.path().join("old"), dir);
+        }
+        return Err(at(dir, "write")(e));
+    }
+    // Nothing is left to remove under the temporary name.
+    let _ = staging.keep();
+    dir.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir).map_err(at(dir, "write"))
+}
+
+/// Temporary folders are private; a result has the permissions of any new folder.
+#[cfg(unix)]
+fn make_readable(staging: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    // What a new file was given tells the user's mask.
+    let file = fs::metadata(staging.join(RUN))?.permissions().mode();
+    let search = (file & 0o444) >> 2;
+    fs::set_permissions(staging, fs::Permissions::from_mode(0o700 | file | search))
+}
+
+#[cfg(not(unix))]
+fn make_readable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn parquet(batch: &RecordBatch) -> Result<Vec<u8>, parquet::errors::ParquetError> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
+    writer.write(batch)?;
+    writer.close()?;
+    Ok(bytes)
+}
+
+fn batches(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, String> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))
+        .and_then(|builder| builder.with_batch_size(65_536).build())
+        .map_err(|e| e.to_string())?;
+    reader.collect::<Result<_, _>>().map_err(|e| e.to_string())
+}

@@ -1,0 +1,65 @@
+//! Every scenario that comes with Quell loads, and the published schema is the one in the code.
+
+use std::path::{Path, PathBuf};
+
+use quell_lab::{Document, Plugins, Scenario, Study};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files(&path));
+        } else if path.extension().is_some_and(|e| e == "toml") {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn every_scenario_loads_and_survives_being_written_out() {
+    let files = files(&root());
+    assert!(files.len() >= 15, "only {} scenarios found", files.len());
+    for path in files {
+        let study = Study::read(&path, &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+        for point in &study.points {
+            let text = point.scenario.to_toml();
+            let again = Study::parse(&text, "resolved", &Plugins::new())
+                .unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()));
+            assert_eq!(again.points[0].scenario, point.scenario, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_code() {
+    let path = root().join("schema.json");
+    let text = serde_json::to_string_pretty(&Scenario::json_schema()).unwrap() + "\n";
+    if std::env::var_os("QUELL_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let published = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(published == text, "scenarios/schema.json is stale: run the tests with QUELL_UPDATE_DOCS=1");
+}
+
+#[test]
+fn sweeps_and_settings_reach_flows_and_algorithms_by_name() {
+    let mut doc = Document::read(root().join("papers/fuzzy-s1.toml")).unwrap();
+    doc.set_text("aqm.red.max_p", "0.05").unwrap();
+    doc.set_text("duration", "10 s").unwrap();
+    doc.set_text("seeds", "[3, 4]").unwrap();
+    let study = doc.study(&Plugins::new()).unwrap();
+    let counts: Vec<_> = study.points.iter().map(|p| p.scenario.flows[0].count.unwrap()).collect();
+    assert_eq!(counts, [4, 16, 64, 256]);
+    assert_eq!(study.points[1].title(), "flows.ftp.count = 16");
+    assert_eq!(study.points[0].scenario.aqm[1].parameters["max_p"].as_float(), Some(0.05));
+    assert_eq!(study.points[0].scenario.seeds.list(), [3, 4]);
+    let e = doc.set_text("flows.fpt.count", "3").unwrap_err().to_string();
+    assert!(e.contains("did you mean \"ftp\"?"), "{e}");
+}
