@@ -298,7 +298,7 @@ impl TcpFlow {
     #[inline]
     fn on_packet(&mut self, cfg: &Config, now: Time, pkt: &Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
-        if pkt.kind() != Kind::Ack {
+        if !pkt.is_ack() {
             self.advance_receiver(cfg, now, host);
             if let Some(received) = self.receiver.on_packet(cfg, now, pkt) {
                 if received.new {

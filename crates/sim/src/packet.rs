@@ -48,12 +48,13 @@ impl Pkt {
 
     #[inline]
     pub fn kind(&self) -> Kind {
-        match self.flags & KIND {
-            0 => Kind::Data,
-            1 => Kind::Syn,
-            2 => Kind::Ack,
-            _ => Kind::Datagram,
-        }
+        [Kind::Data, Kind::Syn, Kind::Ack, Kind::Datagram][(self.flags & KIND) as usize]
+    }
+
+    /// Whether it goes from receiver to sender; also the index of its way.
+    #[inline]
+    pub fn is_ack(&self) -> bool {
+        self.flags & KIND == Kind::Ack as u8
     }
 
     /// The connection of its flow it belongs to.

@@ -9,6 +9,7 @@
 
 use crate::Error;
 use crate::network::{LinkId, LinkSpec, Network, Traffic};
+use crate::packet::Pkt;
 
 /// The index of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,14 +36,8 @@ pub(crate) struct Hop {
     pub stream: Option<StreamId>,
 }
 
-/// The ways of a flow: ranges of [`Plan::hops`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ways {
-    /// Of data.
-    pub data: u32,
-    /// Of acknowledgments.
-    pub acks: u32,
-}
+/// The ways of a flow, of data and of acknowledgments: where in [`Plan::hops`] each begins.
+pub(crate) type Ways = [u32; 2];
 
 /// How a network is run.
 pub(crate) struct Plan {
@@ -101,7 +96,7 @@ impl Plan {
             if let Traffic::Tcp { .. } = flow.traffic {
                 plan.way(network, &flow.reverse, false, &mut keys);
             }
-            plan.ways.push(Ways { data, acks });
+            plan.ways.push([data, acks]);
         }
         plan.number_streams(&keys);
         Ok(plan)
@@ -143,6 +138,13 @@ impl Plan {
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
         stop(self, Stop::End, shuffled || (data && !stopped), None);
+    }
+
+    /// The step that a packet is at.
+    #[inline]
+    pub fn hop(&self, pkt: &Pkt) -> Hop {
+        let first = self.ways[pkt.flow as usize][pkt.is_ack() as usize];
+        self.hops[first as usize + pkt.hop as usize]
     }
 
     fn number_streams(&mut self, keys: &[Key]) {

@@ -17,7 +17,7 @@ use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Flow, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
-use crate::packet::{Kind, Pkt, SackTable};
+use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -61,8 +61,8 @@ struct Net {
     bounds: Vec<Time>,
     end: Time,
     count: Conservation,
-    /// Packets that reach the other end without a stop: the flow and the time. At most one is
-    /// pending, because each is delivered before anything else is sent.
+    /// Packets that reach the other end without a stop, and when: delivered one after the other
+    /// once what sent them has returned.
     arrivals: Ring<(Time, Pkt)>,
 }
 
@@ -70,7 +70,9 @@ impl Host for Net {
     #[inline]
     fn send(&mut self, now: Time, pkt: Pkt) {
         self.count.sent += 1;
-        self.forward(now, pkt);
+        if let Some(at) = self.forward(now, &pkt) {
+            self.arrivals.push_back((at, pkt));
+        }
     }
     fn sacks(&mut self) -> &mut SackTable {
         &mut self.sacks
@@ -84,37 +86,33 @@ impl Host for Net {
 }
 
 impl Net {
-    /// Takes a packet that has just left a stop, or its sender, to its next stop.
+    /// Takes a packet that has just left a stop, or its sender, to its next stop; returns when it
+    /// is at its other end, if nothing stops it before.
     #[inline]
-    fn forward(&mut self, mut now: Time, pkt: Pkt) {
-        let ways = self.plan.ways[pkt.flow as usize];
-        let first = if pkt.kind() == Kind::Ack { ways.acks } else { ways.data };
-        let hop = self.plan.hops[(first + pkt.hop as u32) as usize];
+    fn forward(&mut self, mut now: Time, pkt: &Pkt) -> Option<Time> {
+        let hop = self.plan.hop(pkt);
         for i in hop.links.0..hop.links.1 {
             let wire = &mut self.links[self.plan.private[i as usize].0 as usize].wire;
             let start = wire.start(now);
             let flight = wire.transmit(start, pkt.bytes);
             if flight.lost {
-                self.lose(start, &pkt);
-                return;
+                self.lose(start, pkt);
+                return None;
             }
             now = flight.arrives;
         }
         if now >= self.end {
             // Nothing that happens then can be seen.
             self.count.in_flight += 1;
-            self.sacks.take(&pkt);
-            return;
+            self.sacks.take(pkt);
+            return None;
         }
-        match hop.stream {
-            None => self.arrivals.push_back((now, pkt)),
-            Some(stream) => {
-                // Out of order only after a wire's delay has shrunk.
-                if self.streams[stream.0 as usize].insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
-                    self.tree.set(self.sources.streams + stream.0, now);
-                }
-            }
+        let Some(stream) = hop.stream else { return Some(now) };
+        // Out of order only after a wire's delay has shrunk.
+        if self.streams[stream.0 as usize].insert_sorted((now, *pkt), |(t, _)| *t > now) == 0 {
+            self.tree.set(self.sources.streams + stream.0, now);
         }
+        None
     }
 
     /// A wire loses a packet whose transmission begins at `start`.
@@ -127,11 +125,12 @@ impl Net {
         self.sacks.take(pkt);
     }
 
-    /// A packet arrives at a merging link.
+    /// A packet arrives at a merging link; returns when it is at its other end, if nothing stops it
+    /// before.
     #[inline]
-    fn arrive(&mut self, now: Time, id: LinkId, mut pkt: Pkt) {
+    fn arrive(&mut self, now: Time, id: LinkId, pkt: &mut Pkt) -> Option<Time> {
         let link = &mut self.links[id.0 as usize];
-        let class = self.classes[pkt.flow as usize][(pkt.kind() == Kind::Ack) as usize];
+        let class = self.classes[pkt.flow as usize][pkt.is_ack() as usize];
         pkt.hop += 1;
         let (start, flight) = match &mut link.queue {
             Queue::Plain => {
@@ -139,32 +138,32 @@ impl Net {
                 (start, link.wire.transmit(start, pkt.bytes))
             }
             Queue::Lindley(queue) => {
-                let (admission, flight) = queue.arrive(now, class, &pkt, &mut link.wire);
+                let (admission, flight) = queue.arrive(now, class, pkt, &mut link.wire);
                 if admission == Admission::Marked {
-                    quell_queue::Packet::set_ce(&mut pkt);
+                    quell_queue::Packet::set_ce(pkt);
                 }
                 let Some(started) = flight else {
                     self.count.dropped += 1;
-                    self.sacks.take(&pkt);
-                    return;
+                    self.sacks.take(pkt);
+                    return None;
                 };
                 started
             }
             Queue::Served(queue, _) => {
-                if let Admission::Dropped(_) = queue.arrive(now, class, pkt, &link.wire) {
+                if let Admission::Dropped(_) = queue.arrive(now, class, *pkt, &link.wire) {
                     self.count.dropped += 1;
-                    self.sacks.take(&pkt);
+                    self.sacks.take(pkt);
                 } else if link.wire.busy_until <= now {
                     self.serve(now, id);
                 }
-                return;
+                return None;
             }
         };
         if flight.lost {
-            self.lose(start, &pkt);
-        } else {
-            self.forward(flight.arrives, pkt);
+            self.lose(start, pkt);
+            return None;
         }
+        self.forward(flight.arrives, pkt)
     }
 
     /// The wire of a served link is free.
@@ -183,8 +182,8 @@ impl Net {
         self.tree.set(*source, link.wire.busy_until);
         if flight.lost {
             self.lose(now, &pkt);
-        } else {
-            self.forward(flight.arrives, pkt);
+        } else if let Some(at) = self.forward(flight.arrives, &pkt) {
+            self.arrivals.push_back((at, pkt));
         }
     }
 }
@@ -237,15 +236,16 @@ impl Engine {
         let Some((_, mut pkt)) = packets.pop_front() else { return };
         let next = packets.front().map_or(Time::MAX, |(t, _)| t);
         self.net.tree.set(self.net.sources.streams + stream, next);
-        let ways = self.net.plan.ways[pkt.flow as usize];
-        let first = if pkt.kind() == Kind::Ack { ways.acks } else { ways.data };
-        match self.net.plan.hops[(first + pkt.hop as u32) as usize].stop {
-            Stop::Merge(link) => self.net.arrive(now, link, pkt),
+        let arrived = match self.net.plan.hop(&pkt).stop {
+            Stop::Merge(link) => self.net.arrive(now, link, &mut pkt),
             Stop::Relay => {
                 pkt.hop += 1;
-                self.net.forward(now, pkt);
+                self.net.forward(now, &pkt)
             }
-            Stop::End => self.deliver(now, &pkt),
+            Stop::End => Some(now),
+        };
+        if let Some(at) = arrived {
+            self.deliver(at, &pkt);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::Host;
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
-use crate::packet::{Kind, Pkt, SackTable};
+use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -94,10 +94,6 @@ impl Host for Net {
     }
 }
 
-fn direction(pkt: &Pkt) -> usize {
-    (pkt.kind() == Kind::Ack) as usize
-}
-
 impl Net {
     fn schedule(&mut self, at: Time, rank: Rank, number: u32, event: Event) {
         self.scheduled += 1;
@@ -106,7 +102,7 @@ impl Net {
 
     /// A packet is ready for its next link, or its end, at `at`.
     fn go_on(&mut self, at: Time, pkt: Pkt) {
-        match self.ways[pkt.flow as usize][direction(&pkt)].get(pkt.hop as usize) {
+        match self.ways[pkt.flow as usize][pkt.is_ack() as usize].get(pkt.hop as usize) {
             None => self.schedule(at, Rank::Flow, pkt.flow, Event::End(pkt)),
             Some(&link) if self.plan.merges[link.0 as usize] => {
                 let stream = self.stream(&pkt);
@@ -119,8 +115,7 @@ impl Net {
     /// The stream in which the fast engine would keep a packet that goes to a merging link: it
     /// orders arrivals at the same time.
     fn stream(&self, pkt: &Pkt) -> u32 {
-        let ways = self.plan.ways[pkt.flow as usize];
-        let first = if direction(pkt) == 1 { ways.acks } else { ways.data } as usize;
+        let first = self.plan.ways[pkt.flow as usize][pkt.is_ack() as usize] as usize;
         let mut links = 0;
         for hop in &self.plan.hops[first..] {
             links += (hop.links.1 - hop.links.0) as usize;
@@ -135,7 +130,7 @@ impl Net {
     }
 
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
-        let class = self.classes[pkt.flow as usize][direction(&pkt)];
+        let class = self.classes[pkt.flow as usize][pkt.is_ack() as usize];
         let link = &mut self.links[id.0 as usize];
         if let Admission::Dropped(_) = link.queue.arrive(now, class, pkt, &link.wire) {
             self.count.dropped += 1;
