@@ -306,3 +306,206 @@ pub(crate) fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_sim::network::LinkId;
+    use quell_sim::outcome::{Conservation, FlowOutcome, Series};
+
+    fn secs(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+
+    fn class(arrived: u64, dropped: [u64; 3], departed: u64, marked: u64, delays_us: &[u64]) -> ClassStats {
+        let mut delay_us = Histogram::new_with_bounds(1, 10_000_000, 3).unwrap();
+        delays_us.iter().for_each(|d| delay_us.record(*d).unwrap());
+        ClassStats {
+            arrived,
+            arrived_bytes: arrived * 500,
+            dropped_early: dropped[0],
+            dropped_forced: dropped[1],
+            dropped_overflow: dropped[2],
+            dropped_bytes: dropped.iter().sum::<u64>() * 500,
+            marked,
+            departed,
+            departed_bytes: departed * 500,
+            delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
+            delay_us,
+        }
+    }
+
+    fn segment(from: u64, to: u64, queue: [f64; 2], classes: Vec<ClassStats>) -> Segment {
+        let seconds = (to - from) as f64;
+        Segment {
+            from: secs(from),
+            to: secs(to),
+            capacity_bits: 1e6 * seconds,
+            queue_packet_seconds: queue[0] * seconds,
+            queue_packet2_seconds: queue[1] * seconds,
+            queue_byte_seconds: 500.0 * queue[0] * seconds,
+            queue_byte2_seconds: 250_000.0 * queue[1] * seconds,
+            classes,
+        }
+    }
+
+    fn flow(class: u16, bytes: [u64; 2], timeouts: u64) -> FlowOutcome {
+        let one = |delivered_bytes| FlowSegment {
+            delivered_bytes,
+            sent_packets: 100,
+            retransmitted_packets: 5,
+            timeouts,
+            ..FlowSegment::default()
+        };
+        FlowOutcome { class, segments: bytes.map(one).to_vec() }
+    }
+
+    fn fact(class: u16, start: u64, bulk: bool, link: u32) -> FlowFact {
+        let (start, links) = (secs(start), vec![LinkId(link)]);
+        FlowFact { group: class, class, base_rtt: Duration::from_millis(100), start, stop: None, bulk, links }
+    }
+
+    /// Two segments of 10 s; classes ftp, web and acks; two bulk flows, one that starts too late to
+    /// be compared, one web flow, and one flow over another link.
+    fn example() -> (Facts, Outcome) {
+        let names = |n: &[&str]| n.iter().map(|s| s.to_string()).collect();
+        let facts = Facts {
+            classes: names(&["ftp", "web", ACKS]),
+            groups: names(&["ftp", "web"]),
+            flows: vec![
+                fact(0, 0, true, 0),
+                fact(0, 0, true, 0),
+                fact(0, 25, true, 0),
+                fact(1, 0, false, 0),
+                fact(0, 0, true, 7),
+            ],
+        };
+        let first = segment(
+            10,
+            20,
+            [4.0, 20.0], // mean 4, variance 4
+            vec![
+                class(1000, [30, 20, 10], 900, 90, &[1000, 2000, 3000]),
+                class(0, [0, 0, 0], 0, 0, &[]),
+                class(1000, [0, 0, 0], 1000, 0, &[1000; 10]),
+            ],
+        );
+        let second = segment(
+            20,
+            30,
+            [8.0, 64.0], // constant
+            vec![
+                class(1000, [0, 0, 40], 1000, 0, &[4000]),
+                class(100, [0, 0, 0], 100, 0, &[9000]),
+                class(0, [0, 0, 0], 0, 0, &[]),
+            ],
+        );
+        let link = LinkOutcome {
+            link: LinkId(0),
+            name: "bottleneck".into(),
+            segments: vec![first, second],
+            series: Series::default(),
+        };
+        let transfer = |flow, start, end| Transfer { flow, start: secs(start), end: secs(end), packets: 3 };
+        let outcome = Outcome {
+            links: vec![link],
+            flows: vec![
+                flow(0, [1_000_000, 250_000], 1),
+                flow(0, [1_000_000, 2_750_000], 0),
+                flow(0, [0, 9_000_000], 0),
+                flow(1, [0, 100_000], 2),
+                flow(0, [77, 77], 77),
+            ],
+            transfers: vec![transfer(3, 12, 13), transfer(3, 21, 24), transfer(3, 25, 27)],
+            conservation: Conservation::default(),
+            digest: 1,
+            events: 2,
+        };
+        (facts, outcome)
+    }
+
+    fn find<'a>(rows: &'a [MetricRow], segment: Option<u32>, scope: &str) -> &'a Values {
+        &rows.iter().find(|r| r.segment == segment && r.scope == scope).unwrap().values
+    }
+
+    fn close(values: &Values, metric: Metric, expected: f64) {
+        let x = values.get(metric).unwrap_or_else(|| panic!("no {metric:?}"));
+        assert!((x - expected).abs() <= 1e-9 + 1e-3 * expected.abs(), "{metric:?} = {x}, not {expected}");
+    }
+
+    #[test]
+    fn figures_of_the_whole_window() {
+        let (facts, outcome) = example();
+        let rows = metrics(&facts, &outcome);
+        let all = find(&rows, None, "all");
+        close(all, Metric::Utilization, 3000.0 * 4000.0 / 20e6);
+        close(all, Metric::Throughput, 3000.0 * 4000.0 / 20.0);
+        close(all, Metric::LossRate, 100.0 / 3100.0);
+        close(all, Metric::EarlyLossRate, 30.0 / 3100.0);
+        close(all, Metric::ForcedLossRate, 20.0 / 3100.0);
+        close(all, Metric::OverflowLossRate, 50.0 / 3100.0);
+        close(all, Metric::MarkRate, 90.0 / 3000.0);
+        close(all, Metric::QueueMean, 6.0);
+        // E[q^2] = (20 + 64) / 2 = 42, minus 36.
+        close(all, Metric::QueueStd, 6f64.sqrt());
+        close(all, Metric::QueueSegmentStd, (2.0 + 0.0) / 2.0);
+        close(all, Metric::QueueBytes, 3000.0);
+        close(all, Metric::QueueBytesStd, 500.0 * 6f64.sqrt());
+        // Delays: ten of 1 ms, 1, 2, 3, 4, 9 ms; the mean counts all departures.
+        close(all, Metric::DelayMean, 29e-3 / 3000.0);
+        close(all, Metric::DelayP50, 1e-3);
+        close(all, Metric::DelayP99, 9e-3);
+        close(all, Metric::Power, 600e3 / (29e-3 / 3000.0));
+        // 2 MB + 3 MB + 9 MB + 0.1 MB over 20 s; not the flow over another link.
+        close(all, Metric::Goodput, (1.25e6 + 3.75e6 + 9e6 + 0.1e6) * 8.0 / 20.0);
+        // Shares 1.25 and 3.75; the flow that began at 25 s is left out.
+        close(all, Metric::Jain, 25.0 / (2.0 * (1.25 * 1.25 + 3.75 * 3.75)));
+        close(all, Metric::Timeouts, 2.0 + 4.0);
+        close(all, Metric::RetransmissionRate, 0.05);
+        close(all, Metric::Transfers, 3.0);
+        close(all, Metric::FctMean, 2.0);
+        close(all, Metric::FctP50, 2.0);
+        close(all, Metric::FctP99, 3.0);
+    }
+
+    #[test]
+    fn figures_of_classes_and_segments() {
+        let (facts, outcome) = example();
+        let rows = metrics(&facts, &outcome);
+        close(find(&rows, None, "data"), Metric::LossRate, 100.0 / 2100.0);
+        close(find(&rows, None, "ftp"), Metric::LossRate, 100.0 / 2000.0);
+        let acks = find(&rows, None, ACKS);
+        close(acks, Metric::LossRate, 0.0);
+        assert_eq!(acks.get(Metric::Goodput), None, "no flow sends acknowledgments as data");
+        let web = find(&rows, Some(0), "web");
+        assert_eq!(web.get(Metric::LossRate), None, "nothing arrived, so nothing can be said");
+        assert_eq!(web.get(Metric::DelayP99), None);
+        close(web, Metric::FctMean, 1.0);
+        assert_eq!(find(&rows, None, "ftp").get(Metric::Transfers), None, "bulk flows make no transfers");
+        let second = find(&rows, Some(1), "all");
+        close(second, Metric::QueueMean, 8.0);
+        close(second, Metric::QueueStd, 0.0);
+        close(second, Metric::FctMean, 2.5);
+        // Active for half of the segment counts: shares 0.25, 2.75 and (over 5 s) 18 MB per 10 s.
+        let shares = [0.25, 2.75, 18.0];
+        close(second, Metric::Jain, jain_index(&shares).unwrap());
+    }
+
+    #[test]
+    fn flows_transfers_and_distributions() {
+        let (facts, outcome) = example();
+        let rows = flows(&facts, &outcome, (secs(10), secs(30)));
+        assert_eq!(rows.len(), 5);
+        assert_eq!(rows[2].goodput_bps, 9e6 * 8.0 / 5.0, "over the time it was active");
+        assert_eq!((rows[0].delivered_bytes, rows[0].sent_packets, rows[0].timeouts), (1_250_000, 200, 2));
+        let transfers = transfers(&facts, &outcome);
+        assert_eq!((transfers[1].class.as_str(), transfers[1].flow_completion_time_s), ("web", 3.0));
+        let delays = delays(&facts, &outcome);
+        let top = delays.iter().rfind(|d| d.scope == "ftp").unwrap();
+        assert_eq!(top.probability, 1.0);
+        assert!((top.queue_delay_s - 4e-3).abs() < 1e-5);
+        assert!(
+            delays.windows(2).all(|w| w[0].scope != w[1].scope || w[0].queue_delay_s <= w[1].queue_delay_s)
+        );
+    }
+}

@@ -4,7 +4,7 @@
 //! of their own, named after the flow group. No algorithm has a part in them, so all algorithms meet
 //! the same traffic (common random numbers).
 
-use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG, Entry};
+use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
 use quell_aqm::{Link, Rng, Seed};
 use quell_sim::network::{
     App, Connection, Distribution, FlowSpec, Gaps, LinkId, LinkSpec, Measure, Network, QueueSpec, Schedule,
@@ -607,7 +607,7 @@ fn build(choice: &AqmChoice, at: &Path, link: &Link, plugins: &Plugins) -> Resul
 /// The parameters of an algorithm of the catalog.
 fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Result<AqmConfig, Problem> {
     let name = choice.algorithm.as_str();
-    let Some(entry) = quell_aqm::catalog::find(name) else {
+    if quell_aqm::catalog::find(name).is_none() {
         let names: Vec<&str> = CATALOG.iter().map(|e| e.name).chain(plugins.names()).collect();
         return Err(Problem::new(
             at.then("algorithm"),
@@ -618,23 +618,14 @@ fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Result<AqmConf
     let parameters = Node::from_toml(&toml::Value::Table(choice.parameters.clone()));
     match AqmConfig::deserialize_named(name, parameters.reader()) {
         Some(Ok(config)) => Ok(config),
-        Some(Err(fault)) => Err(parameter_problem(fault.into(), entry, at)),
+        Some(Err(fault)) => {
+            let problem = Problem::from(fault);
+            let mut path = at.clone();
+            path.0.extend(problem.path.0.iter().cloned());
+            Err(Problem { path, ..problem })
+        }
         None => Err(Problem::new(at.then("algorithm"), "cannot be configured")),
     }
-}
-
-fn parameter_problem(mut problem: Problem, entry: &Entry, at: &Path) -> Problem {
-    // Serde's "did not match any variant" helps nobody; the parameter's own words do.
-    if problem.rule.contains("did not match any variant") {
-        let name = problem.path.to_string();
-        let doc = (entry.params)().into_iter().find(|d| d.name == name);
-        problem.rule = doc.map_or("is not a valid value".to_string(), |d| {
-            format!("is not a valid value: {} Unit: {}. Default: {}", d.doc, d.unit, d.default)
-        });
-    }
-    let mut path = at.clone();
-    path.0.extend(problem.path.0);
-    Problem { path, ..problem }
 }
 
 // The flows.

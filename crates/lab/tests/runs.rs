@@ -1,0 +1,271 @@
+//! Runs: the same seed gives the same result whatever the threads, plug-ins run, results come back
+//! from disk as they were, a stop keeps what is finished.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use quell_aqm::{Aqm, Cause, Ctx, PacketMeta, Verdict};
+use quell_lab::{Metric, Options, Plugins, Progress, Results, Study, Table, View, run};
+use quell_sim::Engine;
+
+const SCENARIO: &str = r#"
+schema = 1
+duration = "6 s"
+warmup = "2 s"
+segments = "2 s"
+seeds = 3
+[dumbbell]
+rate = "2 Mbit/s"
+delay = "5 ms"
+buffer = "40 packets"
+[[aqm]]
+algorithm = "drop-tail"
+[[aqm]]
+algorithm = "red"
+[[flows]]
+name = "ftp"
+count = 4
+rtt = { uniform = ["30 ms", "80 ms"] }
+[[flows]]
+name = "web"
+kind = "sessions"
+sessions_per_second = 2
+size = "5 packets"
+transfers = 2
+think = "100 ms"
+rtt = "50 ms"
+[[flows]]
+name = "back"
+count = 1
+direction = "reverse"
+rtt = "40 ms"
+"#;
+
+fn study(text: &str, plugins: &Plugins) -> Study {
+    Study::parse(text, "x.toml", plugins).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn results(options: &Options<'_>) -> Results {
+    run(&study(SCENARIO, &options.plugins), options).unwrap()
+}
+
+/// Everything but the times that a run took (NaN is not equal to itself, so as text).
+fn content(results: &Results) -> String {
+    let mut replications = results.replications.clone();
+    replications.iter_mut().for_each(|r| r.elapsed_s = 0.0);
+    format!("{replications:?}")
+}
+
+#[test]
+fn threads_and_engines_make_no_difference() {
+    let one = results(&Options { threads: Some(1), ..Options::default() });
+    let four = results(&Options { threads: Some(4), ..Options::default() });
+    let reference = results(&Options { engine: Engine::Reference, ..Options::default() });
+    assert_eq!(one.replications.len(), 6);
+    assert_eq!(one.run.digest, four.run.digest);
+    assert_eq!(content(&one), content(&four));
+    assert_eq!(one.run.digest, reference.run.digest);
+    let digests: std::collections::BTreeSet<u64> = one.replications.iter().map(|r| r.digest).collect();
+    assert_eq!(digests.len(), 6, "every seed and algorithm has a path of its own");
+}
+
+#[test]
+fn algorithms_meet_the_same_traffic() {
+    let r = results(&Options::default());
+    let key = |i: usize| {
+        let f = &r.replications[i].flows;
+        f.iter().map(|f| (f.base_rtt_s.to_bits(), f.start_s.to_bits())).collect::<Vec<_>>()
+    };
+    assert_eq!((r.replications[0].seed, r.replications[3].seed), (1, 1));
+    assert_ne!(r.replications[0].algorithm, r.replications[3].algorithm);
+    assert_eq!(key(0), key(3));
+    assert_ne!(key(0), key(1));
+}
+
+#[test]
+fn figures_are_complete_and_sane() {
+    let r = results(&Options::default());
+    assert_eq!(r.run.points[0].links, ["bottleneck", "reverse"]);
+    let view = View::default();
+    for algorithm in r.algorithms(0) {
+        let get = |m| r.estimate(&view, algorithm, m).unwrap_or_else(|| panic!("{algorithm}: no {m:?}"));
+        for metric in Metric::TABLE {
+            let e = get(*metric);
+            assert!(e.mean.is_finite() && e.n == 3 && e.half_width.is_some(), "{algorithm} {metric:?} {e:?}");
+        }
+        let utilization = get(Metric::Utilization).mean;
+        assert!((0.5..=1.0001).contains(&utilization), "{utilization}");
+        assert!(get(Metric::Transfers).mean >= 1.0);
+        // Two segments, and the classes seen at the bottleneck.
+        assert!(
+            r.estimate(&View { segment: Some(1), ..view.clone() }, algorithm, Metric::QueueMean).is_some()
+        );
+        assert!(
+            r.estimate(&View { scope: "web".into(), ..view.clone() }, algorithm, Metric::Goodput).is_some()
+        );
+        assert!(
+            r.estimate(&View { scope: "acks".into(), ..view.clone() }, algorithm, Metric::Throughput)
+                .is_some()
+        );
+    }
+    assert_eq!(r.scopes(0), ["all", "data", "ftp", "web", "acks", "back"]);
+    let differences = r.compare(&view, "drop-tail", &[Metric::QueueMean]);
+    assert_eq!(differences.len(), 1);
+    assert!(differences[0].difference.mean < 0.0, "RED keeps a shorter queue: {differences:?}");
+}
+
+#[test]
+fn results_come_back_from_disk_and_damage_is_noticed() {
+    let r = results(&Options { command: vec!["quell".into(), "run".into()], ..Options::default() });
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("deep/run");
+    r.write(&target, false).unwrap();
+    let again = Results::read(&target).unwrap();
+    assert_eq!(content(&r), content(&again));
+    assert_eq!(again.run.command, ["quell", "run"]);
+    assert_eq!(again.run.files.len(), Table::ALL.len());
+    let left: Vec<_> = std::fs::read_dir(target.parent().unwrap()).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing temporary is left: {left:?}");
+
+    let e = r.write(&target, false).unwrap_err().to_string();
+    assert!(e.contains("earlier result"), "{e}");
+    assert!(Results::can_write(&target, false).is_err());
+    r.write(&target, true).unwrap();
+    Results::read(&target).unwrap();
+
+    // A folder with other things in it is never touched.
+    let other = dir.path().join("home");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("thesis.txt"), "years of work").unwrap();
+    assert!(r.write(&other, true).unwrap_err().to_string().contains("something else"));
+    assert!(other.join("thesis.txt").exists());
+    assert!(r.write(&other.join("thesis.txt"), true).unwrap_err().to_string().contains("is a file"));
+
+    // Damage.
+    let file = target.join("series.parquet");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    assert!(Results::read(&target).unwrap_err().to_string().contains("damaged"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(Results::read(&target).unwrap_err().to_string().contains("cannot read series.parquet"));
+    std::fs::remove_file(target.join("run.json")).unwrap();
+    assert!(Results::read(&target).unwrap_err().to_string().contains("run.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_target_that_cannot_be_written_is_a_clear_error() {
+    let r = results(&Options::default());
+    let e = r.write(std::path::Path::new("/proc/quell/run"), false).unwrap_err().to_string();
+    assert!(e.contains("/proc/quell"), "{e}");
+    assert!(Results::can_write(std::path::Path::new("/proc/quell/run"), false).is_err());
+}
+
+#[test]
+fn columns_carry_their_units() {
+    let r = results(&Options::default());
+    let names =
+        |t: Table| -> Vec<String> { r.batch(t).schema().fields().iter().map(|f| f.name().clone()).collect() };
+    assert!(names(Table::Metrics).contains(&"queue_delay_p99_s".to_string()));
+    assert!(names(Table::Series).contains(&"queue_packets".to_string()));
+    assert_eq!(r.batch(Table::Replications).num_rows(), 6);
+    assert!(r.batch(Table::Internals).num_rows() > 0, "RED shows its average");
+}
+
+/// Signals every n-th packet.
+struct EveryNth {
+    n: u32,
+    count: u32,
+}
+
+impl Aqm for EveryNth {
+    fn on_enqueue(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+        self.count += 1;
+        if self.count.is_multiple_of(self.n) { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+    }
+}
+
+fn every_nth() -> Plugins {
+    let mut plugins = Plugins::new();
+    plugins
+        .insert(
+            "every-nth",
+            Arc::new(|_, parameters| {
+                let n = parameters.get("n").and_then(toml::Value::as_integer).unwrap_or(20);
+                let n = u32::try_from(n).ok().filter(|n| *n > 0).ok_or("n must be positive")?;
+                Ok(Box::new(EveryNth { n, count: 0 }))
+            }),
+        )
+        .unwrap();
+    plugins
+}
+
+#[test]
+fn a_plug_in_runs_with_its_parameters() {
+    let plugins = every_nth();
+    let text = SCENARIO.replace("\"red\"", "\"every-nth\"\nn = 10");
+    let options = Options { plugins: plugins.clone(), ..Options::default() };
+    let r = run(&study(&text, &plugins), &options).unwrap();
+    let early = r.estimate(&View::default(), "every-nth", Metric::EarlyLossRate).unwrap().mean;
+    assert!((early - 0.1).abs() < 0.002, "{early}");
+    let e = Study::parse(&text.replace("n = 10", "n = 0"), "x.toml", &plugins).unwrap_err().to_string();
+    assert!(e.contains("aqm[1].algorithm") && e.contains("n must be positive"), "{e}");
+    assert!(Study::parse(&text, "x.toml", &Plugins::new()).is_err());
+    let mut plugins = plugins;
+    assert!(plugins.insert("red", Arc::new(|_, _| Err("no".into()))).is_err());
+}
+
+#[test]
+fn a_panicking_plug_in_is_an_error_that_names_the_replication() {
+    struct Bad;
+    impl Aqm for Bad {
+        fn on_enqueue(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+            panic!("out of ideas")
+        }
+    }
+    let mut plugins = Plugins::new();
+    plugins.insert("bad", Arc::new(|_, _| Ok(Box::new(Bad)))).unwrap();
+    let text = SCENARIO.replace("\"red\"", "\"bad\"");
+    let options = Options { plugins: plugins.clone(), ..Options::default() };
+    let e = run(&study(&text, &plugins), &options).unwrap_err().to_string();
+    assert!(e.starts_with("bad with seed") && e.contains("out of ideas"), "{e}");
+}
+
+#[test]
+fn a_stop_keeps_what_is_finished() {
+    // Stops after the second replication at the latest that progress shows, or before any.
+    let stop = AtomicBool::new(true);
+    let r = results(&Options { stop: Some(&stop), ..Options::default() });
+    assert!(r.run.partial && r.replications.is_empty());
+    let dir = tempfile::tempdir().unwrap();
+    r.write(&dir.path().join("run"), false).unwrap();
+    assert!(Results::read(&dir.path().join("run")).unwrap().run.partial);
+
+    let stop = AtomicBool::new(false);
+    let text = SCENARIO.replace("\"6 s\"", "\"600 s\"").replace("segments = \"2 s\"\n", "");
+    let progress = |p: &Progress| {
+        if p.finished >= 1 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let options =
+        Options { threads: Some(1), stop: Some(&stop), progress: Some(&progress), ..Options::default() };
+    let r = run(&study(&text, &Plugins::new()), &options).unwrap();
+    if r.run.partial {
+        assert!(!r.replications.is_empty() && r.replications.len() < 6);
+        let whole = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+        assert_eq!(r.replications[0].digest, whole.replications[0].digest);
+    }
+}
+
+#[test]
+fn progress_rises_to_the_end() {
+    let last = AtomicUsize::new(0);
+    let progress = |p: &Progress| {
+        let now = (p.done * 1e6) as usize;
+        assert!(now >= last.swap(now, Ordering::Relaxed));
+        assert_eq!(p.total, 6);
+    };
+    results(&Options { progress: Some(&progress), ..Options::default() });
+    assert_eq!(last.load(Ordering::Relaxed), 1_000_000);
+}
