@@ -1,0 +1,340 @@
+//! The commands and their arguments.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Cyan.on_default().bold())
+    .usage(AnsiColor::Cyan.on_default().bold())
+    .literal(AnsiColor::Green.on_default());
+
+/// An active-queue-management laboratory: a scenario in, a comparison you can believe out.
+#[derive(Debug, Parser)]
+#[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
+Examples:
+  quell run scenarios/main.toml                     run a scenario: table, results folder, report
+  quell compare scenarios/main.toml --baseline red  paired differences from RED
+  quell aqm describe pi                             an algorithm's parameters
+  quell scenario check my.toml                      check without running
+
+Exit codes: 0 done, 1 failure, 2 wrong scenario or argument, 130 interrupted.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario: every algorithm with every seed.
+    Run(RunArgs),
+    /// Compare algorithms with a baseline, paired over common seeds.
+    Compare(CompareArgs),
+    /// Print the tables of a results folder again.
+    Show(ShowArgs),
+    /// Make the HTML report of a results folder again.
+    Report(ReportArgs),
+    /// The algorithms: list them, describe one.
+    #[command(subcommand)]
+    Aqm(AqmCommand),
+    /// Scenario files: check, show resolved, print their JSON Schema.
+    #[command(subcommand)]
+    Scenario(ScenarioCommand),
+}
+
+/// How a table is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table to read.
+    #[default]
+    Table,
+    /// JSON, in the shape that the documentation describes.
+    Json,
+}
+
+/// Which engine simulates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// The fast one.
+    #[default]
+    Fast,
+    /// The plain one that the fast one is judged by; the same sample path, slower.
+    Reference,
+}
+
+/// How to print.
+#[derive(Clone, Debug, Args)]
+pub struct FormatArgs {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+}
+
+/// Changes to a scenario, and how it is run.
+#[derive(Clone, Debug, Args)]
+pub struct SimulationArgs {
+    /// The seeds: how many ("10": seeds 1 to 10), a range ("11-20") or a list ("1,5,9").
+    #[arg(long, value_name = "N|LIST", value_parser = seeds, conflicts_with = "seed")]
+    pub seeds: Option<Seeds>,
+    /// One seed, to repeat a single replication.
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+    /// Sets a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `flows.ftp.count=50`.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// How many threads to use; default one per core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub threads: Option<u16>,
+    /// The engine to simulate with.
+    #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
+    pub engine: EngineChoice,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What a table of results shows.
+#[derive(Clone, Debug, Args)]
+pub struct ViewArgs {
+    /// Metrics to show, by their names in results (`quell show --help` lists them), or "all".
+    #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// The link to show; default the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// Also a table for each traffic class.
+    #[arg(long)]
+    pub classes: bool,
+    /// Also a table for each segment of the measured window.
+    #[arg(long)]
+    pub segments: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell run scenarios/main.toml
+  quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
+  quell run my.toml --seed 17 --threads 1            repeat one replication
+  quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
+
+Without --out the results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists.
+Ctrl-C stops and keeps the replications that are finished; a second Ctrl-C quits at once.")]
+pub struct RunArgs {
+    /// The scenario file.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Where the results go; default results/NAME.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the results that are there already.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Write no HTML report.
+    #[arg(long)]
+    pub no_report: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub simulation: SimulationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub view: ViewArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell compare scenarios/main.toml --baseline drop-tail --seeds 10
+  quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
+  quell compare results/main --baseline red          without simulating again
+
+All algorithms meet the same traffic with the same seed, so differences are taken seed by seed; a star
+marks those whose 95 % interval excludes 0.")]
+pub struct CompareArgs {
+    /// A scenario file, which is run, or a results folder.
+    #[arg(value_name = "SCENARIO|RESULTS")]
+    pub source: PathBuf,
+    /// The algorithm that the others are compared with, by its label.
+    #[arg(long, short, value_name = "NAME")]
+    pub baseline: String,
+    /// The algorithms to compare; default all of the scenario. Those of the catalog that the scenario
+    /// does not have are added with their default parameters.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
+    /// Also keep the results of the run in this folder.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the results that are there already.
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub simulation: SimulationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub view: ViewArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = metrics_help())]
+pub struct ShowArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS")]
+    pub results: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub view: ViewArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS")]
+    pub results: PathBuf,
+    /// The file to write; default report.html in the folder.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// About algorithms.
+#[derive(Debug, Subcommand)]
+pub enum AqmCommand {
+    /// List every algorithm.
+    List(FormatArgs),
+    /// Describe one: its parameters, their units and defaults, and where each comes from.
+    Describe {
+        /// The algorithm's name.
+        name: String,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
+    },
+}
+
+/// About scenario files.
+#[derive(Debug, Subcommand)]
+pub enum ScenarioCommand {
+    /// Check files and say what each describes, without running anything.
+    Check {
+        /// The scenario files.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
+    },
+    /// Print a scenario with every default filled in, once for each point of its sweep.
+    Show {
+        /// The scenario file.
+        file: PathBuf,
+        /// Sets a field of the scenario.
+        #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+        set: Vec<(String, String)>,
+    },
+    /// Print the JSON Schema of scenario files.
+    Schema,
+}
+
+/// Seeds as given on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seeds {
+    /// The seeds 1 to this.
+    Count(u32),
+    /// These seeds.
+    List(Vec<u64>),
+}
+
+/// More seeds than anyone runs; a longer range is a slip of the pen.
+const MAX_SEEDS: u64 = 100_000;
+
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let number = |s: &str| {
+        s.trim()
+            .parse::<u64>()
+            .map_err(|_| format!("\"{}\" is not a seed: a whole number from 0 on", s.trim()))
+    };
+    if !text.contains(',') && !text.contains('-') {
+        return match text.trim().parse::<u32>() {
+            Ok(n) if n >= 1 => Ok(Seeds::Count(n)),
+            _ => Err("must be a number of seeds (at least 1), a range or a list".to_string()),
+        };
+    }
+    let mut list = Vec::new();
+    for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+        match part.split_once('-') {
+            None => list.push(number(part)?),
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if last < first || last - first >= MAX_SEEDS {
+                    return Err(format!("\"{part}\" is not a range of 1 to {MAX_SEEDS} seeds"));
+                }
+                list.extend(first..=last);
+            }
+        }
+    }
+    if list.is_empty() { Err("must name at least one seed".to_string()) } else { Ok(Seeds::List(list)) }
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("must have the form KEY=VALUE, such as dumbbell.rate=\"20 Mbit/s\"".to_string()),
+    }
+}
+
+/// Every metric with its unit, for `--help`.
+fn metrics_help() -> String {
+    let width = quell_lab::Metric::ALL.iter().map(|m| m.name().len()).max().unwrap_or(0);
+    let lines = quell_lab::Metric::ALL.iter().map(|m| {
+        let unit = if m.unit() == "1" { String::new() } else { format!(" [{}]", m.unit()) };
+        format!("  {:width$}  {}{unit}\n", m.name(), m.title())
+    });
+    format!("Metrics:\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn seeds_are_a_number_a_range_or_a_list() {
+        assert_eq!(seeds("5"), Ok(Seeds::Count(5)));
+        assert_eq!(seeds("7,"), Ok(Seeds::List(vec![7])));
+        assert_eq!(seeds("3, 1-2,9"), Ok(Seeds::List(vec![3, 1, 2, 9])));
+        assert_eq!(seeds("4-4"), Ok(Seeds::List(vec![4])));
+        for wrong in ["", "0", "x", "-1", "1,x", "5-3", ",", "0-100000", "1.5"] {
+            assert!(seeds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn assignments_split_at_the_first_sign() {
+        assert_eq!(assignment("a.b = c=d"), Ok(("a.b".to_string(), "c=d".to_string())));
+        assert!(assignment("a").is_err());
+        assert!(assignment("=1").is_err());
+    }
+}

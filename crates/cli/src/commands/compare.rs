@@ -1,0 +1,275 @@
+//! `quell compare`.
+
+use std::path::PathBuf;
+
+use quell_aqm::catalog::{self, CATALOG};
+use quell_lab::scenario::AqmChoice;
+use quell_lab::{Better, Estimate, Metric, Plugins, Results, Study, View};
+
+use super::{run, simulate, view};
+use crate::args::{CompareArgs, EngineChoice, Format};
+use crate::failure::Failure;
+use crate::figures::{align, round, scale};
+use crate::folder::{self, Place};
+use crate::table::{self, Column, Tint};
+use crate::{json, terminal, unknown_name};
+
+/// Compares algorithms with a baseline.
+pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
+    let selection = view::Selection::of(&args.view)?;
+    let source = folder::of(&args.source);
+    if source.is_dir() {
+        refuse_changes(args)?;
+        let results = folder::read(&source)?;
+        selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
+        for point in 0..results.run.points.len() {
+            choose(results.algorithms(point), args, |_| false)?;
+        }
+        return print(&results, args, &selection, Some(source));
+    }
+    let mut study = simulate::read(&args.source, &args.simulation)?;
+    select_algorithms(&mut study, args)?;
+    simulate::check_link(&selection, &study)?;
+    let place = match &args.out {
+        Some(out) => Some(Place::choose(Some(out), &args.source, args.overwrite)?),
+        None => None,
+    };
+    let results = simulate::run(&study, &args.simulation, line)?;
+    let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
+    print(&results, args, &selection, kept.folder.clone())?;
+    if let Some(failure) = kept.failure {
+        return Err(failure);
+    }
+    run::interrupted(&results, kept.folder.as_deref())
+}
+
+/// Results are as they are: what changes a scenario has no effect on them.
+fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
+    let s = &args.simulation;
+    let given = [
+        ("--seeds", s.seeds.is_some()),
+        ("--seed", s.seed.is_some()),
+        ("--set", !s.set.is_empty()),
+        ("--threads", s.threads.is_some()),
+        ("--engine", s.engine != EngineChoice::Fast),
+        ("--out", args.out.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::BadInput(format!(
+            "{option} is for scenarios; {} holds results, which are compared as they are",
+            args.source.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The labels to compare, the baseline first. `available` says which others can be added.
+fn choose(
+    labels: &[String],
+    args: &CompareArgs,
+    available: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, Failure> {
+    let wanted: Vec<&String> =
+        if args.aqm.is_empty() { labels.iter().collect() } else { args.aqm.iter().collect() };
+    let mut chosen: Vec<String> = Vec::new();
+    for name in std::iter::once(&args.baseline).chain(wanted) {
+        if !labels.contains(name) && !available(name) {
+            let catalog =
+                CATALOG.iter().map(|e| e.name).filter(|n| available(n) && !labels.iter().any(|l| l == n));
+            return Err(unknown_name("algorithm", name, labels.iter().map(String::as_str).chain(catalog)));
+        }
+        if !chosen.contains(name) {
+            chosen.push(name.clone());
+        }
+    }
+    if chosen.len() < 2 {
+        let why = format!("there is nothing to compare \"{}\" with: name others with --aqm", args.baseline);
+        return Err(Failure::BadInput(why));
+    }
+    Ok(chosen)
+}
+
+/// Leaves the algorithms to compare in the study, and adds those of the catalog that it lacks.
+fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failure> {
+    let name = study.name().to_string();
+    for point in &mut study.points {
+        let scenario = &mut point.scenario;
+        let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
+        let chosen = choose(&labels, args, |name| catalog::find(name).is_some())?;
+        let of = |label: &String| {
+            let own = scenario.aqm.iter().find(|a| a.label() == label);
+            own.cloned().unwrap_or_else(|| AqmChoice::named(label))
+        };
+        scenario.aqm = chosen.iter().map(of).collect();
+        // An algorithm that was added may not suit the link: better said now, and as a rule.
+        if let Err(mut error) = Study::parse(&scenario.to_toml(), &name, &Plugins::new()) {
+            error.line = None; // The line is not one of the file.
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// One row of a comparison: an algorithm's differences in each metric.
+type Differences = Vec<Option<Estimate>>;
+
+struct Rows {
+    algorithms: Vec<String>,
+    baseline: Vec<Option<Estimate>>,
+    differences: Vec<Differences>,
+}
+
+fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Metric]) -> Rows {
+    let wanted = |a: &&String| **a != args.baseline && (args.aqm.is_empty() || args.aqm.contains(a));
+    let algorithms: Vec<String> = results.algorithms(view.point).iter().filter(wanted).cloned().collect();
+    let all = results.compare(view, &args.baseline, metrics);
+    let find = |a: &String, m: &Metric| {
+        all.iter().find(|d| d.algorithm == *a && d.metric == *m).map(|d| d.difference)
+    };
+    let differences = algorithms.iter().map(|a| metrics.iter().map(|m| find(a, m)).collect()).collect();
+    let baseline = metrics.iter().map(|m| results.estimate(view, &args.baseline, *m)).collect();
+    Rows { algorithms, baseline, differences }
+}
+
+fn print(
+    results: &Results,
+    args: &CompareArgs,
+    selection: &view::Selection,
+    folder: Option<PathBuf>,
+) -> Result<(), Failure> {
+    if args.format.format == Format::Json {
+        let folder = folder.map(|f| f.display().to_string());
+        return json::print(&json::Comparison {
+            schema: json::SCHEMA,
+            run: view::json_run(results, folder, None),
+            baseline: &args.baseline,
+            points: json_points(results, args, selection),
+        });
+    }
+    let mut text = run::heading(results);
+    let mut intervals = 0;
+    for (point, _) in selection.points(results) {
+        text.push_str(&view::point_heading(results, point));
+        for view in selection.views(results, point) {
+            let name = selection.name(results, &view);
+            if !name.is_empty() {
+                text.push_str(&format!("{name}\n"));
+            }
+            let metrics = selection.table_metrics();
+            let rows = rows(results, args, &view, metrics);
+            intervals +=
+                rows.differences.iter().flatten().flatten().filter(|d| d.half_width.is_some()).count();
+            text.push_str(&one_table(&args.baseline, &rows, metrics));
+            text.push('\n');
+        }
+    }
+    text.push_str(&caption(results, args, intervals));
+    terminal::print(&text)
+}
+
+fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
+    let first = format!("{baseline} (baseline)");
+    let names =
+        view::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
+    let shown =
+        view::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
+    let columns: Vec<Column> = shown
+        .iter()
+        .map(|i| column(metrics[*i], rows.baseline[*i], rows.differences.iter().map(|d| d[*i])))
+        .collect();
+    table::figures(&names, &columns)
+}
+
+fn column(
+    metric: Metric,
+    baseline: Option<Estimate>,
+    differences: impl Iterator<Item = Option<Estimate>>,
+) -> Column {
+    let differences: Vec<_> = differences.collect();
+    let all = || std::iter::once(baseline).chain(differences.iter().copied()).flatten();
+    let scale = scale(metric, all().map(|e| e.mean.abs()).fold(0.0, f64::max));
+    let mut figures = vec![baseline.map(|e| round(&e, scale, false))];
+    figures.extend(differences.iter().map(|d| d.map(|e| round(&e, scale, true))));
+    let flags = std::iter::once(None).chain(differences);
+    let flagged = |(text, difference): (String, Option<Estimate>)| match difference {
+        Some(d) if d.excludes_zero() => (format!("{text} *"), judge(metric, &d)),
+        _ => (format!("{text}  "), Tint::Plain),
+    };
+    Column {
+        title: metric.title().to_string(),
+        unit: scale.unit.to_string(),
+        cells: align(&figures).into_iter().zip(flags).map(flagged).collect(),
+    }
+}
+
+fn judge(metric: Metric, difference: &Estimate) -> Tint {
+    match (metric.better(), difference.mean > 0.0) {
+        (Better::Neither, _) => Tint::Plain,
+        (Better::Higher, true) | (Better::Lower, false) => Tint::Good,
+        (Better::Higher, false) | (Better::Lower, true) => Tint::Bad,
+    }
+}
+
+fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
+    let mut text = format!("differences from {}, paired by seed", args.baseline);
+    if intervals == 0 {
+        text.push_str("; one common seed gives no intervals: --seeds N does\n");
+        return text;
+    }
+    let seeds = |point: usize| {
+        let finished = |seed: &u64| {
+            let mut of_baseline = results.replications.iter().filter(|r| r.point == point);
+            of_baseline.any(|r| r.algorithm == args.baseline && r.seed == *seed)
+        };
+        results.run.points[point].seeds.iter().filter(|seed| finished(seed)).count()
+    };
+    let most = (0..results.run.points.len()).map(seeds).max().unwrap_or(0);
+    text.push_str(&format!(": mean ± half-width of the 95 % interval over {most} seeds\n"));
+    text.push_str(&format!(
+        "* the interval excludes 0 (if nothing differed, about {:.0} of these {intervals} would by chance)\n",
+        (intervals as f64 * 0.05).ceil()
+    ));
+    text
+}
+
+fn json_points<'a>(
+    results: &'a Results,
+    args: &'a CompareArgs,
+    selection: &'a view::Selection,
+) -> Vec<json::ComparedPoint<'a>> {
+    let metrics = selection.json_metrics();
+    let difference = |metric: Metric, estimate: Estimate| json::Difference {
+        value: json::Value::of(metric, &estimate),
+        excludes_zero: estimate.excludes_zero(),
+        better: metric.better(),
+    };
+    selection
+        .points(results)
+        .map(|(point, link)| {
+            let views = selection.views(results, point);
+            let compared = views.iter().flat_map(|view| {
+                let found = rows(results, args, view, metrics);
+                let row = |(algorithm, estimates): (String, Differences)| json::ComparedRow {
+                    algorithm,
+                    scope: view.scope.clone(),
+                    segment: view.segment,
+                    differences: metrics
+                        .iter()
+                        .zip(estimates)
+                        .map(|(m, e)| (m.name(), e.map(|e| difference(*m, e))))
+                        .collect(),
+                };
+                found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()
+            });
+            let baseline = |view| view::json_row(results, view, &args.baseline, metrics);
+            json::ComparedPoint {
+                point: json::Point {
+                    settings: &results.run.points[point].settings,
+                    link,
+                    rows: compared.collect(),
+                },
+                baseline_rows: views.iter().map(baseline).collect(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,28 @@
+//! The commands.
+
+mod aqm;
+mod compare;
+mod report;
+mod run;
+mod scenario;
+mod show;
+mod simulate;
+mod view;
+
+use crate::args::{AqmCommand, Command, ScenarioCommand};
+use crate::failure::Failure;
+
+/// Carries out a command; `line` is the command as results record it.
+pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(&args, line),
+        Command::Compare(args) => compare::compare(&args, line),
+        Command::Show(args) => show::show(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
+        Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
+        Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),
+        Command::Scenario(ScenarioCommand::Show { file, set }) => scenario::show(&file, &set),
+        Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
+    }
+}

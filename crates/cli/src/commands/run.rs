@@ -1,0 +1,100 @@
+//! `quell run`.
+
+use std::path::{Path, PathBuf};
+
+use quell_lab::Results;
+
+use super::{simulate, view};
+use crate::args::{Format, RunArgs};
+use crate::failure::Failure;
+use crate::folder::{self, Place};
+use crate::{json, terminal};
+
+/// Runs a scenario, keeps its results and prints the table.
+pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
+    let selection = view::Selection::of(&args.view)?;
+    let study = simulate::read(&args.scenario, &args.simulation)?;
+    simulate::check_link(&selection, &study)?;
+    let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
+    let results = simulate::run(&study, &args.simulation, line)?;
+    // Whatever happens to the files, what was found is printed.
+    let kept = keep(place, &results, !args.no_report);
+    let path = |p: &PathBuf| p.display().to_string();
+    let (folder, report) = (kept.folder.as_ref().map(path), kept.report.as_ref().map(path));
+    match args.format.format {
+        Format::Json => json::print(&json::Output {
+            schema: json::SCHEMA,
+            run: view::json_run(&results, folder, report),
+            points: view::json_points(&results, &selection),
+        })?,
+        Format::Table => {
+            let mut text = heading(&results);
+            text.push_str(&view::tables(&results, &selection));
+            text.push_str(&view::caption(&results));
+            if let Some(folder) = folder {
+                text.push_str(&format!("results  {folder}\n"));
+            }
+            if let Some(report) = report {
+                text.push_str(&format!("report   {report}\n"));
+            }
+            terminal::print(&text)?;
+        }
+    }
+    if let Some(failure) = kept.failure {
+        return Err(failure);
+    }
+    interrupted(&results, kept.folder.as_deref())
+}
+
+/// What became of the results.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Where they are.
+    pub folder: Option<PathBuf>,
+    /// Where the report is.
+    pub report: Option<PathBuf>,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+}
+
+/// Writes results and, if wanted, their report.
+pub fn keep(place: Place, results: &Results, with_report: bool) -> Kept {
+    let folder = match place.save(results) {
+        Ok(folder) => folder,
+        Err(failure) => return Kept { failure: Some(failure), ..Kept::default() },
+    };
+    let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
+    if with_report {
+        let file = folder.join(folder::REPORT);
+        match folder::write_report(&folder::report_html(results), &file) {
+            Ok(()) => kept.report = Some(file),
+            Err(failure) => kept.failure = Some(failure),
+        }
+    }
+    kept
+}
+
+/// The failure of a run that was stopped; says what was kept.
+pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failure> {
+    if !results.run.partial {
+        return Ok(());
+    }
+    let (finished, asked) = (results.replications.len(), view::asked(results));
+    let kept =
+        folder.map_or(String::new(), |f| format!("; they are kept in {}, marked partial", f.display()));
+    Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
+}
+
+/// What the table is about.
+pub fn heading(results: &Results) -> String {
+    let title = &results.run.title;
+    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
+    if results.run.partial {
+        let (finished, asked) = (results.replications.len(), view::asked(results));
+        text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}

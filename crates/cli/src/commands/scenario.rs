@@ -1,0 +1,216 @@
+//! `quell scenario`: what files say, without running them.
+
+use std::path::{Path, PathBuf};
+
+use quell_lab::scenario::{Kind, Scenario};
+use quell_lab::{Plugins, ScenarioError, Setting, Study};
+use quell_units::{BitRate, Bytes};
+use serde::Serialize;
+
+use super::simulate;
+use crate::args::Format;
+use crate::failure::Failure;
+use crate::{json, terminal};
+
+/// What a file describes.
+#[derive(Debug, Serialize)]
+struct Summary {
+    title: String,
+    points: usize,
+    algorithms: Vec<String>,
+    seeds: usize,
+    runs: usize,
+    simulated_s: f64,
+    flow_groups: Vec<Group>,
+    network: String,
+    /// Packets that all runs together send over the measured links, if those were always busy.
+    estimated_packets: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Group {
+    name: String,
+    kind: Kind,
+    /// How many flows; null if they arrive as they come.
+    flows: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    schema: u32,
+    files: Vec<File>,
+}
+
+#[derive(Serialize)]
+struct File {
+    file: String,
+    ok: bool,
+    summary: Option<Summary>,
+    error: Option<ScenarioError>,
+}
+
+/// Checks files; all are looked at, whatever the first one is like.
+pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
+    let look = |file: &PathBuf| {
+        let (summary, error) = match Study::read(file, &Plugins::new()) {
+            Ok(study) => (Some(summary(&study)), None),
+            Err(error) => (None, Some(error)),
+        };
+        File { file: file.display().to_string(), ok: error.is_none(), summary, error }
+    };
+    let files: Vec<File> = files.iter().map(look).collect();
+    if format == Format::Table {
+        let line = |f: &File| f.summary.as_ref().map(|s| format!("{}: ok: {}\n", f.file, s.line()));
+        terminal::print(&files.iter().filter_map(line).collect::<String>())?;
+    }
+    let errors: Vec<String> =
+        files.iter().filter_map(|f| f.error.as_ref()).map(ToString::to_string).collect();
+    if format == Format::Json {
+        json::print(&Checked { schema: json::SCHEMA, files })?;
+    }
+    match errors.split_last() {
+        None => Ok(()),
+        Some((last, others)) => {
+            others.iter().for_each(|e| terminal::complain("error", e));
+            Err(Failure::BadInput(last.clone()))
+        }
+    }
+}
+
+/// Prints every point with its defaults filled in.
+pub fn show(file: &Path, set: &[(String, String)]) -> Result<(), Failure> {
+    let study = simulate::document(file, set)?.study(&Plugins::new())?;
+    let total = study.points.len();
+    let mut text = String::new();
+    for (i, point) in study.points.iter().enumerate() {
+        if total > 1 {
+            let newline = if i > 0 { "\n" } else { "" };
+            text.push_str(&format!("{newline}# Point {} of {total}: {}\n", i + 1, title(&point.settings)));
+        }
+        text.push_str(&point.scenario.to_toml());
+    }
+    terminal::print(&text)
+}
+
+fn title(settings: &[Setting]) -> String {
+    settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>().join(", ")
+}
+
+/// Prints the JSON Schema.
+pub fn schema() -> Result<(), Failure> {
+    json::print(&Scenario::json_schema())
+}
+
+fn summary(study: &Study) -> Summary {
+    // Every study has a point; sweeps seldom change what the line says, so the first one stands for all.
+    let first = &study.points[0].scenario;
+    let runs = |s: &Scenario| s.aqm.len() * s.seeds.list().len();
+    let total = |of: &dyn Fn(&Scenario) -> f64| study.points.iter().map(|p| of(&p.scenario)).sum::<f64>();
+    Summary {
+        title: study.title().to_string(),
+        points: study.points.len(),
+        algorithms: first.aqm.iter().map(|a| a.label().to_string()).collect(),
+        seeds: first.seeds.list().len(),
+        runs: study.points.iter().map(|p| runs(&p.scenario)).sum(),
+        simulated_s: round(total(&|s| runs(s) as f64 * s.duration.as_secs_f64())),
+        flow_groups: first
+            .flows
+            .iter()
+            .map(|g| Group {
+                name: g.name.clone(),
+                kind: g.kind,
+                flows: (g.kind != Kind::Sessions).then(|| g.count.unwrap_or(1)),
+            })
+            .collect(),
+        network: network(first),
+        estimated_packets: total(&|s| runs(s) as f64 * packets(s)),
+    }
+}
+
+impl Summary {
+    fn line(&self) -> String {
+        let groups: Vec<String> = self.flow_groups.iter().map(Group::text).collect();
+        let points = if self.points == 1 { String::new() } else { format!("{} points × ", self.points) };
+        format!(
+            "{}; {}; {points}{} × {} = {}, {} s in all, about {} packets",
+            self.network,
+            groups.join(" + "),
+            plural(self.algorithms.len(), "algorithm"),
+            plural(self.seeds, "seed"),
+            plural(self.runs, "run"),
+            self.simulated_s,
+            count(self.estimated_packets),
+        )
+    }
+}
+
+impl Group {
+    fn text(&self) -> String {
+        match (self.flows, self.kind) {
+            (None, _) => format!("{} (sessions)", self.name),
+            (Some(n), Kind::Udp) => format!("{n} {} (UDP)", self.name),
+            (Some(n), _) => format!("{n} {}", self.name),
+        }
+    }
+}
+
+fn plural(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn network(s: &Scenario) -> String {
+    if let Some(d) = &s.dumbbell {
+        format!("dumbbell, {} and {}", d.rate, d.delay)
+    } else if let Some(p) = &s.parking_lot {
+        format!("parking lot of {}, {} and {}", plural(p.bottlenecks as usize, "link"), p.rate, p.delay)
+    } else if let Some(g) = &s.graph {
+        format!("graph of {}", plural(g.links.len(), "link"))
+    } else {
+        "no network".to_string()
+    }
+}
+
+/// Packets that one run sends over links with a queue, if those are always busy in one direction.
+fn packets(s: &Scenario) -> f64 {
+    let tcp = s.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
+    // Scenarios with nothing but UDP: the default size of its packets.
+    let size = s.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
+    let rate = |r: BitRate| r.bps() as f64;
+    let bits_per_second = if let Some(d) = &s.dumbbell {
+        rate(d.rate)
+    } else if let Some(p) = &s.parking_lot {
+        f64::from(p.bottlenecks) * rate(p.rate)
+    } else {
+        let links = s.graph.iter().flat_map(|g| &g.links);
+        links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
+    };
+    bits_per_second * s.duration.as_secs_f64() / size
+}
+
+/// Seconds without the digits that adding them up has left.
+fn round(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
+/// A large number as one says it.
+fn count(x: f64) -> String {
+    match x {
+        _ if x >= 1e9 => format!("{:.1} billion", x / 1e9),
+        _ if x >= 1e6 => format!("{:.1} million", x / 1e6),
+        _ if x >= 1e4 => format!("{:.0} thousand", x / 1e3),
+        _ => format!("{x:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_read_naturally() {
+        assert_eq!(count(900.4), "900");
+        assert_eq!(count(87_500.0), "88 thousand");
+        assert_eq!(count(87_500_000.0), "87.5 million");
+        assert_eq!(count(3e9), "3.0 billion");
+    }
+}

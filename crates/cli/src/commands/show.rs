@@ -1,0 +1,28 @@
+//! `quell show`.
+
+use super::{run, view};
+use crate::args::{Format, ShowArgs};
+use crate::failure::Failure;
+use crate::{folder, json, terminal};
+
+/// Prints the tables of a results folder.
+pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let selection = view::Selection::of(&args.view)?;
+    let results = folder::read(&args.results)?;
+    selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
+    if args.format.format == Format::Json {
+        let dir = folder::of(&args.results);
+        let report = Some(dir.join(folder::REPORT)).filter(|r| r.is_file());
+        return json::print(&json::Output {
+            schema: json::SCHEMA,
+            run: view::json_run(
+                &results,
+                Some(dir.display().to_string()),
+                report.map(|r| r.display().to_string()),
+            ),
+            points: view::json_points(&results, &selection),
+        });
+    }
+    let tables = view::tables(&results, &selection);
+    terminal::print(&format!("{}{tables}{}", run::heading(&results), view::caption(&results)))
+}

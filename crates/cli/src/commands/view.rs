@@ -1,0 +1,250 @@
+//! What of the results is shown, and the tables of it.
+
+use quell_lab::{Estimate, Metric, Results, View};
+
+use crate::args::ViewArgs;
+use crate::failure::Failure;
+use crate::figures::{align, round, scale};
+use crate::json;
+use crate::table::{self, Column, Tint};
+use crate::unknown_name;
+
+/// What of the results is shown.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The metrics asked for; none for the usual ones.
+    metrics: Option<Vec<Metric>>,
+    link: Option<String>,
+    classes: bool,
+    segments: bool,
+}
+
+impl Selection {
+    /// Checks what the user asked for, as far as that is possible before there are results.
+    pub fn of(args: &ViewArgs) -> Result<Self, Failure> {
+        let find = |name: &String| {
+            let names = || Metric::ALL.iter().map(|m| m.name());
+            Metric::find(name).ok_or_else(|| unknown_name("metric", name, names()))
+        };
+        let metrics = match args.metrics.as_slice() {
+            [] => None,
+            [all] if all == "all" => Some(Metric::ALL.to_vec()),
+            names => Some(names.iter().map(find).collect::<Result<_, _>>()?),
+        };
+        Ok(Selection { metrics, link: args.link.clone(), classes: args.classes, segments: args.segments })
+    }
+
+    /// Refuses a link that no point has.
+    pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+        let Some(wanted) = &self.link else { return Ok(()) };
+        let mut names: Vec<&str> = Vec::new();
+        for link in links {
+            if !names.contains(&link) {
+                names.push(link);
+            }
+        }
+        if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
+    }
+
+    /// The columns of tables.
+    pub fn table_metrics(&self) -> &[Metric] {
+        self.metrics.as_deref().unwrap_or(Metric::TABLE)
+    }
+
+    /// The metrics of JSON.
+    pub fn json_metrics(&self) -> &[Metric] {
+        self.metrics.as_deref().unwrap_or(Metric::ALL)
+    }
+
+    /// The points that have the link.
+    pub fn points<'a>(&'a self, results: &'a Results) -> impl Iterator<Item = (usize, &'a str)> {
+        results.run.points.iter().enumerate().filter_map(|(i, point)| {
+            let link = match &self.link {
+                Some(wanted) => point.links.iter().find(|l| *l == wanted),
+                None => point.links.first(),
+            };
+            link.map(|l| (i, l.as_str()))
+        })
+    }
+
+    /// The tables of a point: the whole first, then what was asked for besides.
+    pub fn views(&self, results: &Results, point: usize) -> Vec<View> {
+        let scopes = match self.classes {
+            true => results.scopes(point),
+            false => vec!["all".to_string()],
+        };
+        let count = results.run.points.get(point).map_or(0, |p| p.segments.len());
+        let segments = if self.segments && count > 1 { count } else { 0 };
+        let segments = std::iter::once(None).chain((0..segments).map(|i| Some(i as u32)));
+        segments
+            .flat_map(|segment| {
+                let view =
+                    |scope: &String| View { point, link: self.link.clone(), segment, scope: scope.clone() };
+                scopes.iter().map(view).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Which of several tables this is: "class http, segment 2 of 3 (20 s to 30 s)"; may be empty.
+    pub fn name(&self, results: &Results, view: &View) -> String {
+        let scope = match view.scope.as_str() {
+            "all" if self.classes => Some("all traffic".to_string()),
+            "all" => None,
+            "data" => Some("all data (without acknowledgments)".to_string()),
+            class => Some(format!("class {class}")),
+        };
+        let segments = results.run.points.get(view.point).map_or(&[][..], |p| &p.segments);
+        let segment = match view.segment.and_then(|i| Some((i, segments.get(i as usize)?))) {
+            Some((i, (from, to))) => {
+                Some(format!("segment {} of {} ({from} s to {to} s)", i + 1, segments.len()))
+            }
+            None => self.segments.then(|| "whole window".to_string()),
+        };
+        [scope, segment].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Metrics that mean something in some row: a column of dashes tells nothing.
+pub fn applicable(metrics: &[Metric], rows: &[Vec<Option<Estimate>>]) -> Vec<usize> {
+    (0..metrics.len()).filter(|i| rows.iter().any(|row| row[*i].is_some())).collect()
+}
+
+/// A column of estimates of one metric.
+pub fn column(metric: Metric, estimates: &[Option<Estimate>]) -> Column {
+    let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
+    let scale = scale(metric, largest);
+    let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
+    let cells = align(&figures).into_iter().map(|text| (text, Tint::Plain)).collect();
+    Column { title: metric.title().to_string(), unit: scale.unit.to_string(), cells }
+}
+
+/// The column of names.
+pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
+    let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
+    Column { title: "algorithm".to_string(), unit: String::new(), cells }
+}
+
+/// The tables of all that is selected, with headings where there are several.
+pub fn tables(results: &Results, selection: &Selection) -> String {
+    let mut out = String::new();
+    for (point, _) in selection.points(results) {
+        out.push_str(&point_heading(results, point));
+        for view in selection.views(results, point) {
+            let name = selection.name(results, &view);
+            if !name.is_empty() {
+                out.push_str(&format!("{name}\n"));
+            }
+            out.push_str(&one_table(results, &view, selection.table_metrics()));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The heading of a point; empty if there is only one.
+pub fn point_heading(results: &Results, point: usize) -> String {
+    let title = results.run.points.get(point).map(|p| p.title()).unwrap_or_default();
+    match (title.is_empty(), results.run.points.len()) {
+        (true, _) => String::new(),
+        (false, 1) => format!("{title}\n"),
+        (false, n) => format!("point {} of {n}: {title}\n", point + 1),
+    }
+}
+
+fn one_table(results: &Results, view: &View, metrics: &[Metric]) -> String {
+    let algorithms = results.algorithms(view.point);
+    let estimate = |a: &String, m: &Metric| results.estimate(view, a, *m);
+    let rows: Vec<Vec<Option<Estimate>>> =
+        algorithms.iter().map(|a| metrics.iter().map(|m| estimate(a, m)).collect()).collect();
+    let shown = applicable(metrics, &rows);
+    let mut columns: Vec<Column> = shown
+        .iter()
+        .map(|i| column(metrics[*i], &rows.iter().map(|row| row[*i]).collect::<Vec<_>>()))
+        .collect();
+    if let Some(seeds) = seeds_column(&rows) {
+        columns.push(seeds);
+    }
+    table::figures(&names(algorithms.iter().map(String::as_str)), &columns)
+}
+
+/// How many replications each row has, if that differs.
+fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
+    let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
+    let counts: Vec<usize> = rows.iter().map(count).collect();
+    let differ = counts.windows(2).any(|w| w[0] != w[1]);
+    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain)).collect();
+    differ.then(|| Column { title: "seeds".to_string(), unit: String::new(), cells })
+}
+
+/// What the intervals are, for below the tables.
+pub fn caption(results: &Results) -> String {
+    let most = most_seeds(results);
+    match most {
+        0 => String::new(),
+        1 => "one seed: no intervals; --seeds N gives them\n".to_string(),
+        n => format!("mean ± half-width of the 95 % confidence interval over {n} seeds\n"),
+    }
+}
+
+/// The largest number of replications that an algorithm has at a point.
+fn most_seeds(results: &Results) -> usize {
+    let points = 0..results.run.points.len();
+    let count = |point, algorithm: &String| {
+        results.replications.iter().filter(|r| r.point == point && r.algorithm == *algorithm).count()
+    };
+    points.flat_map(|p| results.algorithms(p).iter().map(move |a| count(p, a))).max().unwrap_or(0)
+}
+
+/// How many replications were asked for.
+pub fn asked(results: &Results) -> usize {
+    results.run.points.iter().map(|p| p.algorithms.len() * p.seeds.len()).sum()
+}
+
+/// What was run, for JSON.
+pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
+    let run = &results.run;
+    json::Run {
+        title: &run.title,
+        scenario: &run.scenario_file,
+        version: &run.version,
+        digest: &run.digest,
+        partial: run.partial,
+        replications_asked: asked(results),
+        replications_finished: results.replications.len(),
+        elapsed_s: run.elapsed_s,
+        folder,
+        report,
+    }
+}
+
+/// The figures of one algorithm for JSON.
+pub fn json_row<'a>(results: &Results, view: &View, algorithm: &'a str, metrics: &[Metric]) -> json::Row<'a> {
+    let value = |m: &Metric| {
+        let estimate = results.estimate(view, algorithm, *m);
+        (m.name(), estimate.map(|e| json::Value::of(*m, &e)))
+    };
+    json::Row {
+        algorithm,
+        scope: view.scope.clone(),
+        segment: view.segment,
+        metrics: metrics.iter().map(value).collect(),
+    }
+}
+
+/// Everything that is selected, for JSON.
+pub fn json_points<'a>(
+    results: &'a Results,
+    selection: &'a Selection,
+) -> Vec<json::Point<'a, json::Row<'a>>> {
+    selection
+        .points(results)
+        .map(|(point, link)| {
+            let views = selection.views(results, point);
+            let rows = views.iter().flat_map(|view| {
+                let row = move |a: &'a String| json_row(results, view, a, selection.json_metrics());
+                results.algorithms(point).iter().map(row)
+            });
+            json::Point { settings: &results.run.points[point].settings, link, rows: rows.collect() }
+        })
+        .collect()
+}

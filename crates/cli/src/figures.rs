@@ -1,0 +1,188 @@
+//! Figures for people: units that fit, and no more digits than the interval supports.
+
+use quell_lab::{Estimate, Metric};
+
+/// The unit in which a column is shown, and what turns the stored value into it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Shown value over stored value.
+    pub factor: f64,
+    /// The unit; empty for pure numbers.
+    pub unit: &'static str,
+}
+
+/// The scale for values of a metric up to `largest`.
+pub fn scale(metric: Metric, largest: f64) -> Scale {
+    let largest = largest.abs();
+    let pick = |steps: &[(f64, &'static str)], base: &'static str| {
+        let fits = steps.iter().find(|(size, _)| largest >= *size);
+        fits.map_or(Scale { factor: 1.0, unit: base }, |(size, unit)| Scale { factor: 1.0 / size, unit })
+    };
+    match metric.unit() {
+        "1" if is_share(metric) => Scale { factor: 100.0, unit: "%" },
+        "1" => Scale { factor: 1.0, unit: "" },
+        "bit/s" => pick(&[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")], "bit/s"),
+        "bytes" => pick(&[(1e6, "MB"), (1e4, "kB")], "B"),
+        "bit/s^2" => pick(&[(1e9, "Gbit/s²"), (1e6, "Mbit/s²"), (1e3, "kbit/s²")], "bit/s²"),
+        "s" if largest >= 10.0 => Scale { factor: 1.0, unit: "s" },
+        "s" if largest >= 1e-3 || largest == 0.0 => Scale { factor: 1e3, unit: "ms" },
+        "s" => Scale { factor: 1e6, unit: "µs" },
+        unit => Scale { factor: 1.0, unit },
+    }
+}
+
+/// True for shares of a whole, which people read in percent.
+fn is_share(metric: Metric) -> bool {
+    metric == Metric::Utilization || metric.name().ends_with("_rate")
+}
+
+/// A mean and half the width of its interval, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// The mean.
+    pub mean: String,
+    /// Half the width of the interval, if there is one.
+    pub half_width: Option<String>,
+}
+
+/// Digits of a mean without an interval.
+const DIGITS_ALONE: i32 = 4;
+/// The most digits of a mean: more than that nobody reads.
+const MAX_DIGITS: i32 = 6;
+/// The most decimals, whatever the digits.
+const MAX_DECIMALS: i32 = 9;
+
+/// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same
+/// place.
+pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
+    let mean = estimate.mean * scale.factor;
+    let decimals_for = |digits: i32| (digits - 1 - exponent(mean)).clamp(0, MAX_DECIMALS);
+    let show = |decimals: i32| {
+        let text = format!("{mean:.0$}", decimals as usize);
+        match text.strip_prefix('-') {
+            // What rounds to zero has no sign.
+            Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_string(),
+            None if signed && text.chars().any(|c| ('1'..='9').contains(&c)) => format!("+{text}"),
+            _ => text,
+        }
+    };
+    let Some(half_width) = estimate.half_width.map(|h| h * scale.factor) else {
+        return Figure {
+            mean: show(if mean == 0.0 { 0 } else { decimals_for(DIGITS_ALONE) }),
+            half_width: None,
+        };
+    };
+    if half_width == 0.0 {
+        let decimals = if mean == mean.round() { 0 } else { decimals_for(DIGITS_ALONE) };
+        return Figure { mean: show(decimals), half_width: Some("0".to_string()) };
+    }
+    let exponent = exponent(half_width);
+    let first_digit = half_width / 10f64.powi(exponent);
+    let digits = if first_digit < 2.0 { 2 } else { 1 };
+    let most = if mean == 0.0 { MAX_DECIMALS } else { decimals_for(MAX_DIGITS) };
+    let decimals = (digits - 1 - exponent).clamp(0, most);
+    let unit = 10f64.powi(-decimals);
+    // Never shown narrower than it is by rounding to nothing.
+    let shown = if half_width < unit { unit } else { half_width };
+    Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)) }
+}
+
+/// The power of ten of the first digit; 0 for zero.
+fn exponent(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log10().floor() as i32 }
+}
+
+/// Cells of one column with the decimal points and the signs "±" below each other.
+pub fn align(figures: &[Option<Figure>]) -> Vec<String> {
+    let split = |s: &str| s.find('.').map_or((s.len(), 0), |at| (at, s.len() - at));
+    let present = || figures.iter().flatten();
+    let means = || present().map(|f| split(&f.mean));
+    let whole = means().map(|m| m.0).max().unwrap_or(0);
+    let fraction = means().map(|m| m.1).max().unwrap_or(0);
+    let half = present().filter_map(|f| f.half_width.as_ref()).map(|h| h.len()).max();
+    let cell = |figure: &Figure| {
+        let (w, f) = split(&figure.mean);
+        let mut text = format!("{:1$}{2}{3:4$}", "", whole - w, figure.mean, "", fraction - f);
+        match (&figure.half_width, half) {
+            (Some(h), Some(width)) => text.push_str(&format!(" ± {h:<width$}")),
+            (None, Some(width)) => text.push_str(&format!("{:1$}", "", width + 3)),
+            (_, None) => {}
+        }
+        text
+    };
+    figures.iter().map(|f| f.as_ref().map_or_else(|| "–".to_string(), cell)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(mean: f64, half_width: f64) -> String {
+        let estimate = Estimate { mean, half_width: Some(half_width), n: 5 };
+        let figure = round(&estimate, Scale { factor: 1.0, unit: "" }, false);
+        format!("{} ± {}", figure.mean, figure.half_width.unwrap())
+    }
+
+    #[test]
+    fn means_are_rounded_to_the_precision_of_their_interval() {
+        assert_eq!(shown(98.34567, 0.0432), "98.35 ± 0.04");
+        assert_eq!(shown(98.34567, 0.0132), "98.346 ± 0.013");
+        assert_eq!(shown(98.34567, 0.0196), "98.346 ± 0.020");
+        assert_eq!(shown(0.1, 3.7), "0 ± 4");
+        assert_eq!(shown(1234.4, 234.2), "1234 ± 234");
+        assert_eq!(shown(-0.001, 0.5), "0.0 ± 0.5");
+        // The interval is not rounded away where the digits end.
+        assert_eq!(shown(99.9999999, 0.00000012), "100.0000 ± 0.0001");
+        assert_eq!(shown(0.0, 0.0), "0 ± 0");
+        assert_eq!(shown(0.5, 0.0), "0.5000 ± 0");
+        assert_eq!(shown(0.0, 1e-4), "0.00010 ± 0.00010".replace("0.00010 ±", "0.00000 ±"));
+    }
+
+    #[test]
+    fn one_replication_shows_four_digits() {
+        let one =
+            |mean| round(&Estimate { mean, half_width: None, n: 1 }, Scale { factor: 1.0, unit: "" }, false);
+        assert_eq!(one(98.34567), Figure { mean: "98.35".into(), half_width: None });
+        assert_eq!(one(12345.6).mean, "12346");
+        assert_eq!(one(0.0012345).mean, "0.001234");
+        assert_eq!(one(0.0).mean, "0");
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        let signed = |mean| {
+            let estimate = Estimate { mean, half_width: Some(0.2), n: 5 };
+            round(&estimate, Scale { factor: 1.0, unit: "" }, true).mean
+        };
+        assert_eq!((signed(1.0), signed(-1.0), signed(0.01)), ("+1.0".into(), "-1.0".into(), "0.0".into()));
+    }
+
+    #[test]
+    fn units_fit_the_largest_value() {
+        assert_eq!(scale(Metric::Goodput, 9.5e6), Scale { factor: 1e-6, unit: "Mbit/s" });
+        assert_eq!(scale(Metric::DelayMean, 0.02), Scale { factor: 1e3, unit: "ms" });
+        assert_eq!(scale(Metric::DelayMean, 2e-6), Scale { factor: 1e6, unit: "µs" });
+        assert_eq!(scale(Metric::LossRate, 0.5).unit, "%");
+        assert_eq!(scale(Metric::Jain, 0.5), Scale { factor: 1.0, unit: "" });
+        assert_eq!(scale(Metric::QueueMean, 50.0).unit, "packets");
+    }
+
+    #[test]
+    fn columns_align_at_the_point() {
+        let figure = |mean: &str, half: Option<&str>| {
+            Some(Figure { mean: mean.into(), half_width: half.map(str::to_string) })
+        };
+        let cells = align(&[
+            figure("98.35", Some("0.04")),
+            figure("8.346", Some("0.013")),
+            figure("100", Some("0")),
+            None,
+            figure("1.5", None),
+        ]);
+        assert_eq!(cells[0], " 98.35  ± 0.04 ");
+        assert_eq!(cells[1], "  8.346 ± 0.013");
+        assert_eq!(cells[2], "100     ± 0    ");
+        assert_eq!(cells[3], "–");
+        assert_eq!(cells[4], "  1.5          ");
+    }
+}

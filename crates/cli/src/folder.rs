@@ -1,0 +1,234 @@
+//! Results folders: where they go, that they can be written, and that nothing of the user's is lost.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use quell_lab::Results;
+
+use crate::failure::Failure;
+
+/// The file that makes a folder a results folder.
+const RUN_JSON: &str = "run.json";
+/// The name of the report in a results folder.
+pub const REPORT: &str = "report.html";
+
+/// A place for results that was found writable.
+#[derive(Debug)]
+pub struct Place {
+    dir: PathBuf,
+    overwrite: bool,
+    /// Folders that were made for the check, to be removed again if nothing is written.
+    made: Vec<PathBuf>,
+}
+
+impl Place {
+    /// The folder named by `--out`, or one beside the other results of that scenario.
+    ///
+    /// # Errors
+    /// If something is there that may not be replaced, or nothing can be written there.
+    pub fn choose(out: Option<&Path>, scenario: &Path, overwrite: bool) -> Result<Place, Failure> {
+        let dir = match out {
+            Some(dir) => dir.to_path_buf(),
+            None if overwrite => default_dir(scenario),
+            None => free_dir(&default_dir(scenario)),
+        };
+        refuse_to_lose(&dir, overwrite)?;
+        let mut place = Place { dir, overwrite, made: Vec::new() };
+        place.try_writing()?;
+        Ok(place)
+    }
+
+    /// Fails now rather than after the simulation.
+    fn try_writing(&mut self) -> Result<(), Failure> {
+        let parent = parent(&self.dir);
+        let cannot =
+            |e: &std::io::Error| Failure::cannot(format!("write results to {}", self.dir.display()), e);
+        let missing = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
+        self.made = missing.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&parent).map_err(|e| cannot(&e))?;
+        // A full device takes the file but not its contents.
+        let probe = tempfile::tempfile_in(&parent)
+            .and_then(|mut file| file.write_all(&[0; 1 << 16]).and_then(|()| file.sync_all()));
+        probe.map_err(|e| cannot(&e))
+    }
+
+    /// Writes results; gives the folder.
+    pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
+        results.write(&self.dir, self.overwrite).map_err(|e| Failure::cannot("write results to", e))?;
+        self.made.clear();
+        Ok(self.dir.clone())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Only what is empty goes.
+        for dir in &self.made {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+}
+
+/// The report.
+pub fn report_html(results: &Results) -> String {
+    format!("<!doctype html><title>{}</title>\n", results.run.title)
+}
+
+/// Writes a report beside its place and then puts it there in one step.
+pub fn write_report(html: &str, file: &Path) -> Result<(), Failure> {
+    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);
+    // A device or a pipe cannot be replaced, only written to.
+    if file.exists() && !file.is_file() {
+        return fs::write(file, html).map_err(|e| cannot(&e));
+    }
+    let dir = parent(file);
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".report-")
+        .suffix(".html")
+        .tempfile_in(&dir)
+        .map_err(|e| cannot(&e))?;
+    temporary
+        .write_all(html.as_bytes())
+        .and_then(|()| temporary.as_file().sync_all())
+        .map_err(|e| cannot(&e))?;
+    let kept = temporary.persist(file).map_err(|e| cannot(&e.error))?;
+    readable_by_others(&kept).map_err(|e| cannot(&e))
+}
+
+/// Temporary files are private; results are as other new files are.
+#[cfg(unix)]
+fn readable_by_others(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// The folder that contains `path`.
+fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn default_dir(scenario: &Path) -> PathBuf {
+    Path::new("results").join(scenario.file_stem().unwrap_or(scenario.as_os_str()))
+}
+
+/// `dir`, or the first of `dir-2`, `dir-3`, ... that is not there.
+fn free_dir(dir: &Path) -> PathBuf {
+    let taken = |path: &Path| path.symlink_metadata().is_ok();
+    let numbered = |n: u32| {
+        let mut name = dir.as_os_str().to_os_string();
+        name.push(format!("-{n}"));
+        PathBuf::from(name)
+    };
+    let mut others = (2..).map(numbered);
+    match taken(dir) {
+        false => dir.to_path_buf(),
+        true => others.find(|p| !taken(p)).unwrap_or_else(|| dir.to_path_buf()),
+    }
+}
+
+/// Refuses a place where there is something that is not ours, or ours without permission.
+fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::BadInput(format!("{}: {why}", dir.display())));
+    if dir.as_os_str().is_empty() {
+        return refuse("--out must name a folder");
+    }
+    let Ok(found) = fs::symlink_metadata(dir) else { return Ok(()) };
+    if !found.is_dir() {
+        return refuse("is there and is not a folder");
+    }
+    let empty = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    match (empty, dir.join(RUN_JSON).is_file()) {
+        (true, _) => Ok(()),
+        (false, true) if overwrite => Ok(()),
+        (false, true) => refuse("holds results already; --overwrite replaces them"),
+        (false, false) => refuse("holds other files; results need a folder of their own"),
+    }
+}
+
+/// The folder of results that `path` names: itself, or that of its `run.json`.
+pub fn of(path: &Path) -> PathBuf {
+    match path.file_name() {
+        Some(name) if name == RUN_JSON && path.is_file() => parent(path),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Reads a results folder.
+pub fn read(path: &Path) -> Result<Results, Failure> {
+    let dir = of(path);
+    let refuse = |why: &str| Err(Failure::BadInput(format!("{}: {why}", dir.display())));
+    match fs::metadata(&dir) {
+        Err(e) => return Err(Failure::BadInput(format!("{}: {e}", dir.display()))),
+        Ok(found) if !found.is_dir() => return refuse("is not a results folder"),
+        Ok(_) if !dir.join(RUN_JSON).is_file() => {
+            return refuse("is not a results folder: it has no run.json");
+        }
+        Ok(_) => {}
+    }
+    Results::read(&dir).map_err(|e| Failure::Failed(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(result: Result<(), Failure>) -> String {
+        match result {
+            Err(Failure::BadInput(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn only_results_are_replaced_and_only_if_asked() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("d");
+        assert_eq!(refuse_to_lose(&dir, false), Ok(()));
+        fs::create_dir(&dir).unwrap();
+        assert_eq!(refuse_to_lose(&dir, false), Ok(()));
+        fs::write(dir.join("thesis.tex"), "x").unwrap();
+        assert!(message(refuse_to_lose(&dir, true)).contains("other files"));
+        fs::write(dir.join(RUN_JSON), "{}").unwrap();
+        assert!(message(refuse_to_lose(&dir, false)).contains("--overwrite"));
+        assert_eq!(refuse_to_lose(&dir, true), Ok(()));
+        assert!(message(refuse_to_lose(&dir.join(RUN_JSON), true)).contains("not a folder"));
+    }
+
+    #[test]
+    fn the_next_free_number_is_taken() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("main");
+        assert_eq!(free_dir(&dir), dir);
+        fs::create_dir(&dir).unwrap();
+        fs::create_dir(base.path().join("main-2")).unwrap();
+        assert_eq!(free_dir(&dir), base.path().join("main-3"));
+    }
+
+    #[test]
+    fn a_check_leaves_nothing_behind() {
+        let base = tempfile::tempdir().unwrap();
+        let out = base.path().join("a/b/results");
+        let place = Place::choose(Some(&out), Path::new("x.toml"), false).unwrap();
+        assert!(base.path().join("a/b").is_dir());
+        drop(place);
+        assert!(!base.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_place_below_a_file_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let file = base.path().join("file");
+        fs::write(&file, "x").unwrap();
+        let error = Place::choose(Some(&file.join("out")), Path::new("x.toml"), false).unwrap_err();
+        assert_eq!(error.code(), 1, "{error:?}");
+    }
+}

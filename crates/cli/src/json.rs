@@ -1,0 +1,164 @@
+//! What `--format json` prints. The shapes are documented in the crate's README; a change of shape
+//! raises [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use quell_lab::{Better, Estimate, Metric, Setting};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The version of the shapes.
+pub const SCHEMA: u32 = 1;
+
+/// Prints a value.
+pub fn print(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| Failure::cannot("write JSON", e))?;
+    terminal::print(&(text + "\n"))
+}
+
+/// An estimate with its interval and unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Value {
+    /// The mean over the replications.
+    pub mean: f64,
+    /// Half the width of its 95 % interval; null from a single replication.
+    pub half_width: Option<f64>,
+    /// The lower end of the interval.
+    pub low: Option<f64>,
+    /// The upper end of the interval.
+    pub high: Option<f64>,
+    /// How many replications it comes from.
+    pub n: usize,
+    /// The unit; "1" for a pure number.
+    pub unit: &'static str,
+}
+
+impl Value {
+    /// From an estimate of a metric.
+    pub fn of(metric: Metric, estimate: &Estimate) -> Self {
+        let interval = estimate.interval();
+        Value {
+            mean: estimate.mean,
+            half_width: estimate.half_width,
+            low: interval.map(|i| i.0),
+            high: interval.map(|i| i.1),
+            n: estimate.n,
+            unit: metric.unit(),
+        }
+    }
+}
+
+/// Metrics by name; null where a metric does not apply.
+pub type Values = BTreeMap<&'static str, Option<Value>>;
+
+/// What `run` and `show` print.
+#[derive(Debug, Serialize)]
+pub struct Output<'a> {
+    /// The version of this shape.
+    pub schema: u32,
+    /// What was run.
+    #[serde(flatten)]
+    pub run: Run<'a>,
+    /// One per point of the study.
+    pub points: Vec<Point<'a, Row<'a>>>,
+}
+
+/// What was run.
+#[derive(Debug, Serialize)]
+pub struct Run<'a> {
+    /// The scenario's title.
+    pub title: &'a str,
+    /// Its file.
+    pub scenario: &'a str,
+    /// The version of Quell.
+    pub version: &'a str,
+    /// The digest of all replications.
+    pub digest: &'a str,
+    /// True if the run was stopped before its end.
+    pub partial: bool,
+    /// Replications asked for.
+    pub replications_asked: usize,
+    /// Replications finished.
+    pub replications_finished: usize,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// The results folder, if they were written.
+    pub folder: Option<String>,
+    /// The HTML report, if it was written.
+    pub report: Option<String>,
+}
+
+/// One point of a study.
+#[derive(Debug, Serialize)]
+pub struct Point<'a, R> {
+    /// What distinguishes it from the others.
+    pub settings: &'a [Setting],
+    /// The link that the figures are about.
+    pub link: &'a str,
+    /// The figures.
+    pub rows: Vec<R>,
+}
+
+/// The figures of one algorithm, scope and segment.
+#[derive(Debug, Serialize)]
+pub struct Row<'a> {
+    /// The algorithm's label.
+    pub algorithm: &'a str,
+    /// "all", "data" (all but acknowledgments), or a traffic class.
+    pub scope: String,
+    /// Index of the segment; null for the whole measured window.
+    pub segment: Option<u32>,
+    /// The metrics.
+    pub metrics: Values,
+}
+
+/// What `compare` prints.
+#[derive(Debug, Serialize)]
+pub struct Comparison<'a> {
+    /// The version of this shape.
+    pub schema: u32,
+    /// What was run.
+    #[serde(flatten)]
+    pub run: Run<'a>,
+    /// The label of the baseline.
+    pub baseline: &'a str,
+    /// One per point of the study.
+    pub points: Vec<ComparedPoint<'a>>,
+}
+
+/// One point of a comparison.
+#[derive(Debug, Serialize)]
+pub struct ComparedPoint<'a> {
+    /// The differences.
+    #[serde(flatten)]
+    pub point: Point<'a, ComparedRow>,
+    /// The baseline's own figures.
+    pub baseline_rows: Vec<Row<'a>>,
+}
+
+/// The differences of one algorithm from the baseline, in one scope and segment.
+#[derive(Debug, Serialize)]
+pub struct ComparedRow {
+    /// The algorithm's label.
+    pub algorithm: String,
+    /// As in [`Row`].
+    pub scope: String,
+    /// As in [`Row`].
+    pub segment: Option<u32>,
+    /// The differences: algorithm minus baseline.
+    pub differences: BTreeMap<&'static str, Option<Difference>>,
+}
+
+/// One difference.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// Algorithm minus baseline, paired by seed.
+    #[serde(flatten)]
+    pub value: Value,
+    /// True if the interval excludes 0.
+    pub excludes_zero: bool,
+    /// Which way this metric is better.
+    pub better: Better,
+}

@@ -1,0 +1,93 @@
+//! The command line of Quell.
+//!
+//! Everything is behind [`main_with`], so that the binary `quell` and the command that the Python
+//! package installs are the same program.
+#![deny(missing_docs)]
+
+mod args;
+mod commands;
+mod failure;
+mod figures;
+mod folder;
+mod interrupt;
+mod json;
+mod table;
+mod terminal;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use failure::Failure;
+
+/// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
+/// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.
+pub fn main_with<I, T>(args: I) -> i32
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString>,
+{
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match args::Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to stdout, errors to stderr; a reader that has gone is no error.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    match commands::execute(cli.command, command_line(&args)) {
+        Ok(()) => 0,
+        Err(failure) => {
+            failure.report();
+            failure.code()
+        }
+    }
+}
+
+/// The command as `run.json` records it: independent of where the program is installed.
+fn command_line(args: &[OsString]) -> Vec<String> {
+    let rest = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned());
+    std::iter::once("quell".to_string()).chain(rest).collect()
+}
+
+/// The error for a name that does not exist, with the nearest one that does.
+fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
+    let names: Vec<&str> = names.into_iter().collect();
+    let distance = |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
+    let nearest = names
+        .iter()
+        .map(|name| (distance(name), *name))
+        .min()
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(wrong.len()) / 3)
+        .map(|(_, name)| format!("; did you mean \"{name}\"?"))
+        .unwrap_or_default();
+    Failure::BadInput(format!("no {what} is called \"{wrong}\" (there are {}){nearest}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_comes_with_the_nearest() {
+        let message = |wrong| match unknown_name("algorithm", wrong, ["drop-tail", "red", "ared"]) {
+            Failure::BadInput(message) => message,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            message("droptail"),
+            "no algorithm is called \"droptail\" (there are drop-tail, red, ared); did you mean \"drop-tail\"?"
+        );
+        assert_eq!(
+            message("something"),
+            "no algorithm is called \"something\" (there are drop-tail, red, ared)"
+        );
+    }
+
+    #[test]
+    fn the_recorded_command_names_no_place() {
+        let args = ["/somewhere/bin/quell", "run", "a.toml"].map(OsString::from);
+        assert_eq!(command_line(&args), ["quell", "run", "a.toml"]);
+    }
+}

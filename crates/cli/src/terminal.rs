@@ -1,0 +1,134 @@
+//! Talking to the user: results on stdout, everything else on stderr. Nothing here panics if nobody
+//! listens.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use console::{Term, style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use quell_lab::Progress;
+
+use crate::failure::Failure;
+
+/// Below this, tables would be unreadable whatever is done.
+const MIN_WIDTH: usize = 30;
+
+/// The width that tables may take; none if stdout is not a terminal: then nothing is cut or wrapped.
+pub fn width() -> Option<usize> {
+    let term = Term::stdout();
+    let (_, columns) = term.is_term().then(|| term.size_checked())??;
+    Some(usize::from(columns).max(MIN_WIDTH))
+}
+
+/// True if stdout is to be coloured: it is a terminal and the user has not said otherwise.
+pub fn colours() -> bool {
+    io::stdout().is_terminal() && console::colors_enabled()
+}
+
+/// Writes a command's result to stdout. A reader that has gone wanted no more: no error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|e| Failure::cannot("write to standard output", e)),
+    }
+}
+
+/// One line on stderr.
+pub fn say(line: &str) {
+    // If stderr is closed there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A message on stderr that begins with a word for its kind.
+pub fn complain(kind: &str, message: &str) {
+    let word = style(format!("{kind}:")).for_stderr().red().bold();
+    say(&format!("{word} {message}"));
+}
+
+/// Shows progress on stderr: a bar on a terminal, a line now and then elsewhere.
+pub struct Meter {
+    bar: Option<ProgressBar>,
+    last_line: Mutex<Option<Instant>>,
+    quiet: bool,
+}
+
+/// The time between lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(15);
+/// The steps of the bar.
+const STEPS: u64 = 1000;
+
+impl Meter {
+    /// A meter; a quiet one shows nothing.
+    pub fn new(quiet: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+            // The template is a constant that indicatif accepts; its default would do too.
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar:.cyan/dim} {percent:>3} %  {msg}") {
+                bar.set_style(style.progress_chars("━╸─"));
+            }
+            bar
+        });
+        Meter { bar, last_line: Mutex::new(None), quiet }
+    }
+
+    /// Shows how far a run is.
+    pub fn show(&self, progress: &Progress) {
+        let runs = format!("{}/{} runs", progress.finished, progress.total);
+        let left = progress.left.map_or("…".to_string(), |left| format!("{} left", span(left)));
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{runs}  {left}"));
+            bar.set_position((progress.done * STEPS as f64) as u64);
+        } else if !self.quiet && progress.finished < progress.total {
+            // No other thread can have panicked with the lock: nothing under it does.
+            let Ok(mut last) = self.last_line.lock() else { return };
+            let since = last.map_or(progress.elapsed, |at| at.elapsed());
+            if since >= LINE_EVERY {
+                *last = Some(Instant::now());
+                say(&format!("{:3.0} %  {runs}  {left}", progress.done * 100.0));
+            }
+        }
+    }
+
+    /// Says something beside the bar, quiet or not.
+    pub fn note(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(line)),
+            None => say(line),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A length of time as one says it: "8 s", "2 min 05 s", "1 h 20 min".
+pub fn span(d: Duration) -> String {
+    let s = d.as_secs_f64().ceil() as u64;
+    match s {
+        0..=59 => format!("{s} s"),
+        60..=3599 => format!("{} min {:02} s", s / 60, s % 60),
+        _ => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_naturally() {
+        let text = |s| span(Duration::from_secs_f64(s));
+        assert_eq!(text(0.0), "0 s");
+        assert_eq!(text(0.2), "1 s");
+        assert_eq!(text(59.2), "1 min 00 s");
+        assert_eq!(text(125.0), "2 min 05 s");
+        assert_eq!(text(4800.0), "1 h 20 min");
+    }
+}

@@ -1,0 +1,275 @@
+//! Every command, as a user sees it.
+
+mod common;
+
+use common::{Bench, SMALL};
+use serde_json::Value;
+
+#[test]
+fn run_prints_a_table_and_keeps_results_and_report() {
+    let bench = Bench::new();
+    let out = bench.ok(&["run", "small.toml"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "Small");
+    for heading in ["utilisation", "goodput", "loss", "queue", "P99", "Jain index"] {
+        assert!(out.contains(heading), "{heading} is missing:\n{out}");
+    }
+    for unit in ["%", "Mbit/s", "packets", "ms"] {
+        assert!(out.contains(unit), "{unit} is missing:\n{out}");
+    }
+    let row = |name: &str| lines.iter().find(|l| l.starts_with(name)).unwrap().matches('±').count();
+    assert_eq!((row("drop-tail"), row("red")), (9, 9), "{out}");
+    assert!(out.contains("95 % confidence interval over 2 seeds"), "{out}");
+    assert!(out.contains("results  results/small\n"), "{out}");
+    assert!(out.contains("report   results/small/report.html\n"), "{out}");
+    assert!(!out.contains('\u{1b}'), "colours in a pipe");
+    assert!(bench.path("results/small/report.html").is_file());
+    assert!(bench.path("results/small/run.json").is_file());
+}
+
+#[test]
+fn results_that_are_there_are_never_lost_unasked() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--no-report", "--quiet"]);
+    assert!(!bench.path("results/small/report.html").exists());
+    assert!(bench.ok(&["run", "small.toml", "-q"]).contains("results/small-2\n"));
+    assert!(bench.ok(&["run", "small.toml", "-q", "--overwrite"]).contains("results  results/small\n"));
+    assert!(bench.path("results/small/report.html").exists());
+    let again = bench.run(&["run", "small.toml", "--out", "results/small"]);
+    assert_eq!(
+        (again.code, again.err.as_str()),
+        (2, "error: results/small: holds results already; --overwrite replaces them\n")
+    );
+    bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
+    assert_eq!(common::list(&bench.path("results")), ["small", "small-2"]);
+}
+
+#[test]
+fn json_has_the_documented_shape() {
+    let bench = Bench::new();
+    let json = bench.json(&["run", "small.toml", "--format", "json"]);
+    let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "schema",
+            "title",
+            "scenario",
+            "version",
+            "digest",
+            "partial",
+            "replications_asked",
+            "replications_finished",
+            "elapsed_s",
+            "folder",
+            "report",
+            "points"
+        ]
+    );
+    assert_eq!(json["schema"], 1);
+    assert_eq!((&json["replications_asked"], &json["replications_finished"]), (&4.into(), &4.into()));
+    let point = &json["points"][0];
+    assert_eq!(point["settings"], Value::Array(vec![]));
+    let rows = point["rows"].as_array().unwrap();
+    let labels: Vec<_> = rows.iter().map(|r| r["algorithm"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["drop-tail", "red"]);
+    for row in rows {
+        assert_eq!((&row["scope"], &row["segment"]), (&"all".into(), &Value::Null));
+        let metrics = row["metrics"].as_object().unwrap();
+        assert_eq!(metrics.len(), quell_lab::Metric::ALL.len());
+        let u = &metrics["utilization"];
+        let number = |key: &str| u[key].as_f64().unwrap();
+        assert_eq!((&u["n"], &u["unit"]), (&2.into(), &"1".into()));
+        assert!(number("mean") > 0.5 && number("mean") <= 1.0, "{u}");
+        assert!((number("mean") - number("half_width") - number("low")).abs() < 1e-12);
+        assert!((number("mean") + number("half_width") - number("high")).abs() < 1e-12);
+        assert_eq!(metrics["queue_delay_p99_s"]["unit"], "s");
+    }
+    // One seed: a mean without an interval.
+    let one = bench.json(&["run", "small.toml", "--seed", "7", "--format", "json", "--metric", "jain_index"]);
+    let metrics = &one["points"][0]["rows"][0]["metrics"];
+    assert_eq!(metrics.as_object().unwrap().len(), 1);
+    let jain = &metrics["jain_index"];
+    assert_eq!(
+        (&jain["half_width"], &jain["low"], &jain["high"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    assert_eq!(jain["n"], 1);
+}
+
+#[test]
+fn the_number_of_threads_and_the_engine_change_nothing() {
+    let bench = Bench::new();
+    let digest = |more: &[&str]| {
+        let args = [&["run", "small.toml", "--format", "json", "--no-report"], more].concat();
+        bench.json(&args)["digest"].as_str().unwrap().to_string()
+    };
+    let one = digest(&["--threads", "1"]);
+    assert_eq!(one, digest(&["--threads", "2"]));
+    assert_eq!(one, digest(&["--engine", "reference"]));
+    assert_ne!(one, digest(&["--seeds", "3-4"]));
+}
+
+#[test]
+fn fields_and_seeds_can_be_set() {
+    let bench = Bench::new();
+    let shown = bench.ok(&[
+        "scenario",
+        "show",
+        "small.toml",
+        "--set",
+        "dumbbell.rate=3 Mbit/s",
+        "--set",
+        "flows.ftp.count=2",
+    ]);
+    assert!(shown.contains("rate = \"3 Mbit/s\""), "{shown}");
+    assert!(shown.contains("count = 2"), "{shown}");
+    bench.ok(&["run", "small.toml", "--seeds", "3,5-6", "--set", "aqm.red.max_p=0.2", "-q", "--out", "r"]);
+    let run: Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path("r/run.json")).unwrap()).unwrap();
+    assert_eq!(run["points"][0]["seeds"], serde_json::json!([3, 5, 6]));
+    let command: Vec<_> = run["command"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    assert_eq!(command[..3], ["quell", "run", "small.toml"]);
+    let wrong = bench.run(&["run", "small.toml", "--set", "dumbbell.rat=3 Mbit/s"]);
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.err.contains("dumbbell.rat") && wrong.err.contains("did you mean \"rate\"?"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
+fn a_sweep_gives_a_table_per_point() {
+    let bench = Bench::new();
+    bench
+        .file("sweep.toml", &format!("{SMALL}\n[sweep]\n\"dumbbell.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"));
+    let out = bench.ok(&["run", "sweep.toml", "-q"]);
+    assert!(out.contains("point 1 of 2: dumbbell.rate = 1 Mbit/s\n"), "{out}");
+    assert!(out.contains("point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{out}");
+    assert_eq!(out.lines().filter(|l| l.starts_with("drop-tail")).count(), 2);
+    let json = bench.json(&["show", "results/sweep", "--format", "json"]);
+    assert_eq!(json["points"][1]["settings"][0]["value"], "2 Mbit/s");
+    let shown = bench.ok(&["scenario", "show", "sweep.toml"]);
+    assert!(shown.contains("# Point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{shown}");
+}
+
+#[test]
+fn results_can_be_shown_again_by_class_and_segment() {
+    let bench = Bench::new();
+    let first = bench.ok(&["run", "small.toml", "-q"]);
+    let again = bench.ok(&["show", "results/small"]);
+    assert!(first.starts_with(&again), "{first}\n{again}");
+    let classes = bench.ok(&["show", "results/small", "--classes"]);
+    for name in ["all traffic\n", "class ftp\n", "class voice\n"] {
+        assert!(classes.contains(name), "{classes}");
+    }
+    let segments = bench.ok(&["show", "results/small", "--segments", "--metric", "utilization"]);
+    assert!(segments.contains("segment 2 of 2 (4 s to 6 s)\n"), "{segments}");
+    assert!(!segments.contains("Jain"), "{segments}");
+    let json = bench.json(&["show", "results/small/run.json", "--segments", "--classes", "--format", "json"]);
+    let rows = json["points"][0]["rows"].as_array().unwrap();
+    let ftp_in_segment_1 = rows.iter().filter(|r| r["scope"] == "ftp" && r["segment"] == 1).count();
+    assert_eq!(ftp_in_segment_1, 2);
+}
+
+#[test]
+fn compare_gives_paired_differences() {
+    let bench = Bench::new();
+    let out = bench.ok(&["compare", "small.toml", "--baseline", "drop-tail", "--seeds", "4", "-q"]);
+    assert!(out.contains("drop-tail (baseline)"), "{out}");
+    assert!(out.contains("differences from drop-tail, paired by seed"), "{out}");
+    assert!(out.contains("over 4 seeds"), "{out}");
+    assert_eq!(bench.listing(), ["small.toml"], "compare writes nothing unless asked");
+    // An algorithm of the catalog that the scenario does not have; kept with --out.
+    let args =
+        ["compare", "small.toml", "-b", "red", "--aqm", "blue", "--out", "kept", "--format", "json", "-q"];
+    let json = bench.json(&args);
+    let row = &json["points"][0]["rows"][0];
+    assert_eq!((&json["baseline"], &row["algorithm"]), (&"red".into(), &"blue".into()));
+    let difference = &row["differences"]["queue_packets"];
+    let keys: Vec<&String> = difference.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["mean", "half_width", "low", "high", "n", "unit", "excludes_zero", "better"]);
+    let base = &json["points"][0]["baseline_rows"][0];
+    assert_eq!(base["algorithm"], "red");
+    // From the results it is the same, without simulating.
+    let again = bench.json(&["compare", "kept", "-b", "red", "--format", "json"]);
+    assert_eq!(again["points"], json["points"]);
+    // The difference is that of the means.
+    let table = bench.json(&["show", "kept", "--format", "json"]);
+    let mean = |i: usize| table["points"][0]["rows"][i]["metrics"]["queue_packets"]["mean"].as_f64().unwrap();
+    assert!((difference["mean"].as_f64().unwrap() - (mean(1) - mean(0))).abs() < 1e-9);
+}
+
+#[test]
+fn aqm_list_and_describe_tell_what_there_is() {
+    let bench = Bench::new();
+    let list = bench.ok(&["aqm", "list"]);
+    let json = bench.json(&["aqm", "list", "--format", "json"]);
+    for algorithm in json["algorithms"].as_array().unwrap() {
+        let name = algorithm["name"].as_str().unwrap();
+        assert!(list.lines().any(|l| l.starts_with(name)), "{name}:\n{list}");
+        let described = bench.json(&["aqm", "describe", name, "--format", "json"]);
+        let text = bench.ok(&["aqm", "describe", name]);
+        for parameter in described["parameters"].as_array().unwrap() {
+            for key in ["name", "unit", "default", "description", "source"] {
+                assert!(!parameter[key].as_str().unwrap().is_empty(), "{name} {parameter}");
+            }
+            assert!(text.contains(parameter["name"].as_str().unwrap()), "{text}");
+        }
+    }
+    let wrong = bench.run(&["aqm", "describe", "droptail"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.ends_with("did you mean \"drop-tail\"?\n"), "{}", wrong.err);
+}
+
+#[test]
+fn scenarios_are_checked_without_running() {
+    let bench = Bench::new();
+    let out = bench.ok(&["scenario", "check", "small.toml"]);
+    assert_eq!(
+        out,
+        "small.toml: ok: dumbbell, 2 Mbit/s and 10 ms; 4 ftp + 1 voice (UDP); 2 algorithms × 2 seeds = 4 runs, 24 s \
+         in all, about 6000 packets\n"
+    );
+    bench.file("wrong.toml", &SMALL.replace("rate = \"2 Mbit/s\"", "rate = \"2 MB\""));
+    let both = bench.run(&["scenario", "check", "wrong.toml", "small.toml"]);
+    assert_eq!((both.code, both.out), (2, out));
+    assert!(both.err.starts_with("error: wrong.toml:9: dumbbell.rate = \"2 MB\": "), "{}", both.err);
+    let json = bench.run(&["scenario", "check", "wrong.toml", "small.toml", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["files"][0]["error"]["line"], 9);
+    assert_eq!((&json["files"][1]["ok"], &json["files"][1]["summary"]["runs"]), (&true.into(), &4.into()));
+    assert_eq!(bench.json(&["scenario", "schema"])["title"], "Quell scenario");
+}
+
+#[test]
+fn a_resolved_scenario_is_a_scenario() {
+    let bench = Bench::new();
+    let resolved = bench.ok(&["scenario", "show", "small.toml"]);
+    bench.file("resolved.toml", &resolved);
+    assert_eq!(bench.ok(&["scenario", "show", "resolved.toml"]), resolved);
+}
+
+#[test]
+fn a_report_can_be_made_again() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "-q"]);
+    let first = std::fs::read(bench.path("results/small/report.html")).unwrap();
+    std::fs::remove_file(bench.path("results/small/report.html")).unwrap();
+    assert_eq!(bench.ok(&["report", "results/small"]), "report   results/small/report.html\n");
+    assert_eq!(std::fs::read(bench.path("results/small/report.html")).unwrap(), first);
+    bench.ok(&["report", "results/small", "--out", "other.html"]);
+    assert_eq!(std::fs::read(bench.path("other.html")).unwrap(), first);
+}
+
+#[test]
+fn help_has_examples_and_the_metrics() {
+    let bench = Bench::new();
+    for command in ["run", "compare"] {
+        assert!(bench.ok(&[command, "--help"]).contains("Examples:\n"));
+    }
+    assert!(bench.ok(&["show", "--help"]).contains("queue_delay_p99_s"));
+    assert!(bench.ok(&["--version"]).starts_with("quell "));
+    assert_eq!(bench.run(&[]).code, 2);
+}

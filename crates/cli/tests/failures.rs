@@ -1,0 +1,239 @@
+//! Wrong input, broken places to write to, and interruptions.
+
+mod common;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{Bench, Ran, SMALL, list};
+
+/// Runs a scenario that differs from the small one; it must be refused with nothing written.
+fn refused(from: &str, to: &str) -> String {
+    let bench = Bench::new();
+    assert!(SMALL.contains(from), "{from}");
+    bench.file("small.toml", &SMALL.replacen(from, to, 1));
+    for args in [
+        &["run", "small.toml"][..],
+        &["scenario", "check", "small.toml"],
+        &["compare", "small.toml", "-b", "red"],
+    ] {
+        let ran = bench.run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "one message: {}", ran.err);
+        assert_eq!(bench.listing(), ["small.toml"], "nothing is written");
+    }
+    bench.run(&["run", "small.toml"]).err
+}
+
+#[test]
+fn wrong_scenarios_are_refused_with_file_line_field_value_rule_and_name() {
+    let message = refused("rtt = {", "rttt = {");
+    assert!(
+        message.starts_with("error: small.toml:22: flows[0].rttt: unknown key; known keys: name, "),
+        "{message}"
+    );
+    assert!(message.ends_with("; did you mean \"rtt\"?\n"), "{message}");
+    let message = refused("algorithm = \"red\"", "algorithm = \"redd\"");
+    assert!(message.starts_with("error: small.toml:17: aqm[1].algorithm = \"redd\": "), "{message}");
+    assert!(message.ends_with("; did you mean \"red\"?\n"), "{message}");
+    let message = refused("algorithm = \"red\"", "algorithm = \"red\"\nmax_p = 2.0");
+    assert!(message.starts_with("error: small.toml:18: aqm[1].max_p = 2"), "{message}");
+    let message = refused("warmup = \"2 s\"", "warmup = \"7 s\"");
+    assert_eq!(message, "error: small.toml:4: warmup = \"7 s\": must be shorter than duration (6 s)\n");
+    let message = refused("schema = 1", "schema = 1 1");
+    assert!(message.starts_with("error: small.toml:1: not valid TOML: "), "{message}");
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    let bench = Bench::new();
+    let cases: &[(&[&str], &str)] = &[
+        (&["run", "absent.toml"], "error: absent.toml: cannot read: No such file or directory"),
+        (&["run", "small.toml", "--seeds", "0"], "must be a number of seeds (at least 1), a range or a list"),
+        (&["run", "small.toml", "--seeds", "1,1"], "has the seed 1 twice"),
+        (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
+        (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
+        (&["run", "small.toml", "--link", "r1"], "no link is called \"r1\" (there are "),
+        (&["run", "small.toml", "--metric", "utilisation"], "did you mean \"utilization\"?"),
+        (&["rum", "small.toml"], "a similar subcommand exists: 'run'"),
+        (&["compare", "small.toml", "-b", "redd"], "did you mean \"red\"?"),
+        (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare \"red\" with"),
+        (&["show", "absent"], "absent: No such file or directory"),
+        (&["show", "."], "is not a results folder: it has no run.json"),
+        (&["report", "small.toml"], "is not a results folder"),
+    ];
+    for (args, expected) in cases {
+        let ran = bench.run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{args:?}: {}", ran.err);
+    }
+    assert_eq!(bench.listing(), ["small.toml"]);
+}
+
+#[test]
+fn results_take_no_options_of_scenarios() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
+    let ran = bench.run(&["compare", "r", "-b", "red", "--seeds", "9"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.err, "error: --seeds is for scenarios; r holds results, which are compared as they are\n");
+    assert_eq!(bench.run(&["compare", "r", "-b", "blue"]).code, 2);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_found_before_the_simulation() {
+    let bench = Bench::new();
+    bench.file("file", "not a folder");
+    // Far too long to wait for: the error must come first.
+    let ran = bench.run(&[
+        "run",
+        "small.toml",
+        "--set",
+        "duration=100000 s",
+        "--set",
+        "segments=50000 s",
+        "--out",
+        "file/out",
+    ]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.starts_with("error: cannot write results to file/out: "), "{}", ran.err);
+    let ran = bench.run(&["run", "small.toml", "--out", "file"]);
+    assert_eq!((ran.code, ran.err.as_str()), (2, "error: file: is there and is not a folder\n"));
+    std::fs::create_dir(bench.path("mine")).unwrap();
+    bench.file("mine/thesis.tex", "years of work");
+    let ran = bench.run(&["run", "small.toml", "--out", "mine", "--overwrite"]);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (2, "error: mine: holds other files; results need a folder of their own\n")
+    );
+    assert_eq!(list(&bench.path("mine")), ["thesis.tex"]);
+}
+
+#[test]
+fn damaged_results_are_not_read() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
+    let file = bench.path("r/metrics.parquet");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    for command in [&["show", "r"][..], &["report", "r"], &["compare", "r", "-b", "red"]] {
+        let ran = bench.run(command);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        assert!(ran.err.contains("metrics.parquet"), "{}", ran.err);
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Child;
+
+    /// Sends a signal with the tool that every Unix has.
+    fn signal(child: &Child, name: &str) {
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// A run of many replications that takes far longer than the test.
+    fn long_run(bench: &Bench, more: &[&str]) -> Child {
+        let args =
+            [&["run", "small.toml", "--seeds", "20000", "--out", "r", "--threads", "2"], more].concat();
+        let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        child
+    }
+
+    #[test]
+    fn an_interrupted_run_keeps_what_is_finished() {
+        for name in ["-INT", "-TERM"] {
+            let bench = Bench::new();
+            let child = long_run(&bench, &[]);
+            let asked = Instant::now();
+            signal(&child, name);
+            let ran = Ran::from(child.wait_with_output().unwrap());
+            assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
+            assert_eq!(ran.code, 130, "{}", ran.err);
+            assert!(ran.out.contains("PARTIAL: "), "{}", ran.out);
+            assert!(ran.out.contains("drop-tail"), "{}", ran.out);
+            assert!(ran.err.contains("stopping; what is finished is kept"), "{}", ran.err);
+            assert!(
+                ran.err.contains("of 40000 replications were finished; they are kept in r, marked partial")
+            );
+            let json = bench.json(&["show", "r", "--format", "json"]);
+            assert_eq!(json["partial"], true);
+            let finished = json["replications_finished"].as_u64().unwrap();
+            assert!((2..40_000).contains(&finished), "{finished}");
+            assert!(ran.err.contains(&format!("{finished} of 40000")), "{}", ran.err);
+        }
+    }
+
+    #[test]
+    fn a_run_stopped_before_anything_is_finished_writes_nothing() {
+        let bench = Bench::new();
+        let child = long_run(&bench, &["--set", "duration=100000 s", "--set", "segments=50000 s"]);
+        signal(&child, "-INT");
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
+        assert!(
+            ran.err.ends_with("interrupted: no replication was finished; nothing is written\n"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(bench.listing(), ["small.toml"]);
+    }
+
+    #[test]
+    fn a_killed_run_leaves_nothing_that_reads_as_a_result() {
+        let bench = Bench::new();
+        let mut child = long_run(&bench, &[]);
+        signal(&child, "-KILL");
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        assert!(!bench.path("r").exists());
+        assert_eq!(bench.run(&["show", "r"]).code, 2);
+        // Nor does it stand in the way of the next run.
+        bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_error() {
+        let bench = Bench::new();
+        bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
+        for args in [
+            &["aqm", "list"][..],
+            &["scenario", "schema"],
+            &["show", "r"],
+            &["run", "--help"],
+            &["run", "small.toml", "-q"],
+        ] {
+            let mut child =
+                bench.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            drop(child.stdout.take());
+            let ran = Ran::from(child.wait_with_output().unwrap());
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_device_is_an_error_and_no_panic() {
+        let bench = Bench::new();
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        for args in [&["aqm", "list"][..], &["run", "small.toml", "-q", "--out", "r"]] {
+            let ran = Ran::from(bench.command(args).stdout(full()).output().unwrap());
+            assert_eq!(ran.code, 1);
+            assert!(
+                ran.err.starts_with("error: cannot write to standard output: No space left"),
+                "{}",
+                ran.err
+            );
+        }
+        // The results are whole all the same.
+        bench.ok(&["show", "r"]);
+        let ran = bench.run(&["report", "r", "--out", "/dev/full"]);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        assert!(ran.err.starts_with("error: cannot write /dev/full: No space left"), "{}", ran.err);
+    }
+}
