@@ -164,7 +164,7 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
     order.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    pool.broadcast(|_| {
+    let work = || {
         while let Some(job) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
             if failed.load(Ordering::Relaxed) {
                 return; // The others would run for nothing.
@@ -175,7 +175,8 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
                 let _ = job.outcome.set(outcome);
             }
         }
-    });
+    };
+    pool.broadcast(|_| options.plugins.work(&work));
 }
 
 /// Runs one replication; none if it was stopped.

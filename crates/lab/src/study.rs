@@ -13,9 +13,15 @@ use crate::scenario::Scenario;
 /// Makes a plug-in algorithm for a link from the parameters beside its name.
 pub type Factory = Arc<dyn Fn(&Link, &toml::Table) -> Result<Box<dyn Aqm + Send>, String> + Send + Sync>;
 
+/// Surrounds all the work that a thread does in a run; must call what it is given, once.
+pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
+
 /// Algorithms from outside the catalog, by name.
 #[derive(Clone, Default)]
-pub struct Plugins(BTreeMap<String, Factory>);
+pub struct Plugins {
+    factories: BTreeMap<String, Factory>,
+    surround: Option<Surround>,
+}
 
 impl Plugins {
     /// None.
@@ -32,16 +38,29 @@ impl Plugins {
         if catalog::find(&name).is_some() {
             return Err(format!("\"{name}\" is the name of an algorithm of the catalog"));
         }
-        self.0.insert(name, factory);
+        self.factories.insert(name, factory);
         Ok(())
     }
 
+    /// Prepares each thread of a run for the algorithms, once rather than at each of their calls.
+    pub fn surround(&mut self, surround: Surround) {
+        self.surround = Some(surround);
+    }
+
+    /// Does a thread's work, surrounded.
+    pub(crate) fn work(&self, work: &(dyn Fn() + Sync)) {
+        match &self.surround {
+            Some(surround) => surround(work),
+            None => work(),
+        }
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Factory> {
-        self.0.get(name)
+        self.factories.get(name)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.factories.keys().map(String::as_str)
     }
 }
 
