@@ -684,6 +684,8 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
 fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     check_kind(g, at)?;
     require(g.count != Some(0), at.then("count"), "must be at least 1")?;
+    let count = f64::from(g.count.unwrap_or(1));
+    require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
     require(g.transfers != Some(0), at.then("transfers"), "must be at least 1")?;
     if let Some(rate) = g.sessions_per_second {
         require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
@@ -879,11 +881,7 @@ fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
             _ => ("count", f64::from(g.count.unwrap_or(1))),
         };
         total += each * routes.len() as f64;
-        require(
-            total <= limits::FLOWS,
-            steps!["flows", i, field],
-            format!("makes about {total} flows in all; at most {} are allowed", limits::FLOWS),
-        )?;
+        require(total <= limits::FLOWS, steps!["flows", i, field], too_many_flows(total))?;
     }
     let classes = classes(s).len();
     let cells = classes * measure(s).segments().len() * frame.links.iter().filter(|l| l.observe).count();
@@ -895,6 +893,10 @@ fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
             limits::CLASS_SEGMENTS
         ),
     )
+}
+
+fn too_many_flows(total: f64) -> String {
+    format!("makes about {total} flows in all; at most {} are allowed", limits::FLOWS)
 }
 
 /// When sessions arrive.

@@ -45,14 +45,16 @@ fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> Store
 }
 
 impl Results {
-    /// Checks that [`Results::write`] could write to `dir`, without writing anything: for asking
+    /// Checks that [`Results::write`] could write to `dir`, and leaves nothing behind: for asking
     /// before a long run rather than after it.
     ///
     /// # Errors
-    /// If the folder's parent is missing or cannot be written to, or something is in the way.
+    /// If the folder cannot be made there, or something is in the way.
     pub fn can_write(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
         check_target(dir, overwrite)?;
-        stage(dir).map(drop)
+        // Parents are made by `write`; here it is enough that the first one that exists takes a folder.
+        let existing = parent(dir).ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
+        stage_in(existing).map(drop)
     }
 
     /// Writes everything to the folder `dir`, whole or not at all.
@@ -123,14 +125,20 @@ fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
     }
 }
 
+/// The folder that a result's folder is in.
+fn parent(dir: &Path) -> &Path {
+    dir.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A temporary folder beside the target, on the same file system.
 fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
-    let parent = match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = parent(dir);
     fs::create_dir_all(parent).map_err(at(parent, "make the folder"))?;
-    tempfile::Builder::new().prefix(".quell-").tempdir_in(parent).map_err(at(parent, "write"))
+    stage_in(parent)
+}
+
+fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
+    tempfile::Builder::new().prefix(".quell-").tempdir_in(folder).map_err(at(folder, "write"))
 }
 
 /// Writes and syncs one file; errors name its place in `target`.
@@ -174,7 +182,7 @@ fn put_in_place(staging: tempfile::TempDir, dir: &Path) -> Result<(), StoreError
     }
     // Nothing is left to remove under the temporary name.
     let _ = staging.keep();
-    dir.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir).map_err(at(dir, "write"))
+    sync_dir(parent(dir)).map_err(at(dir, "write"))
 }
 
 /// Temporary folders are private; a result has the permissions of any new folder.

@@ -119,6 +119,8 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
     let r = results(&Options { command: vec!["quell".into(), "run".into()], ..Options::default() });
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("deep/run");
+    Results::can_write(&target, false).unwrap();
+    assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "asking leaves nothing behind");
     r.write(&target, false).unwrap();
     let again = Results::read(&target).unwrap();
     assert_eq!(content(&r), content(&again));
