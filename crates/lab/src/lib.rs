@@ -24,6 +24,7 @@ mod measure;
 mod metrics;
 mod node;
 mod plan;
+pub mod report;
 mod results;
 mod run;
 pub mod scenario;

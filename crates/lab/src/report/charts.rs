@@ -36,8 +36,8 @@ struct PointCharts<'a> {
     classes: &'a [String],
     /// The measured window's cuts in seconds: beginning, ends of segments.
     cuts: Vec<f64>,
-    /// The seeds whose series are there.
-    seeds: Vec<u64>,
+    /// The seeds whose series are there; as text, since a script's numbers hold 53 bits.
+    seeds: Vec<String>,
     /// One per link; none where the page has no room for this point's series.
     over_time: Option<Vec<OverTime<'a>>>,
     /// One per link.
@@ -58,7 +58,7 @@ struct OverTime<'a> {
 struct Run<'a> {
     algorithm: usize,
     /// The seed; none for the mean over seeds.
-    seed: Option<u64>,
+    seed: Option<String>,
     queue_packets: Vec<Num>,
     delay_ms: Vec<Num>,
     internals: Vec<Signal<'a>>,
@@ -90,7 +90,6 @@ struct DelayCurve<'a> {
 #[derive(Serialize)]
 struct Cloud {
     algorithm: usize,
-    seeds: Vec<u64>,
     delay_ms: Vec<Num>,
     goodput_mbps: Vec<Num>,
     median: (Num, Num),
@@ -163,16 +162,19 @@ struct Axis<'a> {
     /// Its value at each point as written; empty where a point does not set it.
     labels: Vec<&'a str>,
     /// The same as numbers; none if they are not all of one kind.
-    numbers: Option<Vec<Num>>,
+    numbers: Option<Vec<f64>>,
 }
 
 #[derive(Serialize)]
 struct SweptMetric {
     title: &'static str,
     unit: &'static str,
-    /// By point and algorithm: mean and half width.
-    values: Vec<Vec<Option<(Num, Option<Num>)>>>,
+    /// By point and algorithm.
+    values: Vec<Vec<Option<Interval>>>,
 }
+
+/// A mean and half the width of its interval.
+type Interval = (Num, Option<Num>);
 
 /// The replications of a point and their place among the algorithms.
 struct Group<'a> {
@@ -285,7 +287,7 @@ fn point_charts<'a>(group: &Group<'a>, room: &Room, has_room: bool) -> PointChar
         delays: point.links.iter().map(|link| delays(group, link)).collect(),
         trade_off: point.links.iter().map(|link| trade_off(group, link)).collect(),
         flows: point.classes.iter().filter_map(|class| flows(group, class)).collect(),
-        seeds,
+        seeds: seeds.iter().map(u64::to_string).collect(),
     }
 }
 
@@ -327,7 +329,7 @@ fn run<'a>(algorithm: usize, seed: Option<u64>, series: &[&'a LinkSeries], thin:
     };
     Run {
         algorithm,
-        seed,
+        seed: seed.map(|s| s.to_string()),
         queue_packets: mean_of(&|s| &s.queue_mean_packets, 1.0),
         delay_ms: mean_of(&|s| &s.queue_delay_mean_s, 1e3),
         internals: internals.iter().enumerate().map(signal).collect(),
@@ -367,14 +369,13 @@ fn trade_off(group: &Group<'_>, link: &str) -> Vec<Cloud> {
     let sample = |r: &&Replication| {
         let row = r.metrics.iter().find(|m| m.link == link && m.segment.is_none() && m.scope == "all")?;
         let (delay, goodput) = (row.values.get(Metric::DelayMean)?, row.values.get(Metric::Goodput)?);
-        Some((r.seed, (delay * 1e3, goodput * 1e-6)))
+        Some((delay * 1e3, goodput * 1e-6))
     };
     let cloud = |(algorithm, runs): (usize, &Vec<&Replication>)| {
-        let (seeds, samples): (Vec<u64>, Vec<(f64, f64)>) = runs.iter().filter_map(sample).unzip();
+        let samples: Vec<(f64, f64)> = runs.iter().filter_map(sample).collect();
         let (delay, goodput): (Vec<f64>, Vec<f64>) = samples.iter().copied().unzip();
-        (!seeds.is_empty()).then(|| Cloud {
+        (!samples.is_empty()).then(|| Cloud {
             algorithm,
-            seeds,
             median: (Num(median(&delay)), Num(median(&goodput))),
             delay_ms: nums(&delay, 1.0),
             goodput_mbps: nums(&goodput, 1.0),
@@ -439,7 +440,7 @@ fn sweep<'a>(groups: &[Group<'a>]) -> Sweep<'a> {
             g.point.settings.iter().find(|s| s.field == field).map_or("", |s| s.value.as_str())
         };
         let labels: Vec<&str> = groups.iter().map(label).collect();
-        let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(nums(&n, 1.0))));
+        let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(n)));
         Axis { field, unit, labels, numbers }
     };
     Sweep {
@@ -483,11 +484,11 @@ fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
         QueueSize::Bytes(_) => None,
     };
     let kilobytes = |l: &str| match l.parse().ok()? {
-        QueueSize::Bytes(x) => Some(x * 1e-3),
+        QueueSize::Bytes(x) => Some(x / 1e3),
         QueueSize::Packets(_) => None,
     };
-    let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 * 1e-6);
-    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.as_secs_f64() * 1e3);
+    let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 / 1e6);
+    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.nanos() as f64 / 1e6);
     let plain = |l: &str| l.parse::<f64>().ok().filter(|x| x.is_finite());
     None.or_else(|| Some(("", all(labels, plain)?)))
         .or_else(|| Some(("Mbit/s", all(labels, megabits)?)))

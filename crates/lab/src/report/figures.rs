@@ -66,7 +66,10 @@ pub(super) fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
         }
     };
     let Some(half_width) = estimate.half_width.map(|h| h * scale.factor) else {
-        return Figure { mean: show(if mean == 0.0 { 0 } else { decimals_for(DIGITS_ALONE) }), half_width: None };
+        return Figure {
+            mean: show(if mean == 0.0 { 0 } else { decimals_for(DIGITS_ALONE) }),
+            half_width: None,
+        };
     };
     if half_width == 0.0 {
         let decimals = if mean == mean.round() { 0 } else { decimals_for(DIGITS_ALONE) };
@@ -82,6 +85,11 @@ pub(super) fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
     Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)) }
 }
 
+/// A time in seconds without the noise of binary fractions.
+pub(super) fn seconds(t: f64) -> String {
+    ((t * 1e6).round() / 1e6).to_string()
+}
+
 /// The power of ten of the first digit; 0 for zero.
 fn exponent(x: f64) -> i32 {
     if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log10().floor() as i32 }
@@ -92,8 +100,7 @@ mod tests {
     use super::*;
 
     fn shown(mean: f64, half_width: Option<f64>) -> String {
-        let figure =
-            round(&Estimate { mean, half_width, n: 5 }, Scale { factor: 1.0, unit: "" }, false);
+        let figure = round(&Estimate { mean, half_width, n: 5 }, Scale { factor: 1.0, unit: "" }, false);
         figure.half_width.map_or(figure.mean.clone(), |h| format!("{} ± {h}", figure.mean))
     }
 
@@ -108,6 +115,12 @@ mod tests {
         assert_eq!(shown(98.34567, None), "98.35");
         assert_eq!(shown(12345.6, None), "12346");
         assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn times_are_read_as_they_were_written() {
+        assert_eq!(seconds(60.00000000000001), "60");
+        assert_eq!(seconds(0.1 + 0.2), "0.3");
     }
 
     #[test]

@@ -33,7 +33,13 @@ pub fn html(results: &Results) -> String {
             asked: run.points.iter().map(|p| p.algorithms.len() * p.seeds.len()).sum(),
         }),
         facts: facts(results),
-        points: run.points.iter().enumerate().take(MOST_POINTS).map(|(i, p)| section(results, i, p)).collect(),
+        points: run
+            .points
+            .iter()
+            .enumerate()
+            .take(MOST_POINTS)
+            .map(|(i, p)| section(results, i, p))
+            .collect(),
         left_out: left_out(results, &charts),
         command: command(run),
         run,
@@ -152,7 +158,14 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
         {
             facts.push(("Simulated", duration));
             let warmup = text_of(point, "warmup").unwrap_or_else(|| "0 s".to_string());
-            facts.push(("Measured", format!("{from}\u{2013}{to} s (after a warm-up of {warmup})")));
+            facts.push((
+                "Measured",
+                format!(
+                    "{}\u{2013}{} s (after a warm-up of {warmup})",
+                    figures::seconds(*from),
+                    figures::seconds(*to)
+                ),
+            ));
         }
         facts.push(("Links", point.links.join(", ")));
     }
@@ -160,10 +173,21 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
         facts.push(("Points", run.points.len().to_string()));
     }
     facts.push(("Replications", results.replications.len().to_string()));
-    facts.push(("Run", format!("{}, {:.1} s", run.started, run.elapsed_s)));
+    facts.push(("Run", format!("{}, took {:.1} s", to_the_second(&run.started), run.elapsed_s)));
     facts.push(("Version", format!("Quell {}", run.version)));
     facts.push(("Digest", run.digest.clone()));
     facts
+}
+
+/// A time in RFC 3339 without fractions of a second.
+fn to_the_second(time: &str) -> String {
+    match time.split_once('.') {
+        Some((whole, fraction)) => {
+            let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{whole}{zone}")
+        }
+        None => time.to_string(),
+    }
 }
 
 /// Many seeds in few words.
@@ -243,6 +267,12 @@ mod tests {
     }
 
     #[test]
+    fn times_without_fractions() {
+        assert_eq!(to_the_second("2010-03-01T10:13:15.663686476Z"), "2010-03-01T10:13:15Z");
+        assert_eq!(to_the_second("2010-03-01T10:13:15Z"), "2010-03-01T10:13:15Z");
+    }
+
+    #[test]
     fn many_seeds_in_few_words() {
         assert_eq!(runs_of(&[3, 4, 5]), "3 to 5 (3)");
         assert_eq!(runs_of(&[3, 9, 5]), "3, …, 5 (3)");
@@ -250,10 +280,14 @@ mod tests {
 
     #[test]
     fn scripts_cannot_end_their_element_early() {
-        for script in [include_str!("../../assets/report.js"), include_str!("../../assets/uplot/uPlot.iife.min.js")] {
+        for script in
+            [include_str!("../../assets/report.js"), include_str!("../../assets/uplot/uPlot.iife.min.js")]
+        {
             assert!(!script.contains("</script") && !script.contains("<!--"));
         }
-        for style in [include_str!("../../assets/report.css"), include_str!("../../assets/uplot/uPlot.min.css")] {
+        for style in
+            [include_str!("../../assets/report.css"), include_str!("../../assets/uplot/uPlot.min.css")]
+        {
             assert!(!style.contains("</style"));
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct Table {
     pub keys: Vec<&'static str>,
     /// The other headings.
     pub columns: Vec<Column>,
+    /// True if each row says what it means, in a last column.
+    pub explained: bool,
     /// The rows.
     pub rows: Vec<Row>,
 }
@@ -28,6 +30,8 @@ pub(super) struct Column {
 pub(super) struct Row {
     pub keys: Vec<String>,
     pub cells: Vec<Option<Cell>>,
+    /// What the row means, in an explained table.
+    pub doc: Option<&'static str>,
 }
 
 pub(super) struct Cell {
@@ -36,8 +40,8 @@ pub(super) struct Cell {
     pub figure: Figure,
     /// How many replications, where that is fewer than were asked for.
     pub fewer: Option<usize>,
-    /// Better than every other algorithm, each paired difference's interval without zero.
-    pub best: bool,
+    /// How it is set: `number`, and `best` or `significant` where that is so.
+    pub class: &'static str,
 }
 
 /// Which algorithms' figures, where.
@@ -55,12 +59,13 @@ pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
         .map(|a| Line { keys: vec![a.clone()], view: view.clone(), algorithm: a })
         .collect();
     let mut table = by_metric(results, point, &["algorithm"], &lines, Metric::TABLE);
-    table.caption = "Means over the replications ± half the width of the 95 % confidence interval".to_string();
+    table.caption =
+        "Means over the replications ± half the width of the 95 % confidence interval".to_string();
     for (column, metric) in Metric::TABLE.iter().enumerate() {
         if let Some(best) = best(results, view, &point.algorithms, *metric)
             && let Some(cell) = table.rows.get_mut(best).and_then(|r| r.cells.get_mut(column)?.as_mut())
         {
-            cell.best = true;
+            cell.class = "number best";
         }
     }
     table
@@ -129,7 +134,10 @@ pub(super) fn segments(results: &Results, view: &View, point: &PointInfo) -> Opt
         .enumerate()
         .flat_map(|(i, (from, to))| {
             point.algorithms.iter().map(move |a| Line {
-                keys: vec![format!("{from}\u{2013}{to} s"), a.clone()],
+                keys: vec![
+                    format!("{}\u{2013}{} s", figures::seconds(*from), figures::seconds(*to)),
+                    a.clone(),
+                ],
                 view: View { segment: Some(i as u32), ..view.clone() },
                 algorithm: a,
             })
@@ -143,18 +151,19 @@ pub(super) fn segments(results: &Results, view: &View, point: &PointInfo) -> Opt
 /// Every metric that applies, one per row, and a column per algorithm.
 pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> Table {
     let row = |metric: &Metric| {
-        let estimates: Vec<_> =
-            point.algorithms.iter().map(|a| results.estimate(view, a, *metric)).collect();
+        let estimates: Vec<_> = point.algorithms.iter().map(|a| results.estimate(view, a, *metric)).collect();
         let scale = scale_of(*metric, &estimates)?;
         Some(Row {
-            keys: vec![metric.title().to_string(), scale.unit.to_string(), metric.doc().to_string()],
+            keys: vec![metric.title().to_string(), scale.unit.to_string()],
             cells: estimates.iter().map(|e| cell(e.as_ref()?, scale, point, false)).collect(),
+            doc: Some(metric.doc()),
         })
     };
     let column = |a: &String| Column { title: a.clone(), unit: String::new(), doc: String::new() };
     Table {
         caption: "Every figure that applies, over the whole measured window".to_string(),
-        keys: vec!["figure", "unit", "meaning"],
+        keys: vec!["figure", "unit"],
+        explained: true,
         columns: point.algorithms.iter().map(column).collect(),
         rows: Metric::ALL.iter().filter_map(row).collect(),
     }
@@ -164,16 +173,16 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
 pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     let (baseline, others) = point.algorithms.split_first()?;
     let all = results.compare(view, baseline, Metric::TABLE);
-    let find = |a: &String, m: Metric| {
-        all.iter().find(|d| d.algorithm == *a && d.metric == m).map(|d| d.difference)
-    };
+    let find =
+        |a: &String, m: Metric| all.iter().find(|d| d.algorithm == *a && d.metric == m).map(|d| d.difference);
     let mut table = Table {
         caption: format!(
             "Difference from {baseline}, paired by seed; bold where the interval does not contain zero"
         ),
         keys: vec!["algorithm"],
+        explained: false,
         columns: Vec::new(),
-        rows: others.iter().map(|a| Row { keys: vec![a.clone()], cells: Vec::new() }).collect(),
+        rows: others.iter().map(|a| Row { keys: vec![a.clone()], cells: Vec::new(), doc: None }).collect(),
     };
     for metric in Metric::TABLE {
         let estimates: Vec<_> = others.iter().map(|a| find(a, *metric)).collect();
@@ -182,7 +191,7 @@ pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> 
         for (row, estimate) in table.rows.iter_mut().zip(&estimates) {
             row.cells.push(estimate.as_ref().and_then(|e| {
                 let mut cell = cell(e, scale, point, true)?;
-                cell.best = e.excludes_zero();
+                cell.class = if e.excludes_zero() { "number significant" } else { "number" };
                 Some(cell)
             }));
         }
@@ -205,7 +214,7 @@ fn by_metric(
 ) -> Table {
     let mut columns = Vec::new();
     let mut rows: Vec<Row> =
-        lines.iter().map(|l| Row { keys: l.keys.clone(), cells: Vec::new() }).collect();
+        lines.iter().map(|l| Row { keys: l.keys.clone(), cells: Vec::new(), doc: None }).collect();
     for metric in metrics {
         let estimates: Vec<_> =
             lines.iter().map(|l| results.estimate(&l.view, l.algorithm, *metric)).collect();
@@ -220,7 +229,7 @@ fn by_metric(
         }
     }
     rows.retain(|r| r.cells.iter().any(Option::is_some) || metrics == Metric::TABLE);
-    Table { caption: String::new(), keys: keys.to_vec(), columns, rows }
+    Table { caption: String::new(), keys: keys.to_vec(), columns, explained: false, rows }
 }
 
 fn column(metric: Metric, scale: Scale) -> Column {
@@ -238,6 +247,6 @@ fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> O
         value: estimate.mean * scale.factor,
         figure: figures::round(estimate, scale, signed),
         fewer: (estimate.n < point.seeds.len()).then_some(estimate.n),
-        best: false,
+        class: "number",
     })
 }
