@@ -139,14 +139,24 @@ fn text_within(header: &[&str], rows: &[Vec<String>], width: Option<usize>, colo
     if let Some(width) = width {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        // Names must not break: they are there to be copied.
-        let names = rows.iter().filter_map(|r| r.first()).map(|n| measure_text_width(n)).max().unwrap_or(0);
-        if let Some(column) = table.column_mut(0) {
-            let names = u16::try_from(names.min(width / 2)).unwrap_or(u16::MAX);
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(names)));
+        // Words break only where there is no room for the longest of each column.
+        let longest: Vec<usize> = (0..header.len()).map(|i| longest_word(header[i], i, rows)).collect();
+        let gaps = usize::from(GAP) * header.len().saturating_sub(1);
+        if longest.iter().sum::<usize>() + gaps <= width {
+            for (column, words) in table.column_iter_mut().zip(longest) {
+                let least = words + usize::from(column.padding_width());
+                let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
+                column.set_constraint(ColumnConstraint::LowerBoundary(least));
+            }
         }
     }
     finish(&table)
+}
+
+fn longest_word(header: &str, column: usize, rows: &[Vec<String>]) -> usize {
+    let cells = rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
+    let words = cells.chain([header]).flat_map(str::split_whitespace).map(measure_text_width);
+    words.max().unwrap_or(0)
 }
 
 fn plain(colours: bool) -> Table {

@@ -186,6 +186,41 @@ mod unix {
     }
 
     #[test]
+    fn a_second_interrupt_quits_at_once_and_leaves_nothing() {
+        let bench = Bench::new();
+        let child = long_run(&bench, &[]);
+        signal(&child, "-INT");
+        signal(&child, "-INT");
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 130, "{}", ran.err);
+        // Either the second came too late, and all is whole, or there is nothing.
+        if bench.path("r").exists() {
+            bench.ok(&["show", "r"]);
+        }
+    }
+
+    #[test]
+    fn a_run_under_nohup_survives_its_terminal() {
+        let bench = Bench::new();
+        let quell = env!("CARGO_BIN_EXE_quell");
+        let script = format!("trap '' HUP; exec '{quell}' run small.toml --seeds 20000 --out r -q");
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(bench.path(""))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        signal(&child, "-HUP");
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "it still runs");
+        signal(&child, "-INT");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        bench.ok(&["show", "r"]);
+    }
+
+    #[test]
     fn a_killed_run_leaves_nothing_that_reads_as_a_result() {
         let bench = Bench::new();
         let mut child = long_run(&bench, &[]);

@@ -1,6 +1,7 @@
 //! `quell aqm`: what algorithms there are.
 
 use quell_aqm::catalog::{self, CATALOG, Entry, Label};
+use quell_aqm::params::ParamDoc;
 use serde::Serialize;
 
 use crate::args::Format;
@@ -57,17 +58,25 @@ pub fn list(format: Format) -> Result<(), Failure> {
             algorithms: CATALOG.iter().map(Algorithm::of).collect(),
         });
     }
+    let narrow = terminal::width().is_some_and(|w| w < NARROW_LIST);
     let row = |e: &Entry| {
-        vec![
-            e.name.to_string(),
-            e.title.to_string(),
-            e.family.to_string(),
-            word(e.label).to_string(),
-            e.source.to_string(),
-        ]
+        let cells = [e.name, e.title, e.family, word(e.label), e.source];
+        without(narrow.then_some(2), &cells)
     };
     let rows: Vec<_> = CATALOG.iter().map(row).collect();
-    terminal::print(&table::text(&["name", "algorithm", "family", "trust", "source"], &rows))
+    let header = ["name", "algorithm", "family", "trust", "source"];
+    let header: Vec<String> = without(narrow.then_some(2), &header);
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    terminal::print(&table::text(&header, &rows))
+}
+
+/// Narrower than this, the list leaves out the family.
+const NARROW_LIST: usize = 70;
+/// Narrower than this, a description has fewer columns.
+const NARROW_DESCRIPTION: usize = 100;
+
+fn without(column: Option<usize>, cells: &[&str]) -> Vec<String> {
+    cells.iter().enumerate().filter(|(i, _)| Some(*i) != column).map(|(_, c)| (*c).to_string()).collect()
 }
 
 /// Describes one algorithm.
@@ -96,21 +105,30 @@ pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
     if docs.is_empty() {
         text.push_str("It has no parameters.\n");
     } else {
-        let rows: Vec<_> = docs
-            .into_iter()
-            .map(|d| {
-                vec![
-                    d.name.to_string(),
-                    d.default,
-                    unit(d.unit).to_string(),
-                    one_line(d.doc),
-                    d.source.to_string(),
-                ]
-            })
-            .collect();
-        text.push_str(&table::text(&["parameter", "default", "unit", "meaning", "default from"], &rows));
+        text.push_str(&parameters(docs, terminal::width().is_some_and(|w| w < NARROW_DESCRIPTION)));
     }
     terminal::print(&text)
+}
+
+/// The table of parameters; a narrow one has the unit below the default and the source in the text.
+fn parameters(docs: Vec<ParamDoc>, narrow: bool) -> String {
+    let wide =
+        |d: ParamDoc| vec![d.name.into(), d.default, unit(d.unit).into(), one_line(d.doc), d.source.into()];
+    let short = |d: ParamDoc| {
+        let unit = if d.unit == "1" { String::new() } else { format!("\n[{}]", d.unit) };
+        let meaning = format!("{} Default from {}.", one_line(d.doc), d.source);
+        vec![d.name.into(), d.default + &unit, meaning]
+    };
+    match narrow {
+        true => {
+            let rows: Vec<_> = docs.into_iter().map(short).collect();
+            table::text(&["parameter", "default", "meaning"], &rows)
+        }
+        false => {
+            let rows: Vec<_> = docs.into_iter().map(wide).collect();
+            table::text(&["parameter", "default", "unit", "meaning", "default from"], &rows)
+        }
+    }
 }
 
 /// The unit as people write it.

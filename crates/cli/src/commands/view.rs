@@ -178,21 +178,26 @@ fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
 
 /// What the intervals are, for below the tables.
 pub fn caption(results: &Results) -> String {
-    let most = most_seeds(results);
-    match most {
-        0 => String::new(),
-        1 => "one seed: no intervals; --seeds N gives them\n".to_string(),
-        n => format!("mean ± half-width of the 95 % confidence interval over {n} seeds\n"),
+    let counts = replications(results);
+    let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
+    match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (_, 0) => String::new(),
+        (_, 1) => "one seed: no intervals; --seeds N gives them\n".to_string(),
+        (least, most) => {
+            let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            format!("mean ± half-width of the 95 % confidence interval over {seeds} seeds\n")
+        }
     }
 }
 
-/// The largest number of replications that an algorithm has at a point.
-fn most_seeds(results: &Results) -> usize {
+/// The numbers of replications that the algorithms have at the points; without those that have none.
+fn replications(results: &Results) -> Vec<usize> {
     let points = 0..results.run.points.len();
     let count = |point, algorithm: &String| {
         results.replications.iter().filter(|r| r.point == point && r.algorithm == *algorithm).count()
     };
-    points.flat_map(|p| results.algorithms(p).iter().map(move |a| count(p, a))).max().unwrap_or(0)
+    let counts = points.flat_map(|p| results.algorithms(p).iter().map(move |a| count(p, a)));
+    counts.filter(|n| *n > 0).collect()
 }
 
 /// How many replications were asked for.
