@@ -1,0 +1,79 @@
+//! Errors as Python exceptions.
+
+use std::path::Path;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::{create_exception, exceptions};
+
+create_exception!(
+    quell,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be used: the message says where, what and why.\n\n\
+     Attributes\n----------\n\
+     file : str\n    The file, or ``<dict>``.\n\
+     line : int or None\n    The line, counted from 1; None for a dict.\n\
+     field : str\n    The field, such as ``flows[1].rtt``; empty if the scenario as a whole is meant.\n\
+     value : str or None\n    Its value as written.\n\
+     rule : str\n    The rule that it breaks.\n\
+     nearest : str or None\n    The nearest valid name, if a name is wrong."
+);
+create_exception!(
+    quell,
+    RunError,
+    PyRuntimeError,
+    "A run that gave no results; the message says which replication and why."
+);
+create_exception!(
+    quell,
+    Interrupted,
+    PyKeyboardInterrupt,
+    "Ctrl-C during a run.\n\n\
+     Attributes\n----------\n\
+     results : Results\n    What was finished before; ``results.partial`` is true."
+);
+
+/// A wrong scenario, with its parts as attributes.
+pub fn scenario(py: Python<'_>, error: &quell_lab::ScenarioError) -> PyErr {
+    let e = ScenarioError::new_err(error.to_string());
+    let value = e.value(py);
+    let set = || {
+        value.setattr("file", &error.file)?;
+        value.setattr("line", error.line)?;
+        value.setattr("field", &error.field)?;
+        value.setattr("value", &error.value)?;
+        value.setattr("rule", &error.rule)?;
+        value.setattr("nearest", &error.nearest)
+    };
+    // A plain exception object always takes attributes.
+    if let Err(failure) = set() { failure } else { e }
+}
+
+/// A file that cannot be read or written: the subclass of `OSError` that fits.
+pub fn io(error: &std::io::Error, path: &Path) -> PyErr {
+    let path = path.display().to_string();
+    match error.raw_os_error() {
+        // OSError chooses its subclass by the number.
+        Some(number) => {
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default().to_string();
+            PyOSError::new_err((number, text, path))
+        }
+        None => PyOSError::new_err(format!("{path}: {error}")),
+    }
+}
+
+/// Ctrl-C, with what was finished.
+pub fn interrupted(py: Python<'_>, results: Bound<'_, PyAny>) -> PyErr {
+    let e = Interrupted::new_err("the run was interrupted; what was finished is in the attribute results");
+    match e.value(py).setattr("results", results) {
+        Ok(()) => e,
+        Err(failure) => failure,
+    }
+}
+
+/// A wrong argument.
+pub fn argument(message: impl Into<String>) -> PyErr {
+    exceptions::PyValueError::new_err(message.into())
+}

@@ -1,0 +1,62 @@
+//! Quell for Python: conversion code only. The Python side is `python/quell`; what users read about
+//! these functions and classes is their documentation here, written for Python.
+#![deny(missing_docs)]
+
+mod aqm;
+mod catalog;
+mod columns;
+mod errors;
+mod results;
+mod run;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `quell`; use it through `quell`.
+#[pymodule]
+mod _quell {
+    #[pymodule_export]
+    use crate::aqm::{Context, Link, Packet, Verdict, drop, signal};
+    #[pymodule_export]
+    use crate::catalog::{aqm_describe, aqm_list, metric_list};
+    #[pymodule_export]
+    use crate::columns::Columns;
+    #[pymodule_export]
+    use crate::errors::{Interrupted, RunError, ScenarioError};
+    #[pymodule_export]
+    use crate::results::{Results, read};
+    #[pymodule_export]
+    use crate::run::{Progress, check, run};
+
+    use super::{PyModule, PyModuleMethods, PyResult};
+    use pyo3::Bound;
+
+    /// Run the command line.
+    ///
+    /// Parameters
+    /// ----------
+    /// args : list of str
+    ///     The program's name and its arguments, as in ``sys.argv``.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The exit code: 0 if all went well, 1 after a failure, 2 for a wrong scenario or argument,
+    ///     130 if it was interrupted.
+    #[pyo3::pyfunction]
+    fn cli(py: pyo3::Python<'_>, args: Vec<std::ffi::OsString>) -> i32 {
+        use std::io::Write;
+        py.detach(|| {
+            let code = quell_cli::main_with(args);
+            // No Rust runtime flushes what is left when Python ends; a reader that has gone is no error.
+            let _ = std::io::stdout().flush();
+            code
+        })
+    }
+
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("PASS", crate::aqm::Verdict::PASS)
+    }
+}

@@ -1,0 +1,449 @@
+//! What a run found.
+
+use std::path::PathBuf;
+
+use arrow_array::{BooleanArray, Float64Array, StringArray, UInt64Array};
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use quell_lab::{Estimate, Metric, Table, View};
+
+use crate::columns::{Columns, array, columns};
+use crate::{errors, value};
+
+/// What a run found: :func:`run` and :func:`read` give it.
+///
+/// The tables ``metrics``, ``series``, ``internals``, ``flows``, ``transfers``, ``delays``,
+/// ``throughput`` and ``replications`` are :class:`Columns`; each row names its replication by
+/// ``point`` (from 0), ``algorithm`` and ``seed``.
+#[pyclass(module = "quell", frozen)]
+pub struct Results(quell_lab::Results);
+
+impl Results {
+    /// Results for Python.
+    pub fn new(results: quell_lab::Results) -> Self {
+        Results(results)
+    }
+
+    fn columns(&self, py: Python<'_>, table: Table) -> Columns {
+        py.detach(|| Columns(self.0.batch(table)))
+    }
+
+    fn named(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
+        let Some(table) = Table::find(name) else {
+            let names: Vec<_> = Table::ALL.iter().map(|t| t.name()).collect();
+            return Err(errors::argument(format!(
+                "no table is called \"{name}\" (there are {})",
+                names.join(", ")
+            )));
+        };
+        Ok(self.columns(py, table))
+    }
+
+    /// The view that arguments ask for, if there is something to see.
+    fn view(&self, point: usize, link: Option<String>, segment: Option<u32>, scope: &str) -> PyResult<View> {
+        let Some(info) = self.0.run.points.get(point) else {
+            let rule = format!(
+                "point = {point}: the results have {} point(s), counted from 0",
+                self.0.run.points.len()
+            );
+            return Err(errors::argument(rule));
+        };
+        if let Some(link) = link.as_ref().filter(|l| !info.links.contains(l)) {
+            return Err(errors::argument(format!("link = \"{link}\": there are {}", info.links.join(", "))));
+        }
+        if let Some(segment) = segment.filter(|s| *s as usize >= info.segments.len()) {
+            let rule = format!("segment = {segment}: there are {}, counted from 0", info.segments.len());
+            return Err(errors::argument(rule));
+        }
+        let scopes = self.0.scopes(point);
+        if !scopes.is_empty() && !scopes.iter().any(|s| s == scope) {
+            return Err(errors::argument(format!("scope = \"{scope}\": there are {}", scopes.join(", "))));
+        }
+        Ok(View { point, link, segment, scope: scope.to_string() })
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// Columns: One row per replication, link, segment (null: the whole measured window) and scope
+    /// ("all", "data" or a class), one column per figure; null where a figure does not apply.
+    #[getter]
+    fn metrics(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Metrics)
+    }
+
+    /// Columns: Queue, delay, drops and marks over time: one row per replication, link and step.
+    #[getter]
+    fn series(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Series)
+    }
+
+    /// Columns: The algorithms' internal signals over time: one row per replication, link, signal and
+    /// step, with the signal's name and unit.
+    #[getter]
+    fn internals(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Internals)
+    }
+
+    /// Columns: Throughput over time: one row per replication, link, class and step.
+    #[getter]
+    fn throughput(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Throughput)
+    }
+
+    /// Columns: One row per replication and flow, over the measured window.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Flows)
+    }
+
+    /// Columns: One row per replication and finished transfer.
+    #[getter]
+    fn transfers(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Transfers)
+    }
+
+    /// Columns: The distribution function of the queueing delay, per replication, link and scope.
+    #[getter]
+    fn delays(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Delays)
+    }
+
+    /// Columns: One row per replication: digest, events, time taken.
+    #[getter]
+    fn replications(&self, py: Python<'_>) -> Columns {
+        self.columns(py, Table::Replications)
+    }
+
+    /// str: The scenario's title.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.run.title
+    }
+
+    /// list of str: The labels of the algorithms, in the order of the scenario (of its first point).
+    #[getter]
+    fn algorithms(&self) -> Vec<String> {
+        self.0.algorithms(0).to_vec()
+    }
+
+    /// bool: Whether the run was stopped before all replications were finished.
+    #[getter]
+    fn partial(&self) -> bool {
+        self.0.run.partial
+    }
+
+    /// str: A hash over the digests of all replications.
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.0.run.digest
+    }
+
+    /// dict: For each replication, by ``(point, algorithm, seed)``, 16 hexadecimal digits; equal
+    /// digests mean equal sample paths.
+    #[getter]
+    fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for r in &self.0.replications {
+            dict.set_item((r.point, &r.algorithm, r.seed), format!("{:016x}", r.digest))?;
+        }
+        Ok(dict)
+    }
+
+    /// dict: The scenario with every default filled in (of the first point, if it sweeps).
+    #[getter]
+    fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.0.run.points.first().map_or_else(|| Ok(PyDict::new(py)), |p| resolved(py, &p.scenario))
+    }
+
+    /// list of dict: The points of a sweep: ``title`` ("dumbbell.rate = 10 Mbit/s"), ``settings`` (a
+    /// dict of fields and values), ``scenario`` (resolved), ``algorithms``, ``seeds``, ``links``,
+    /// ``classes``, and ``segments`` (pairs of seconds).
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for p in &self.0.run.points {
+            let settings = PyDict::new(py);
+            p.settings.iter().try_for_each(|s| settings.set_item(&s.field, &s.value))?;
+            let dict = PyDict::new(py);
+            dict.set_item("title", p.title())?;
+            dict.set_item("settings", settings)?;
+            dict.set_item("scenario", resolved(py, &p.scenario)?)?;
+            dict.set_item("algorithms", &p.algorithms)?;
+            dict.set_item("seeds", &p.seeds)?;
+            dict.set_item("links", &p.links)?;
+            dict.set_item("classes", &p.classes)?;
+            dict.set_item("segments", &p.segments)?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// dict: What was run, how and when: the contents of ``run.json``.
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json = serde_json::to_value(&self.0.run).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        value::from_json(py, &json)
+    }
+
+    /// Summarise: each algorithm's figures, means over the seeds with 95 % intervals.
+    ///
+    /// Parameters
+    /// ----------
+    /// metrics : list of str, optional
+    ///     Which figures, by name (:func:`metric_list`); by default those of the standard table.
+    /// point : int, default 0
+    ///     Which point of a sweep.
+    /// link : str, optional
+    ///     Which observed link; by default the first.
+    /// segment : int, optional
+    ///     Which segment; by default the whole measured window.
+    /// scope : str, default "all"
+    ///     "all", "data" (all but acknowledgments) or a class.
+    ///
+    /// Returns
+    /// -------
+    /// Columns
+    ///     One row per algorithm and figure that applies: ``algorithm``, ``metric``, ``unit``,
+    ///     ``mean``, ``half_width`` (of the 95 % interval, Student's t; null for a single seed), ``n``
+    ///     (seeds).
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such figure, point, link, segment or scope.
+    #[pyo3(signature = (metrics=None, *, point=0, link=None, segment=None, scope="all"))]
+    fn table(
+        &self,
+        metrics: Option<Vec<String>>,
+        point: usize,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<Columns> {
+        let view = self.view(point, link, segment, scope)?;
+        let metrics = chosen(metrics)?;
+        let rows = self.0.algorithms(point).iter().flat_map(|algorithm| {
+            let (view, results) = (&view, &self.0);
+            metrics
+                .iter()
+                .filter_map(move |m| Some((algorithm.as_str(), *m, results.estimate(view, algorithm, *m)?)))
+        });
+        let rows: Vec<_> = rows.collect();
+        columns([
+            ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|r| r.0)))),
+            ("metric", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.name())))),
+            ("unit", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.unit())))),
+            ("mean", means(rows.iter().map(|r| &r.2))),
+            ("half_width", half_widths(rows.iter().map(|r| &r.2))),
+            ("n", counts(rows.iter().map(|r| &r.2))),
+        ])
+    }
+
+    /// Compare the algorithms with one of them, paired by seed (common random numbers).
+    ///
+    /// Parameters
+    /// ----------
+    /// baseline : str
+    ///     The label of the algorithm to compare with.
+    /// metrics : list of str, optional
+    ///     As in :meth:`table`.
+    /// point : int, default 0
+    ///     As in :meth:`table`.
+    /// link : str, optional
+    ///     As in :meth:`table`.
+    /// segment : int, optional
+    ///     As in :meth:`table`.
+    /// scope : str, default "all"
+    ///     As in :meth:`table`.
+    ///
+    /// Returns
+    /// -------
+    /// Columns
+    ///     One row per other algorithm and figure: ``algorithm``, ``metric``, ``unit``,
+    ///     ``difference`` (algorithm minus baseline, mean over the seeds both have), ``half_width``
+    ///     (of its 95 % interval; null for a single seed), ``n`` (pairs), ``significant`` (whether the
+    ///     interval excludes zero).
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such algorithm, figure, point, link, segment or scope.
+    #[pyo3(signature = (baseline, metrics=None, *, point=0, link=None, segment=None, scope="all"))]
+    fn compare(
+        &self,
+        baseline: &str,
+        metrics: Option<Vec<String>>,
+        point: usize,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<Columns> {
+        let view = self.view(point, link, segment, scope)?;
+        let algorithms = self.0.algorithms(point);
+        if !algorithms.iter().any(|a| a == baseline) {
+            return Err(errors::argument(format!(
+                "baseline = \"{baseline}\": there are {}",
+                algorithms.join(", ")
+            )));
+        }
+        let rows = self.0.compare(&view, baseline, &chosen(metrics)?);
+        columns([
+            ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|d| d.algorithm.as_str())))),
+            ("metric", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.name())))),
+            ("unit", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.unit())))),
+            ("difference", means(rows.iter().map(|d| &d.difference))),
+            ("half_width", half_widths(rows.iter().map(|d| &d.difference))),
+            ("n", counts(rows.iter().map(|d| &d.difference))),
+            (
+                "significant",
+                array(rows.iter().map(|d| Some(d.difference.excludes_zero())).collect::<BooleanArray>()),
+            ),
+        ])
+    }
+
+    /// Convert a table to a pandas DataFrame.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str, default "metrics"
+    ///     Which table: "metrics", "series", "internals", "throughput", "flows", "transfers",
+    ///     "delays" or "replications".
+    ///
+    /// Returns
+    /// -------
+    /// pandas.DataFrame
+    ///     Its columns.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such table.
+    /// ImportError
+    ///     If pandas or pyarrow is not installed.
+    #[pyo3(signature = (name="metrics"))]
+    fn to_pandas<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.named(py, name)?)?.call_method0("to_pandas")
+    }
+
+    /// Convert a table to a polars DataFrame.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str, default "metrics"
+    ///     Which table, as in :meth:`to_pandas`.
+    ///
+    /// Returns
+    /// -------
+    /// polars.DataFrame
+    ///     Its columns.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such table.
+    /// ImportError
+    ///     If polars is not installed.
+    #[pyo3(signature = (name="metrics"))]
+    fn to_polars<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.named(py, name)?)?.call_method0("to_polars")
+    }
+
+    /// Write everything to a folder, whole or not at all: ``run.json`` and Parquet files.
+    ///
+    /// Parameters
+    /// ----------
+    /// folder : str or os.PathLike
+    ///     The folder.
+    /// overwrite : bool, default False
+    ///     Whether an earlier result there may be replaced.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If the folder cannot be written, or something is in the way.
+    #[pyo3(signature = (folder, *, overwrite=false))]
+    fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
+        py.detach(|| self.0.write(&folder, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
+    }
+
+    /// Write the report: one HTML file that opens without a network.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or os.PathLike
+    ///     The file; one that is there is replaced.
+    ///
+    /// Raises
+    /// ------
+    /// OSError
+    ///     If the file cannot be written.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| std::fs::write(&path, quell_lab::report::html(&self.0)))
+            .map_err(|e| errors::io(&e, &path))
+    }
+
+    fn __repr__(&self) -> String {
+        let run = &self.0.run;
+        let (title, partial) = (&run.title, if run.partial { ", partial" } else { "" });
+        let n = self.0.replications.len();
+        format!("Results({title:?}, {n} replications of {}{partial})", self.0.algorithms(0).join(", "))
+    }
+}
+
+/// Read results that were saved to a folder, here or by the command ``quell run``.
+///
+/// Parameters
+/// ----------
+/// folder : str or os.PathLike
+///     The folder.
+///
+/// Returns
+/// -------
+/// Results
+///     What was saved.
+///
+/// Raises
+/// ------
+/// OSError
+///     If the folder is no result, or is incomplete or damaged; FileNotFoundError if there is none.
+#[pyfunction]
+pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
+    if !folder.exists() {
+        return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", folder.display())));
+    }
+    let results = py.detach(|| quell_lab::Results::read(&folder));
+    results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))
+}
+
+/// A resolved scenario as a dict.
+pub fn resolved<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    let table: toml::Table =
+        text.parse().map_err(|e: toml::de::Error| PyRuntimeError::new_err(e.to_string()))?;
+    value::from_table(py, &table)
+}
+
+/// Metrics by name.
+fn chosen(names: Option<Vec<String>>) -> PyResult<Vec<Metric>> {
+    let Some(names) = names else { return Ok(Metric::TABLE.to_vec()) };
+    let find = |name: &String| {
+        Metric::find(name).ok_or_else(|| {
+            let all: Vec<_> = Metric::ALL.iter().map(|m| m.name()).collect();
+            errors::argument(format!("no metric is called \"{name}\" (there are {})", all.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {
+    array(rows.map(|e| Some(e.mean)).collect::<Float64Array>())
+}
+
+fn half_widths<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {
+    array(rows.map(|e| e.half_width).collect::<Float64Array>())
+}
+
+fn counts<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {
+    array(rows.map(|e| e.n as u64).map(Some).collect::<UInt64Array>())
+}

@@ -1,0 +1,81 @@
+//! Python values to TOML and back.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
+use toml::{Table, Value};
+
+/// A scenario, or a part of one, from dicts, lists, strings, numbers and booleans. Keys whose value
+/// is None count as absent; `path` names the place in errors.
+pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
+    if let Ok(s) = value.cast::<PyString>() {
+        return Ok(Value::String(s.to_str()?.to_owned()));
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Value::Boolean(value.extract()?));
+    }
+    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
+        return Ok(Value::Integer(value.extract()?));
+    }
+    if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
+        return Ok(Value::Float(value.extract()?));
+    }
+    if let Ok(mapping) = value.cast::<PyMapping>() {
+        return to_table(mapping, path).map(Value::Table);
+    }
+    // Lists and tuples, arrays too: what is a sequence of plain values when iterated over.
+    if let Ok(items) = value.try_iter() {
+        let items = items.enumerate().map(|(i, item)| to_toml(&item?, &format!("{path}[{i}]")));
+        return Ok(Value::Array(items.collect::<PyResult<_>>()?));
+    }
+    let kind = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!("{path}: a scenario cannot hold a value of type '{kind}'")))
+}
+
+/// A table from a mapping.
+pub fn to_table(mapping: &Bound<'_, PyMapping>, path: &str) -> PyResult<Table> {
+    let mut table = Table::new();
+    for item in mapping.items()?.iter() {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(key) = key.cast::<PyString>() else {
+            let kind = key.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("{path}: keys must be strings, not '{kind}'")));
+        };
+        let key = key.to_str()?;
+        let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+        if !value.is_none() {
+            table.insert(key.to_owned(), to_toml(&value, &path)?);
+        }
+    }
+    Ok(table)
+}
+
+/// TOML as dicts, lists and plain values.
+pub fn from_toml<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::String(s) => PyString::new(py, s).into_any(),
+        Value::Integer(i) => i.into_pyobject(py)?.into_any(),
+        Value::Float(x) => x.into_pyobject(py)?.into_any(),
+        Value::Boolean(b) => PyBool::new(py, *b).to_owned().into_any(),
+        Value::Datetime(t) => PyString::new(py, &t.to_string()).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            items.iter().try_for_each(|item| list.append(from_toml(py, item)?))?;
+            list.into_any()
+        }
+        Value::Table(table) => from_table(py, table)?.into_any(),
+    })
+}
+
+/// A table as a dict.
+pub fn from_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    table.iter().try_for_each(|(key, value)| dict.set_item(key, from_toml(py, value)?))?;
+    Ok(dict)
+}
+
+/// JSON as dicts, lists and plain values.
+pub fn from_json<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
+    // The interpreter's own reader: one call, and every number comes out as Python has it.
+    py.import("json")?.call_method1("loads", (value.to_string(),))
+}

@@ -1,0 +1,152 @@
+"""The base class of algorithms written in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quell._quell import PASS, Context, Link, Packet, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Aqm:
+    """An algorithm that decides, for one queue, when to signal congestion.
+
+    Subclass it, define the methods that the algorithm needs (the others cost nothing), and give the
+    class to :func:`quell.run`: ``aqms={"mine": Mine}`` makes ``algorithm = "mine"`` known to the
+    scenario. Parameters that stand beside the name are passed as keywords.
+
+    The simulator promises: calls come in time order; every arrival comes to :meth:`on_enqueue`,
+    whether or not the buffer has room; every update due at or before the time of a call has run, each
+    at its own time. Decide from ``cx`` and ``pkt`` alone and draw random numbers with ``cx.random()``:
+    then a seed gives the same results each time. Objects must not share state: replications run at
+    the same time.
+
+    Parameters
+    ----------
+    link : Link
+        What is known of the link.
+
+    Attributes
+    ----------
+    link : Link
+        The same.
+    update_interval : float or None
+        Set it, in the class or in ``__init__``, to have :meth:`on_update` called at every multiple of
+        so many seconds.
+
+    Examples
+    --------
+    Signal every arrival that finds more than a target, with a tenth of chance:
+
+    >>> import quell
+    >>> class Threshold(quell.Aqm):
+    ...     def __init__(self, link, *, target=20):
+    ...         super().__init__(link)
+    ...         self.target = target
+    ...     def on_enqueue(self, cx, pkt):
+    ...         if cx.queue_packets > self.target and cx.random() < 0.1:
+    ...             return quell.signal()
+    ...         return quell.PASS
+    >>> scenario = {
+    ...     "schema": 1, "duration": "10 s",
+    ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+    ...     "aqm": [{"algorithm": "threshold", "target": 10}],
+    ... }
+    >>> quell.run(scenario, aqms={"threshold": Threshold}).algorithms
+    ['threshold']
+    """
+
+    update_interval: float | None = None
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+
+    def on_enqueue(self, cx: Context, pkt: Packet) -> Verdict | None:
+        """Decide about a packet that arrives.
+
+        Parameters
+        ----------
+        cx : Context
+            The time, the queue without the packet, and random numbers.
+        pkt : Packet
+            The packet.
+
+        Returns
+        -------
+        Verdict or None
+            ``quell.PASS`` (or None), :func:`quell.signal` or :func:`quell.drop`.
+        """
+        return PASS
+
+    def on_dequeue(self, cx: Context, pkt: Packet) -> Verdict | None:
+        """Decide about a packet that leaves the head; after a drop the next one is asked about.
+
+        An algorithm that defines it pays an event per packet, so define it only to decide.
+
+        Parameters
+        ----------
+        cx : Context
+            The time, the queue without the packet, and random numbers.
+        pkt : Packet
+            The packet; ``cx.now_s - pkt.enqueued_at_s`` is how long it waited.
+
+        Returns
+        -------
+        Verdict or None
+            As for :meth:`on_enqueue`.
+        """
+        return PASS
+
+    def on_overflow(self, cx: Context, pkt: Packet) -> None:
+        """Learn that the arrival just passed found the buffer full and is dropped.
+
+        Parameters
+        ----------
+        cx : Context
+            The time, the queue without the packet, and random numbers.
+        pkt : Packet
+            The packet.
+        """
+
+    def on_idle(self, since_s: float) -> None:
+        """Learn that the queue is empty and the link idle; once per idle period.
+
+        Parameters
+        ----------
+        since_s : float
+            Since when, in seconds.
+        """
+
+    def on_update(self, cx: Context) -> None:
+        """Run one periodic update.
+
+        Parameters
+        ----------
+        cx : Context
+            The time at which the update was due, the queue then, and random numbers.
+        """
+
+    def next_update(self) -> float | None:
+        """Say when the next update is due; instead of ``update_interval``, where it varies.
+
+        Asked after every call of another method but :meth:`observe`.
+
+        Returns
+        -------
+        float or None
+            A time in seconds since the start, after the last update; None for never.
+        """
+        return None
+
+    def observe(self) -> Mapping[str, tuple[str, float]]:
+        """Report internal signals, for ``Results.internals``; called at every step of the series.
+
+        Returns
+        -------
+        dict of str to (str, float)
+            For each signal its name in the paper, its unit ("packets", "1", "bit/s") and its value.
+        """
+        return {}

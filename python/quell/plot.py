@@ -1,0 +1,434 @@
+"""Plots of results, with matplotlib (``pip install quell[plot]``).
+
+Every function takes :class:`quell.Results` and draws into ``ax``, or into a new figure, and returns
+the axes, so that titles, limits and styles remain yours to change. Times are in seconds, delays in
+milliseconds, rates in Mbit/s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from quell._quell import Columns, Results
+
+__all__ = ["delay_cdf", "delay_goodput", "flow_goodput", "internals", "queue"]
+
+# Okabe and Ito's colors, which people who see colors differently can tell apart; beyond seven
+# algorithms the line style changes.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_LINES = ("-", "--", ":", "-.")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def queue(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the queue over time: its mean over each step, one line per algorithm.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` gave.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in packets.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, seed, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    seed = view.seed(seed)
+    series = _Rows(results.series, point=point, link=view.link, seed=seed)
+    ax = _axes(ax)
+    for name, style in view.styles():
+        rows = series.of(algorithm=name)
+        ax.plot(rows["time_s"], rows["queue_mean_packets"], label=name, linewidth=1.2, **style)
+    _mark_warmup(ax, view.info)
+    ax.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
+    return _finish(ax)
+
+
+def delay_cdf(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    point: int = 0,
+    link: str | None = None,
+    scope: str = "all",
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the distribution function of the queueing delay, the mean over the seeds.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` gave.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    scope : str, default "all"
+        "all", "data" (all but acknowledgments) or a class.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in milliseconds, y the share of packets that waited no longer.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, point, link or scope.
+    """
+    view = _View(results, point, link, algorithms)
+    delays = _Rows(results.delays, point=point, link=view.link, scope=scope)
+    if not len(delays):
+        raise ValueError(f"scope = {scope!r}: there are no delays of it")
+    ax = _axes(ax)
+    longest = max(delays["queue_delay_s"])
+    grid = np.linspace(0, longest, 500)
+    for name, style in view.styles():
+        rows = delays.of(algorithm=name)
+        curves = []
+        for seed in rows.distinct("seed"):
+            one = rows.of(seed=seed)
+            # The share of packets up to a delay: that of the last step at or before it.
+            before = np.searchsorted(one["queue_delay_s"], grid, side="right") - 1
+            share = np.where(before >= 0, one["cumulative_probability"][np.maximum(before, 0)], 0.0)
+            curves.append(share)
+        if curves:
+            ax.plot(1e3 * grid, np.mean(curves, axis=0), label=name, linewidth=1.5, **style)
+    ax.set(xlabel="queueing delay (ms)", ylabel="share of packets", xlim=(0, None), ylim=(0, 1.01))
+    return _finish(ax)
+
+
+def delay_goodput(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    percentile: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot delay against goodput: one mark per algorithm, with 95 % intervals over the seeds.
+
+    The better an algorithm, the further up and to the left it stands.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` gave.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    percentile : {50, 95, 99}, optional
+        Which percentile of the delay; by default its mean.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in milliseconds, y in Mbit/s.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, percentile, point or link.
+    """
+    names = {None: "mean", 50: "p50", 95: "p95", 99: "p99"}
+    if percentile not in names:
+        raise ValueError(f"percentile = {percentile!r}: there are 50, 95 and 99")
+    view = _View(results, point, link, algorithms)
+    delay = f"queue_delay_{names[percentile]}_s"
+    table = _Rows(results.table([delay, "goodput_bps"], point=point, link=view.link))
+    ax = _axes(ax)
+    for i, (name, style) in enumerate(view.styles()):
+        x, y = (table.of(algorithm=name, metric=m) for m in (delay, "goodput_bps"))
+        if not len(x) or not len(y):
+            continue
+        # A single seed has no interval.
+        x_error, y_error = (np.nan_to_num(rows["half_width"]) for rows in (x, y))
+        ax.errorbar(
+            1e3 * x["mean"],
+            1e-6 * y["mean"],
+            xerr=1e3 * x_error,
+            yerr=1e-6 * y_error,
+            label=name,
+            color=style["color"],
+            marker=_MARKERS[i % len(_MARKERS)],
+            markersize=7,
+            capsize=3,
+            linestyle="none",
+        )
+    words = "mean queueing delay" if percentile is None else f"P{percentile} of the queueing delay"
+    ax.set(xlabel=f"{words} (ms)", ylabel="goodput (Mbit/s)", xlim=(0, None))
+    ax.margins(y=0.2)
+    return _finish(ax)
+
+
+def internals(
+    results: Results,
+    algorithm: str | None = None,
+    *,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Plot the internal signals of an algorithm over time, one below the other.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` gave.
+    algorithm : str, optional
+        Its label; by default the first that has internal signals.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    axes : sequence of matplotlib.axes.Axes, optional
+        Where to draw, one per signal; by default a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One per signal; x in seconds, y in the signal's unit.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, seed, point or link, if it has no internal signals, or if
+        ``axes`` are fewer than the signals.
+    """
+    view = _View(results, point, link, None if algorithm is None else [algorithm])
+    seed = view.seed(seed)
+    rows = _Rows(results.internals, point=point, link=view.link, seed=seed)
+    with_signals = [a for a in view.algorithms if len(rows.of(algorithm=a))]
+    if not with_signals:
+        raise ValueError(f"no internal signals of {', '.join(view.algorithms)} were recorded")
+    name = with_signals[0]
+    rows = rows.of(algorithm=name)
+    signals = rows.distinct("signal")
+    if axes is None:
+        _, grid = plt.subplots(
+            len(signals),
+            sharex=True,
+            squeeze=False,
+            figsize=(7, 1 + 1.6 * len(signals)),
+            layout="constrained",
+        )
+        axes = list(grid[:, 0])
+    if len(axes) < len(signals):
+        raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}), axes are {len(axes)}")
+    color = _COLORS[view.info["algorithms"].index(name) % len(_COLORS)]
+    for ax, signal in zip(axes, signals, strict=False):
+        one = rows.of(signal=signal)
+        ax.plot(one["time_s"], one["value"], color=color, linewidth=1.2)
+        unit = one.distinct("unit")[0]
+        ax.set_ylabel(signal if unit == "1" else f"{signal} ({unit})")
+        _mark_warmup(ax, view.info)
+        _frame(ax)
+    axes[0].set_title(f"{name}, seed {seed}", loc="left", fontsize="medium")
+    axes[len(signals) - 1].set_xlabel("time (s)")
+    return list(axes[: len(signals)])
+
+
+def flow_goodput(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    class_: str | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the goodput of every flow, sorted, one line per algorithm; flat is fair.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` gave.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    class_ : str, optional
+        Which traffic class; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x is the rank of the flow, y its goodput in Mbit/s.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, class, seed or point.
+    """
+    view = _View(results, point, None, algorithms)
+    seed = view.seed(seed)
+    flows = _Rows(results.flows, point=point, seed=seed)
+    if class_ is not None:
+        classes = flows.distinct("class")
+        if class_ not in classes:
+            raise ValueError(f"class_ = {class_!r}: there are {', '.join(classes)}")
+        flows = flows.of(**{"class": class_})
+    ax = _axes(ax)
+    for name, style in view.styles():
+        goodput = np.sort(1e-6 * flows.of(algorithm=name)["goodput_bps"])
+        rank = np.arange(1, len(goodput) + 1)
+        ax.plot(rank, goodput, label=name, marker=".", markersize=4, linewidth=1.2, **style)
+    ax.set(xlabel="flow, from the slowest", ylabel="goodput (Mbit/s)", ylim=(0, None))
+    return _finish(ax)
+
+
+class _Rows:
+    """Rows of a table that have given values in given columns."""
+
+    def __init__(self, columns: Columns, **where: object) -> None:
+        self._columns = {name: _array(columns[name]) for name in columns.column_names}
+        keep = np.ones(len(columns), dtype=bool)
+        for name, value in where.items():
+            keep &= self._columns[name] == value
+        self._columns = {name: column[keep] for name, column in self._columns.items()}
+
+    def of(self, **where: object) -> _Rows:
+        keep = np.ones(len(self), dtype=bool)
+        for name, value in where.items():
+            keep &= self._columns[name] == value
+        rows = object.__new__(_Rows)
+        rows._columns = {name: column[keep] for name, column in self._columns.items()}
+        return rows
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def distinct(self, name: str) -> list[Any]:
+        return list(dict.fromkeys(self._columns[name].tolist()))
+
+
+def _array(values: Sequence[object]) -> NDArray[Any]:
+    if any(isinstance(v, str) for v in values[:1]):
+        return np.array(values, dtype=object)
+    return np.array(values, dtype=float)  # None becomes NaN.
+
+
+class _View:
+    """What a plot looks at, checked."""
+
+    def __init__(
+        self, results: Results, point: int, link: str | None, algorithms: Sequence[str] | None
+    ) -> None:
+        points = results.points
+        if not 0 <= point < len(points):
+            raise ValueError(f"point = {point}: the results have {len(points)} point(s), counted from 0")
+        self.info = points[point]
+        self.link: str = self.info["links"][0] if link is None else link
+        if self.link not in self.info["links"]:
+            raise ValueError(f"link = {link!r}: there are {', '.join(self.info['links'])}")
+        known = self.info["algorithms"]
+        self.algorithms: list[str] = list(known if algorithms is None else algorithms)
+        for name in self.algorithms:
+            if name not in known:
+                raise ValueError(f"no algorithm is labelled {name!r}: there are {', '.join(known)}")
+        self._seeds = [s for (p, _, s) in results.digests if p == point]
+
+    def seed(self, seed: int | None) -> int:
+        if not self._seeds:
+            raise ValueError("no replication was finished")
+        if seed is not None and seed not in self._seeds:
+            raise ValueError(f"seed = {seed}: there are {', '.join(map(str, dict.fromkeys(self._seeds)))}")
+        return self._seeds[0] if seed is None else seed
+
+    def styles(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each algorithm with its color, which it has in every plot of these results."""
+        for name in self.algorithms:
+            i = self.info["algorithms"].index(name)
+            line = _LINES[i // len(_COLORS) % len(_LINES)]
+            yield name, {"color": _COLORS[i % len(_COLORS)], "linestyle": line}
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=(7, 4), layout="constrained")[1]
+
+
+def _mark_warmup(ax: Axes, info: dict[str, Any]) -> None:
+    start = info["segments"][0][0] if info["segments"] else 0.0
+    if start > 0:
+        ax.axvspan(0, start, color="0.92", zorder=0)
+        ax.annotate(
+            "warm-up",
+            (start, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4, -4),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize="x-small",
+            color="0.45",
+        )
+    ax.set_xlim(0, info["segments"][-1][1] if info["segments"] else None)
+
+
+def _frame(ax: Axes) -> None:
+    ax.grid(visible=True, color="0.9", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _finish(ax: Axes) -> Axes:
+    _frame(ax)
+    if ax.get_legend_handles_labels()[0]:
+        # Beside the plot, where it hides nothing.
+        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax

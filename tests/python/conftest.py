@@ -1,0 +1,43 @@
+"""What the tests share: a small scenario that drops, marks and fills its queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+import quell
+
+mpl.use("Agg")
+
+
+def make_scenario(*aqm: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Ten long flows on a dumbbell."""
+    return {
+        "schema": 1,
+        "title": "Python tests",
+        "duration": "20 s",
+        "warmup": "5 s",
+        "seeds": 2,
+        "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "60 packets"},
+        "flows": [
+            {
+                "name": "ftp",
+                "count": 10,
+                "rtt": {"grid": ["40 ms", "120 ms"]},
+                "start": {"between": ["0 s", "1 s"]},
+            },
+        ],
+        "aqm": list(aqm) or [{"algorithm": "drop-tail"}, {"algorithm": "red"}, {"algorithm": "pi"}],
+        **fields,
+    }
+
+
+@pytest.fixture
+def scenario() -> dict[str, Any]:
+    return make_scenario()
+
+
+@pytest.fixture(scope="session")
+def results() -> quell.Results:
+    return quell.run(make_scenario())

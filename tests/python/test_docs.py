@@ -1,0 +1,99 @@
+"""Everything public is documented, and the stub is the truth."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import quell
+import quell.plot
+
+CONFIG = str(Path(__file__).parents[2] / "pyproject.toml")
+MODULES = [quell, quell.plot]
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public function, class, method and property, with its name."""
+    for module in MODULES:
+        for name in module.__all__:
+            if name == "__version__":
+                continue
+            item = getattr(module, name)
+            yield f"{module.__name__}.{name}", item
+            if inspect.isclass(item):
+                for member, value in vars(item).items():
+                    if not member.startswith("_"):
+                        yield f"{module.__name__}.{name}.{member}", value
+
+
+ITEMS = dict(public())
+CALLABLES = {name: x for name, x in ITEMS.items() if inspect.isroutine(x) or inspect.isfunction(x)}
+
+
+def test_there_is_something_to_check() -> None:
+    assert {"quell.run", "quell.Results.table", "quell.plot.queue", "quell.Aqm.on_enqueue"} <= set(CALLABLES)
+    assert "quell.Context.now_s" in ITEMS
+
+
+@pytest.mark.parametrize("name", [n for n in ITEMS if n != "quell.Aqm.update_interval"])
+def test_every_public_item_has_documentation(name: str) -> None:
+    text = inspect.getdoc(ITEMS[name]) or ""
+    assert len(text) > 10, name
+    if inspect.isgetsetdescriptor(ITEMS[name]):
+        assert re.match(r"[A-Za-z][\w\[\], ]*: [A-Z]", text), f"{name}: a property begins with its type"
+        assert text.endswith("."), name
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_every_argument_and_result_is_documented(name: str) -> None:
+    signature = inspect.signature(CALLABLES[name])
+    sections = re.split(r"^(\w[\w ]*)\n-+\n", inspect.getdoc(CALLABLES[name]) or "", flags=re.MULTILINE)
+    parts = dict(zip(sections[1::2], sections[2::2], strict=True))
+    documented = re.findall(r"^(\w+) : .+", parts.get("Parameters", ""), flags=re.MULTILINE)
+    assert documented == [p for p in signature.parameters if p not in ("self", "args", "kwargs")], name
+    for parameter in signature.parameters.values():
+        if parameter.default not in (None, inspect.Parameter.empty):
+            shown = f"default {parameter.default}".replace("'", '"')
+            wanted = f'default "{parameter.default}"' if isinstance(parameter.default, str) else shown
+            assert wanted in parts["Parameters"], f"{name}: {wanted}"
+    silent = {"quell.Aqm.on_overflow", "quell.Aqm.on_idle", "quell.Aqm.on_update"}
+    silent |= {"quell.Results.save", "quell.Results.report"}
+    assert ("Returns" in parts) != (name in silent), name
+
+
+@pytest.mark.parametrize("name", ["quell", "quell._aqm", "quell._quell"])
+def test_examples_give_what_they_show(name: str) -> None:
+    tests = doctest.testmod(importlib.import_module(name))
+    assert tests.failed == 0
+    assert tests.attempted > 0
+
+
+def test_examples_of_the_extension_are_run() -> None:
+    # doctest does not look into functions that were compiled.
+    finder, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    examples = 0
+    for name, item in CALLABLES.items():
+        test = finder.get_doctest(inspect.getdoc(item) or "", {}, name, None, None)
+        examples += len(test.examples)
+        runner.run(test)
+    assert runner.failures == 0
+    assert examples >= 5
+
+
+def test_the_stub_agrees_with_the_extension() -> None:
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "quell._quell", "--concise", "--mypy-config-file", CONFIG],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert check.returncode == 0, check.stdout + check.stderr
