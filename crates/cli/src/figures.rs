@@ -22,7 +22,7 @@ pub fn scale(metric: Metric, largest: f64) -> Scale {
         "1" if is_share(metric) => Scale { factor: 100.0, unit: "%" },
         "1" => Scale { factor: 1.0, unit: "" },
         "bit/s" => pick(&[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")], "bit/s"),
-        "bytes" => pick(&[(1e6, "MB"), (1e4, "kB")], "B"),
+        "bytes" => pick(&[(1e6, "MB"), (1e3, "kB")], "B"),
         "bit/s^2" => pick(&[(1e9, "Gbit/s²"), (1e6, "Mbit/s²"), (1e3, "kbit/s²")], "bit/s²"),
         "s" if largest >= 10.0 => Scale { factor: 1.0, unit: "s" },
         "s" if largest >= 1e-3 || largest == 0.0 => Scale { factor: 1e3, unit: "ms" },
@@ -164,6 +164,7 @@ mod tests {
         assert_eq!(scale(Metric::DelayMean, 2e-6), Scale { factor: 1e6, unit: "µs" });
         assert_eq!(scale(Metric::LossRate, 0.5).unit, "%");
         assert_eq!(scale(Metric::Jain, 0.5), Scale { factor: 1.0, unit: "" });
+        assert_eq!(scale(Metric::QueueBytes, 9e3), Scale { factor: 1e-3, unit: "kB" });
         assert_eq!(scale(Metric::QueueMean, 50.0).unit, "packets");
     }
 

@@ -70,11 +70,6 @@ impl Drop for Place {
     }
 }
 
-/// The report.
-pub fn report_html(results: &Results) -> String {
-    format!("<!doctype html><title>{}</title>\n", results.run.title)
-}
-
 /// Writes a report beside its place and then puts it there in one step.
 pub fn write_report(html: &str, file: &Path) -> Result<(), Failure> {
     let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);

@@ -51,6 +51,19 @@ fn wrong_arguments_are_refused() {
         (&["run", "absent.toml"], "error: absent.toml: cannot read: No such file or directory"),
         (&["run", "small.toml", "--seeds", "0"], "must be a number of seeds (at least 1), a range or a list"),
         (&["run", "small.toml", "--seeds", "1,1"], "has the seed 1 twice"),
+        (
+            &["run", "small.toml", "--set", "dumbbell.rate=3"],
+            "error: small.toml with --set dumbbell.rate=3: dumbbell.rate = 3: not a rate with its unit",
+        ),
+        (
+            &["run", "small.toml", "--set", "flows.fpt.count=3"],
+            "error: --set flows.fpt.count=3: \"flows.fpt.count\" is not a field: nothing is called \"fpt\" there; \
+             did you mean \"ftp\"?",
+        ),
+        (
+            &["compare", "small.toml", "-b", "red", "--aqm", "pi"],
+            "q_ref = 50 packets: must be positive and smaller",
+        ),
         (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
         (&["run", "small.toml", "--link", "r1"], "no link is called \"r1\" (there are "),

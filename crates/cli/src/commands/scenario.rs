@@ -79,7 +79,7 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
 
 /// Prints every point with its defaults filled in.
 pub fn show(file: &Path, set: &[(String, String)]) -> Result<(), Failure> {
-    let study = simulate::document(file, set)?.study(&Plugins::new())?;
+    let study = simulate::study(file, set, None)?;
     let total = study.points.len();
     let mut text = String::new();
     for (i, point) in study.points.iter().enumerate() {

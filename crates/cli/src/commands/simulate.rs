@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
-use quell_lab::{Document, Options, Plugins, Progress, Results, Study};
+use quell_lab::{Document, Options, Plugins, Progress, Results, ScenarioError, Study};
 use quell_sim::Engine;
 
 use crate::args::{EngineChoice, Seeds, SimulationArgs};
@@ -16,26 +16,43 @@ use super::view::Selection;
 
 /// Reads a scenario and applies what the command line changes.
 pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
-    let mut document = document(path, &args.set)?;
     let seeds = match (&args.seeds, args.seed) {
         (Some(Seeds::Count(n)), _) => Some(toml::Value::Integer(i64::from(*n))),
         (Some(Seeds::List(list)), _) => Some(list_of(list)?),
         (None, Some(seed)) => Some(list_of(&[seed])?),
         (None, None) => None,
     };
-    if let Some(seeds) = seeds {
-        document.set("seeds", &seeds)?;
-    }
-    Ok(document.study(&Plugins::new())?)
+    study(path, &args.set, seeds)
 }
 
-/// Reads a scenario and sets fields.
-pub fn document(path: &Path, set: &[(String, String)]) -> Result<Document, Failure> {
-    let mut document = Document::read(path)?;
+/// Reads a scenario with fields set and other seeds.
+///
+/// # Errors
+/// Where the file is sound by itself, the command line is to blame, and no line of the file.
+pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) -> Result<Study, Failure> {
+    let original = Document::read(path)?;
+    let mut document = original.clone();
+    let mut changes: Vec<String> = Vec::new();
     for (field, value) in set {
-        document.set_text(field, value)?;
+        let change = format!("--set {field}={value}");
+        document.set_text(field, value).map_err(|error| ScenarioError {
+            file: change.clone(),
+            line: None,
+            ..error
+        })?;
+        changes.push(change);
     }
-    Ok(document)
+    if let Some(seeds) = seeds {
+        document.set("seeds", &seeds)?;
+        changes.push("--seeds".to_string());
+    }
+    let plugins = Plugins::new();
+    document.study(&plugins).map_err(|error| {
+        let blame = !changes.is_empty() && original.study(&plugins).is_ok();
+        let file = format!("{} with {}", error.file, changes.join(" "));
+        let error = if blame { ScenarioError { file, line: None, ..error } } else { error };
+        error.into()
+    })
 }
 
 fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
