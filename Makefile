@@ -1,22 +1,48 @@
-# What a user types: `make run`, `make test`. Everything else is a part of one of them.
+# What a user types: `make run` and `make test`. Everything else is a part of one of them.
 
 PYTHON ?= python3
 VENV := .venv
-QUELL := cargo run --release --quiet --bin quell --
+PY := $(VENV)/bin/python
 
-.PHONY: run test test-rust test-py lint fmt py clean
+.PHONY: run test lint test-rust test-py py docs fmt clean
 
-run: ## Build and run the main comparison, and write its report
-	$(QUELL) run scenarios/main.toml
+run: ## Compare seven algorithms on one link, and write the report
+	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
 
 test: lint test-rust test-py ## Every test, Rust and Python
 
 lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --exclude quell-py --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 test-rust:
-	cargo test --quiet
+	cargo test --workspace --quiet
+
+# The extension is built with the profile of the tests, which have built most of it already.
+test-py: py
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest -q
+
+py: $(VENV)/.ready ## The Python package with its test tools, in .venv
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --force-reinstall -C build-args="--profile dev" .
+
+$(VENV)/.ready: tests/python/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+docs: ## Write the generated parts of the documentation anew
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test scenarios
+	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
 
 fmt: ## Format Rust and Python
 	cargo fmt --all
+	$(VENV)/bin/ruff format
+
+clean:
+	cargo clean
+	rm -rf $(VENV) results
