@@ -52,8 +52,8 @@ params! {
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); none: always mark.
         mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all (ns-2 asks for 2, or in byte mode for 1).
-        min_backlog: u32 = 0, unit "packets", source "Floyd and Jacobson 1993, section 4: no such condition";
+        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
+        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 

@@ -11,8 +11,10 @@
 //! - Overflow: a packet lost to a full buffer has signalled its sender, so the count starts anew.
 //! - Idle time ages the average at the link's rate now, where the host knows it; ns-2 keeps the
 //!   rate of the start.
-//! - ns-2 signals early only if at least two packets wait, which no paper asks for; `min_backlog`
-//!   offers it. It also spares the first arrival above `min_th`, whose probability is next to
+//! - A queue that has drained while its average is still high is not signalled: fewer than
+//!   `min_backlog` packets wait. The paper has no such condition, ns-2 has it, and it matters: 100
+//!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
+//!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is next to
 //!   nothing anyway; that is left out.
 
 use alloc::format;
@@ -114,8 +116,8 @@ params! {
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); none: always mark.
         mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all (ns-2 asks for 2, or in byte mode for 1).
-        min_backlog: u32 = 0, unit "packets", source "Floyd and Jacobson 1993, section 4: no such condition";
+        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
+        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
