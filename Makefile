@@ -11,9 +11,10 @@ run: ## Compare seven algorithms on one link, and write the report
 
 test: lint test-rust test-py ## Every test, Rust and Python
 
+# rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
@@ -38,6 +39,8 @@ docs: ## Write the generated parts of the documentation anew
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test scenarios
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
+	$(MAKE) run py
+	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python
 	cargo fmt --all
