@@ -226,8 +226,8 @@ impl TcpFlow {
             if self.app_due == due {
                 self.on_application(cfg, due, host);
             } else {
-                self.sender.on_timeout(cfg, due);
-                self.sent.at(due, host).timeouts += 1;
+                let lost = self.sender.on_timeout(cfg, due);
+                self.sent.at(due, host).timeouts += lost as u64;
             }
             self.pump(cfg, due, host);
         }

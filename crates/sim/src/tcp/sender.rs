@@ -180,11 +180,13 @@ impl Sender {
         self.deadline = Time::MAX;
     }
 
-    /// RFC 3168 section 6.1.2: as for a loss, once per window of data, nothing to retransmit.
+    /// RFC 3168 section 6.1.2: as for a loss, once per window of data, nothing to retransmit. A
+    /// window that falls below one packet sends nothing until the timer runs out, as the RFC asks
+    /// of a sender whose window is one already; without that a few hundred flows on one link would
+    /// not obey its marks.
     fn on_ecn_echo(&mut self) {
-        let half = self.cwnd / 2.0;
-        self.ssthresh = half.max(2.0);
-        self.cwnd = half.max(1.0);
+        self.cwnd /= 2.0;
+        self.ssthresh = self.cwnd.max(2.0);
         self.recover = self.max;
         self.cwr = true;
     }
@@ -222,7 +224,7 @@ impl Sender {
         } else {
             self.grow(congested);
         }
-        if self.una >= self.max {
+        if self.una >= self.max && self.cwnd >= 1.0 {
             self.deadline = Time::MAX;
         } else if restart_timer {
             self.arm(cfg, now);
@@ -279,9 +281,15 @@ impl Sender {
         true
     }
 
-    /// The retransmission timer ran out.
-    pub fn on_timeout(&mut self, cfg: &Config, now: Time) {
+    /// The timer ran out; true if that means a loss.
+    pub fn on_timeout(&mut self, cfg: &Config, now: Time) -> bool {
         self.timed = None;
+        if self.phase != Phase::Handshake && self.una >= self.max {
+            // Nothing is outstanding: ECN held the sender back, and now it may go on.
+            self.cwnd = self.cwnd.max(1.0);
+            self.deadline = Time::MAX;
+            return false;
+        }
         if self.phase == Phase::Handshake {
             self.syn_pending = true;
         } else {
@@ -300,6 +308,7 @@ impl Sender {
         }
         self.rtt.back_off();
         self.arm(cfg, now);
+        true
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
@@ -557,6 +566,23 @@ mod tests {
         assert!(cwr);
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
         assert!(!cwr);
+    }
+
+    #[test]
+    fn a_mark_on_a_window_of_one_holds_the_sender_until_its_timer() {
+        let params = TcpParams { ecn: true, initial_window: 1, syn: false, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(u32::MAX);
+        assert_eq!(drain(&cfg, &mut s, ms(0)), [1]);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
+        assert_eq!(drain(&cfg, &mut s, ms(100)), []);
+        // The round trip of 100 ms: 0.1 + 4 x 0.05.
+        assert_eq!(s.deadline(), ms(400));
+        assert!(!s.on_timeout(&cfg, ms(400)), "nothing was lost");
+        assert_eq!(drain(&cfg, &mut s, ms(400)), [2]);
+        assert_eq!((s.cwnd, s.ssthresh), (1.0, 2.0));
+        assert!(!s.rtt.backed_off());
     }
 
     #[test]
