@@ -12,6 +12,8 @@ pub(super) struct Ring<T: Copy> {
     /// A power of two of slots. Those from `head` to before `tail`, modulo the capacity, are
     /// initialized.
     slots: Box<[MaybeUninit<T>]>,
+    /// One less than the number of slots.
+    mask: u32,
     head: u32,
     tail: u32,
 }
@@ -19,8 +21,9 @@ pub(super) struct Ring<T: Copy> {
 impl<T: Copy> Ring<T> {
     /// An empty ring that holds `capacity` elements before it grows.
     pub fn with_capacity(capacity: u32) -> Self {
-        let slots = (0..capacity.max(2).next_power_of_two()).map(|_| MaybeUninit::uninit()).collect();
-        Ring { slots, head: 0, tail: 0 }
+        let slots: Box<[_]> =
+            (0..capacity.max(2).next_power_of_two()).map(|_| MaybeUninit::uninit()).collect();
+        Ring { mask: slots.len() as u32 - 1, slots, head: 0, tail: 0 }
     }
 
     #[inline]
@@ -35,7 +38,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     fn index(&self, at: u32) -> usize {
-        at as usize & (self.slots.len() - 1)
+        (at & self.mask) as usize
     }
 
     /// The element at position `at` of the counters `head` and `tail`.
@@ -61,7 +64,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn push_back(&mut self, x: T) {
-        if self.len() as usize == self.slots.len() {
+        if self.len() > self.mask {
             self.grow();
         }
         let i = self.index(self.tail);
@@ -73,7 +76,14 @@ impl<T: Copy> Ring<T> {
     /// Inserts `x` behind all elements that do not come `after` it; returns how many those are.
     #[inline]
     pub fn insert_sorted(&mut self, x: T, after: impl Fn(&T) -> bool) -> u32 {
+        let in_order = self.is_empty() || !after(&self.get(self.tail.wrapping_sub(1)));
         self.push_back(x);
+        if in_order { self.len() - 1 } else { self.sift_back(after) }
+    }
+
+    /// Moves the last element forward to its place.
+    #[cold]
+    fn sift_back(&mut self, after: impl Fn(&T) -> bool) -> u32 {
         let mut at = self.tail.wrapping_sub(1);
         while at != self.head && after(&self.get(at.wrapping_sub(1))) {
             let (here, before) = (self.index(at), self.index(at.wrapping_sub(1)));
