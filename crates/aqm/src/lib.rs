@@ -147,7 +147,8 @@ pub struct PacketMeta {
     pub enqueued_at: Time,
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// Its ECN field.
+    /// Its ECN field, or [`Ecn::NotEct`] in a queue that does not mark: a signal marks the packet if
+    /// this is ECN-capable, and drops it otherwise.
     pub ecn: Ecn,
 }
 

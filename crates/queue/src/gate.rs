@@ -109,10 +109,18 @@ impl<A: Aqm> Gate<A> {
         self.aqm.on_idle(since);
     }
 
+    /// A packet as the algorithm sees it. In a queue that does not mark no packet is ECN-capable, so
+    /// that the algorithm knows its signals for drops.
+    #[inline]
+    fn shown(&self, pkt: &PacketMeta) -> PacketMeta {
+        PacketMeta { ecn: if self.marks { pkt.ecn } else { Ecn::NotEct }, ..*pkt }
+    }
+
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
     #[inline]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
         self.counters.arrived += 1;
+        let pkt = &self.shown(pkt);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };
         let verdict = self.aqm.on_enqueue(&mut cx, pkt);
         let admission = self.judge(verdict, pkt.ecn);
@@ -135,6 +143,7 @@ impl<A: Aqm> Gate<A> {
     /// Decides about the packet that has just left the head.
     #[inline]
     pub fn depart(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
+        let pkt = &self.shown(pkt);
         let admission = if self.aqm.decides_at_dequeue() {
             let mut cx = Ctx { now, queue, rng: &mut self.rng };
             let verdict = self.aqm.on_dequeue(&mut cx, pkt);
@@ -156,7 +165,7 @@ impl<A: Aqm> Gate<A> {
     fn judge(&self, verdict: Verdict, ecn: Ecn) -> Admission {
         match verdict {
             Verdict::Pass => Admission::Queued,
-            Verdict::Signal(_) if self.marks && ecn.is_capable() => Admission::Marked,
+            Verdict::Signal(_) if ecn.is_capable() => Admission::Marked,
             Verdict::Signal(cause) | Verdict::Drop(cause) => Admission::Dropped(cause),
         }
     }

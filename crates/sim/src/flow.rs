@@ -302,7 +302,7 @@ impl TcpFlow {
             self.advance_receiver(cfg, now, host);
             if let Some(received) = self.receiver.on_packet(cfg, now, pkt) {
                 if received.new {
-                    self.received.at(now, host).delivered_bytes += pkt.bytes as u64;
+                    self.received.at(now, host).delivered_bytes += cfg.payload_bytes;
                 }
                 if received.acknowledge {
                     self.acknowledge(cfg, now, pkt.kind() == Kind::Syn, host);

@@ -111,7 +111,7 @@ pub enum Traffic {
 /// What an application sends through TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
-    /// Data without end, until the flow stops.
+    /// Data without end, until the flow stops (or after 2^32 packets, an hour at 10 Gbit/s).
     Bulk,
     /// Transfers, each followed by a time to think.
     Transfers {

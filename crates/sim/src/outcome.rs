@@ -60,6 +60,8 @@ pub struct Segment {
     pub to: Time,
     /// Bits the link could have sent.
     pub capacity_bits: f64,
+    /// Bits it sent: of a packet in transmission at an edge, the part within.
+    pub sent_bits: f64,
     /// Integral of the queue over time, in packet-seconds; the queue is what waits, without the
     /// packet in transmission.
     pub queue_packet_seconds: f64,
@@ -91,6 +93,8 @@ pub struct ClassStats {
     pub dropped_bytes: u64,
     /// Departed packets that this queue marked.
     pub marked: u64,
+    /// Departed packets that the wire lost.
+    pub lost: u64,
     /// Packets whose transmission began.
     pub departed: u64,
     /// Bytes whose transmission began.
@@ -154,7 +158,8 @@ pub struct FlowOutcome {
 /// A flow over one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSegment {
-    /// Bytes (as on the wire) of data the receiver got for the first time.
+    /// Bytes of data the receiver got for the first time, without headers that are counted apart
+    /// ([`TcpParams::header`](crate::tcp::TcpParams::header)).
     pub delivered_bytes: u64,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,

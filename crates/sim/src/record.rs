@@ -22,6 +22,7 @@ fn empty_stats() -> ClassStats {
         dropped_overflow: 0,
         dropped_bytes: 0,
         marked: 0,
+        lost: 0,
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
@@ -37,6 +38,19 @@ struct Integrals {
     packets2: u128,
     bytes: u128,
     bytes2: u128,
+}
+
+/// A packet that leaves its queue.
+#[derive(Clone, Copy)]
+pub(crate) struct Departure {
+    /// When it came.
+    pub arrived: Time,
+    pub class: u16,
+    pub bytes: u16,
+    /// This queue marked it.
+    pub marked: bool,
+    /// The wire will lose it.
+    pub lost: bool,
 }
 
 /// What the series counts within a step.
@@ -68,6 +82,13 @@ pub(crate) struct Recorder {
     sums_before: Integrals,
     now: Vec<ClassStats>,
     segments: Vec<Segment>,
+    /// The packet whose transmission began last: when, and its bits.
+    last_start: Time,
+    last_bits: u64,
+    /// Bits whose transmission began since the last boundary, and what of them and of the packet
+    /// before them belongs elsewhere.
+    begun_bits: u64,
+    carried_bits: f64,
     step: Option<Duration>,
     step_end: Time,
     in_step: Step,
@@ -106,6 +127,10 @@ impl Recorder {
             sums_before: Integrals::default(),
             now: (0..classes).map(|_| empty_stats()).collect(),
             segments: Vec::with_capacity(measure.boundaries.len() + 1),
+            last_start: Time::ZERO,
+            last_bits: 0,
+            begun_bits: 0,
+            carried_bits: 0.0,
             step: measure.step,
             step_end,
             in_step: Step { class_bits: vec![0; classes], ..Step::default() },
@@ -120,16 +145,17 @@ impl Recorder {
         self.next_mark
     }
 
-    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `aqm` shows its internals.
+    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `aqm` shows its internals, and
+    /// the transmission under way lasts until `busy_until` (or is over).
     #[cold]
-    pub fn mark(&mut self, aqm: &impl Aqm) {
+    pub fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
         let t = self.next_mark;
         self.integrate(t);
         if t == self.step_end {
             self.end_step(t, aqm);
         }
         if self.bounds.get(self.passed) == Some(&t) {
-            self.end_segment(t);
+            self.end_segment(t, busy_until);
         }
         self.next_mark = self.step_end.min(self.bounds.get(self.passed).copied().unwrap_or(Time::MAX));
     }
@@ -173,7 +199,14 @@ impl Recorder {
         self.step_end = t + step;
     }
 
-    fn end_segment(&mut self, t: Time) {
+    fn end_segment(&mut self, t: Time, busy_until: Time) {
+        // The part of the last packet that is sent after the boundary.
+        let after = match busy_until.since(t).nanos() {
+            0 => 0.0,
+            rest => self.last_bits as f64 * rest as f64 / (busy_until - self.last_start).nanos() as f64,
+        };
+        let sent_bits = std::mem::take(&mut self.begun_bits) as f64 + self.carried_bits - after;
+        self.carried_bits = after;
         let classes = self.now.len();
         let measured = std::mem::replace(&mut self.now, (0..classes).map(|_| empty_stats()).collect());
         if self.passed > 0 {
@@ -183,6 +216,7 @@ impl Recorder {
                 from,
                 to: t,
                 capacity_bits: capacity_bits(&self.rate, from, t),
+                sent_bits,
                 queue_packet_seconds: (now.packets - then.packets) as f64 * 1e-9,
                 queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
                 queue_byte_seconds: (now.bytes - then.bytes) as f64 * 1e-9,
@@ -242,19 +276,24 @@ impl Recorder {
         self.bytes -= bytes as u64;
     }
 
-    /// The transmission of a packet began at `now`; it had waited since `arrived`.
+    /// The transmission of a packet began at `now`.
     #[inline]
-    pub fn departed(&mut self, now: Time, arrived: Time, class: u16, bytes: u16, marked: bool) {
+    pub fn departed(&mut self, now: Time, packet: Departure) {
+        let Departure { arrived, class, bytes, marked, lost } = packet;
         self.leave_queue(now, bytes);
+        self.last_start = now;
+        self.last_bits = bytes as u64 * 8;
+        self.begun_bits += self.last_bits;
         let delay = (now - arrived).nanos();
         let stats = &mut self.now[class as usize];
+        stats.lost += lost as u64;
         stats.departed += 1;
         stats.departed_bytes += bytes as u64;
         stats.marked += marked as u64;
         stats.delay_sum_ns += delay;
         stats.delay_us.saturating_record(delay / 1000);
         let s = &mut self.in_step;
-        s.class_bits[class as usize] += bytes as u64 * 8;
+        s.class_bits[class as usize] += self.last_bits;
         s.departed += 1;
         s.delay_sum_ns += delay;
         s.marked += marked as u64;

@@ -15,9 +15,14 @@ const MU: f64 = 1250.0;
 
 /// Poisson arrivals at load `rho` into a FIFO with room for `buffer` packets; 20 segments.
 fn poisson_queue(rho: f64, packet: Distribution, buffer: f64, seed: u64) -> Outcome {
+    lossy_poisson_queue(rho, packet, buffer, 0.0, seed)
+}
+
+fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, seed: u64) -> Outcome {
     let end = 2020.0;
+    let queue = bottleneck(RATE, secs(0.01), QueueSize::Packets(buffer), drop_tail(), false);
     let network = Network {
-        links: vec![bottleneck(RATE, secs(0.01), QueueSize::Packets(buffer), drop_tail(), false)],
+        links: vec![LinkSpec { loss, ..queue }],
         flows: vec![FlowSpec {
             class: 0,
             ack_class: 0,
@@ -131,4 +136,23 @@ fn little_s_law_holds_to_the_edges_of_the_window() {
     // as long as a hundred packets take.
     assert!((integral - delays).abs() < 2.0 * 100.0 * 100.0 / MU, "{integral} {delays}");
     assert!(integral > 5000.0);
+}
+
+#[test]
+fn an_overloaded_link_sends_all_the_time_and_its_wire_loses_its_share() {
+    let o = lossy_poisson_queue(1.2, Distribution::Exponential(1000.0), 20.0, 0.05, 1);
+    for s in &o.links[0].segments {
+        // Busy but for the odd moment: never more than all of the time, at any edge.
+        assert!(
+            (0.9..=1.0 + 1e-12).contains(&(s.sent_bits / s.capacity_bits)),
+            "{}",
+            s.sent_bits / s.capacity_bits
+        );
+    }
+    let lost = |s: &quell_sim::outcome::Segment| s.classes[0].lost as f64 / s.classes[0].departed as f64;
+    assert_within("wire loss", batch_means(&o, lost), 0.05, 0.02);
+    // What is not lost arrives.
+    let delivered: u64 = o.flows[0].segments.iter().map(|s| s.delivered_bytes).sum();
+    let sent: u64 = o.links[0].segments.iter().map(|s| s.classes[0].departed_bytes).sum();
+    assert!((delivered as f64 / sent as f64 - 0.95).abs() < 0.001);
 }

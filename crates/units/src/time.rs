@@ -33,7 +33,7 @@ impl Time {
     /// Seconds since the start.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The time since `earlier`, zero if `earlier` is not earlier.
@@ -124,7 +124,7 @@ impl Duration {
     /// Seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// True for no time at all.
@@ -245,6 +245,12 @@ mod tests {
             assert_eq!(d.to_string(), text);
         }
         assert_eq!("2 min".parse::<Duration>().unwrap(), Duration::from_secs(120));
+    }
+
+    #[test]
+    fn whole_nanoseconds_become_the_nearest_seconds() {
+        assert_eq!(Time::from_nanos(30_000_000_000).as_secs_f64(), 30.0);
+        assert_eq!(Duration::from_millis(180).as_secs_f64(), 0.18);
     }
 
     #[test]

@@ -8,17 +8,14 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::ring::Ring;
 use crate::packet::Pkt;
-use crate::record::Recorder;
+use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
 
 /// A packet whose transmission has not begun yet, as far as the queue has been followed.
 #[derive(Clone, Copy)]
 struct Waiting {
     starts: Time,
-    arrived: Time,
-    bytes: u16,
-    class: u16,
-    marked: bool,
+    packet: Departure,
 }
 
 /// The queue before a [`Wire`].
@@ -42,7 +39,7 @@ impl LindleyQueue {
         QueueView {
             packets: Packets::new(self.waiting.len()),
             bytes: Bytes::new(self.bytes),
-            head_since: self.waiting.front().map(|w| w.arrived),
+            head_since: self.waiting.front().map(|w| w.packet.arrived),
             link_rate: Some(wire.scheduled_rate(now).unwrap_or(self.rate)),
         }
     }
@@ -70,9 +67,9 @@ impl LindleyQueue {
         let flight = wire.transmit(starts, pkt.bytes);
         self.idle_told = false;
         let marked = admission == Admission::Marked;
-        let waiting = Waiting { starts, arrived: now, bytes: pkt.bytes, class, marked };
+        let packet = Departure { arrived: now, class, bytes: pkt.bytes, marked, lost: flight.lost };
         self.bytes += pkt.bytes as u64;
-        self.waiting.push_back(waiting);
+        self.waiting.push_back(Waiting { starts, packet });
         if starts == now {
             self.depart_first();
         }
@@ -83,9 +80,9 @@ impl LindleyQueue {
     #[inline]
     fn depart_first(&mut self) {
         if let Some(w) = self.waiting.pop_front() {
-            self.bytes -= w.bytes as u64;
+            self.bytes -= w.packet.bytes as u64;
             if let Some(recorder) = &mut self.recorder {
-                recorder.departed(w.starts, w.arrived, w.class, w.bytes, w.marked);
+                recorder.departed(w.starts, w.packet);
             }
         }
     }
@@ -124,7 +121,11 @@ impl LindleyQueue {
             self.gate.idle(wire.busy_until);
         }
         match &mut self.recorder {
-            Some(recorder) if recorder.next_mark() == at => recorder.mark(self.gate.aqm()),
+            Some(recorder) if recorder.next_mark() == at => {
+                // The transmission under way ends when the next begins, if one waits.
+                let busy_until = self.waiting.front().map_or(wire.busy_until, |w| w.starts);
+                recorder.mark(self.gate.aqm(), busy_until);
+            }
             _ => {
                 let view = self.view(wire, at);
                 self.gate.update(at, view);

@@ -8,7 +8,7 @@ use quell_queue::{Admission, Fifo, Packet, Qdisc};
 use quell_units::{Bytes, Time};
 
 use crate::packet::Pkt;
-use crate::record::Recorder;
+use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
 
 /// A packet with its class and whether this queue marked it.
@@ -78,11 +78,13 @@ impl ServiceQueue {
             }
         };
         let (head, arrived) = self.fifo.dequeue(now, &mut lose)?;
+        let flight = wire.transmit(now, head.pkt.bytes);
         if let Some(recorder) = &mut self.recorder {
-            recorder.departed(now, arrived, head.class, head.pkt.bytes, head.marked);
+            let Queued { pkt, class, marked } = head;
+            recorder.departed(now, Departure { arrived, class, bytes: pkt.bytes, marked, lost: flight.lost });
         }
         self.idle_told = false;
-        Some((head.pkt, wire.transmit(now, head.pkt.bytes)))
+        Some((head.pkt, flight))
     }
 
     fn tell_idle(&mut self, wire: &Wire) {
@@ -109,7 +111,7 @@ impl ServiceQueue {
                 self.fifo.set_rate(rate);
             }
             match &mut self.recorder {
-                Some(recorder) if mark == at => recorder.mark(self.fifo.aqm()),
+                Some(recorder) if mark == at => recorder.mark(self.fifo.aqm(), wire.busy_until),
                 _ => self.fifo.advance(at),
             }
         }

@@ -75,6 +75,8 @@ pub(crate) struct Config {
     pub sack: bool,
     /// Data packets on the wire.
     pub data_bytes: u16,
+    /// What a data packet brings its receiver.
+    pub payload_bytes: u64,
     /// Acknowledgments and SYNs on the wire.
     pub ack_bytes: u16,
     pub initial_window: f64,
@@ -150,6 +152,7 @@ impl Config {
             variant: p.variant,
             sack: p.variant == Variant::Sack,
             data_bytes: wire as u16,
+            payload_bytes: p.packet.get(),
             ack_bytes: ACK_BYTES.get() as u16,
             initial_window: p.initial_window as f64,
             initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
