@@ -2,7 +2,7 @@
 //!
 //! An [`Aqm`] is told what happens at a FIFO (arrivals, departures, idleness, its own scheduled
 //! updates) and answers whether to signal congestion. It sees sizes and times, never packets; it
-//! owns no clock and no generator, so the simulator and the gateway run the same code.
+//! owns no clock and no generator, so whatever hosts it, a simulator or a real link, runs the same code.
 //!
 //! An algorithm is a file: `XParams` (what a user sets) → [`build`](catalog::AqmConfig::build) → `X`
 //! (what it remembers) → [`Aqm`]. Counters belong to the host. One line in [`catalog`] makes it
