@@ -18,7 +18,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{AutoSize, ParamError, in_range, positive, require};
+use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
 use crate::part::{Spacing, Ticker};
 use crate::red::{Red, RedParams, SignalMode, Weight, WeightRule};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
@@ -50,7 +50,7 @@ params! {
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); none: always mark.
+        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
         mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
         /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
         min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
@@ -77,7 +77,18 @@ impl AredParams {
     /// step that does not move it.
     pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
         link.check()?;
+        positive_duration("target_delay", self.target_delay, "Floyd, Gummadi and Shenker 2001")?;
         let (min_th, max_th) = self.thresholds(link);
+        // A short target gives way to the floor of 5 packets, a long one must fit.
+        let wanted = self.target_delay.as_secs_f64() * link.capacity();
+        require(
+            self.min_th != AutoSize::Auto
+                || wanted <= 10.0
+                || wanted < link.buffer.in_packets(link.mean_packet),
+            "target_delay",
+            self.target_delay,
+            alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
+        )?;
         require(
             0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
             "max_p_bottom",

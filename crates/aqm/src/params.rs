@@ -21,7 +21,12 @@ pub struct ParamError {
 impl ParamError {
     /// An error about `field`, whose value is `value`.
     pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
-        ParamError { field, value: value.to_string(), rule: rule.into() }
+        let mut value = value.to_string();
+        // Written out, 1e300 has 301 digits.
+        if let (true, Ok(x)) = (value.len() > 20, value.parse::<f64>()) {
+            value = format!("{x:e}");
+        }
+        ParamError { field, value, rule: rule.into() }
     }
 }
 

@@ -89,7 +89,10 @@ impl Weight {
             }
             Weight::Rule(WeightRule::LinkRate) => 1.0,
             Weight::Rule(WeightRule::LinkRateFast) => 0.1,
-            Weight::Memory(m) => m.time_constant.as_secs_f64(),
+            Weight::Memory(m) => {
+                require(!m.time_constant.is_zero(), "weight", self.show(), "must remember longer than 0 s")?;
+                m.time_constant.as_secs_f64()
+            }
         };
         let w = link_rate_weight(link.capacity(), seconds);
         require(w > 0.0 && w <= 1.0, "weight", self.show(), "must give a weight in (0, 1] on this link")?;
@@ -114,7 +117,7 @@ params! {
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); none: always mark.
+        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
         mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
         /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
         min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
@@ -134,6 +137,12 @@ impl RedParams {
         if let Some(limit) = self.mark_limit {
             in_range("mark_limit", limit, 0.0, 1.0, "a probability")?;
         }
+        require(
+            f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
+            "min_backlog",
+            self.min_backlog,
+            format!("must not exceed the buffer ({}): that many never wait", link.buffer),
+        )?;
         Ok(Red {
             curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
             avg: Ewma::new(self.weight.resolve(link)?),

@@ -531,6 +531,25 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         (format!("{red}max_p = nan"), "max_p = NaN"),
         (format!("{red}weight = 1.5"), "weight = 1.5: must lie in (0, 1]"),
         (format!("{red}mark_limit = 1.5"), "mark_limit = 1.5"),
+        (format!("{red}min_backlog = 501"), "min_backlog = 501: must not exceed the buffer (500 packets)"),
+        (
+            format!("{red}weight = {{ time_constant = \"0 s\" }}"),
+            "weight = { time_constant = \"0 s\" }: must remember longer than 0 s",
+        ),
+        (format!("{red}max_p = 1e300"), "max_p = 1e300: must lie"),
+        ("algorithm = \"ared\"\nmin_backlog = 501".into(), "min_backlog = 501: must not exceed the buffer"),
+        (
+            "algorithm = \"ared\"\ntarget_delay = \"0 s\"".into(),
+            "target_delay = 0 s: must be longer than 0 s",
+        ),
+        (
+            "algorithm = \"ared\"\ntarget_delay = \"10 s\"".into(),
+            "target_delay = 10 s: must be shorter than a full buffer (500 packets) takes to drain",
+        ),
+        (
+            "algorithm = \"rem\"\nupdate_interval = \"2 h\"".into(),
+            "update_interval = 7200 s: must be at most 1 h",
+        ),
         ("algorithm = \"ared\"\nmax_p = 0.6".into(), "max_p = 0.6: must lie in [0.01, 0.5]"),
         ("algorithm = \"ared\"\nmax_p_bottom = 0.6".into(), "max_p_bottom = 0.6"),
         ("algorithm = \"ared\"\ninterval = \"0 s\"".into(), "interval = 0 s: must be at least 1 us"),

@@ -23,7 +23,9 @@ fn parameter_table(entry: &Entry) -> String {
     let mut table = String::from("| parameter | default | unit | meaning | source of the default |\n");
     table += "| --- | --- | --- | --- | --- |\n";
     for d in docs {
-        table += &format!("| `{}` | {} | {} | {} | {} |\n", d.name, d.default, d.unit, d.doc, d.source);
+        // "none" is no value that a scenario could give.
+        let default = if d.default == "none" { "left out" } else { d.default.as_str() };
+        table += &format!("| `{}` | {default} | {} | {} | {} |\n", d.name, d.unit, d.doc, d.source);
     }
     table
 }

@@ -17,13 +17,16 @@ pub struct Ticker {
 impl Ticker {
     /// Shorter intervals would make a host do nothing but updates.
     const SHORTEST: Duration = Duration::from_micros(1);
+    /// Longer ones are a slip of the pen: no algorithm controls a queue once an hour.
+    const LONGEST: Duration = Duration::from_secs(3600);
 
     /// The first update is due one interval after the start.
     ///
     /// # Errors
-    /// Names `field` if the interval is shorter than a microsecond.
+    /// Names `field` if the interval is shorter than a microsecond or longer than an hour.
     pub fn new(field: &'static str, interval: Duration) -> Result<Self, ParamError> {
         require(interval >= Self::SHORTEST, field, interval, "must be at least 1 us")?;
+        require(interval <= Self::LONGEST, field, interval, "must be at most 1 h")?;
         Ok(Ticker { due: Time::ZERO + interval, interval })
     }
 
