@@ -25,7 +25,7 @@ params! {
         d2: f64 = 0.00002, unit "1", source "hred Table 1";
         /// Least time between two steps; of the order of a round-trip time.
         freeze_time: Duration = Duration::from_millis(10), unit "s", source "hred Table 1";
-        /// Queue above which an arrival counts as a loss; none: only a full buffer does.
+        /// Queue above which an arrival counts as a loss; left out: only a full buffer does.
         threshold: Option<QueueSize> = None, unit "packets or bytes", source "Feng et al. 1999; thesis Fig. 3.3";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
