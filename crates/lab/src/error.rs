@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::node::{Fault, Node, Path};
+use crate::node::{Fault, Node, Path, Step};
 
 /// A scenario that cannot be used: where, what, why, and what may have been meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,11 +75,44 @@ impl Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let rule =
-            if fault.unknown_key { format!("unknown key; {}", fault.rule) } else { fault.rule.clone() };
+        let rule = match wanted(&fault) {
+            _ if fault.unknown_key => format!("unknown key; {}", fault.rule),
+            Some(wanted) => wanted.to_string(),
+            None => fault.rule.clone(),
+        };
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
         Problem { path: fault.path(), value, rule, nearest: fault.nearest }
     }
+}
+
+/// What a field wants, where its type alone says too little.
+fn wanted(fault: &Fault) -> Option<&'static str> {
+    if !fault.mistyped {
+        return None;
+    }
+    let path = fault.path();
+    let field = path.0.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    })?;
+    let whole = matches!(path.0.last(), Some(Step::Key(_)));
+    Some(match (field, whole) {
+        ("aqm", true) if path.0.len() == 1 => "write [[aqm]]: a list of tables",
+        ("flows", true) => "write [[flows]]: a list of tables",
+        ("links", true) => "write [[graph.links]]: a list of tables",
+        ("changes" | "rtt_changes" | "rate_changes", true) => {
+            "must be a list of tables, such as [{ at = \"10 s\", ... }]"
+        }
+        ("count", true) => "must be a whole number from 1 to 200000",
+        ("bottlenecks", true) => "must be a whole number from 1 to 1000",
+        ("transfers", true) => "must be a whole number of at least 1",
+        ("schema", true) => "must be 1, the version of the format that this program reads",
+        ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",
+        ("seeds", false) => "must be a whole number of at least 0",
+        ("loss", true) => "must be a number from 0 to 1, such as 0.01",
+        ("sessions_per_second", true) => "must be a positive number",
+        _ => return None,
+    })
 }
 
 /// A text and what it is called.

@@ -184,6 +184,19 @@ impl Node {
         found
     }
 
+    /// Whether both say the same, wherever they stand.
+    pub fn same(&self, other: &Node) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Array(a), Value::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+            }
+            (Value::Table(a), Value::Table(b)) => {
+                a.len() == b.len() && a.iter().all(|e| other.get(&e.key).is_some_and(|n| n.same(&e.node)))
+            }
+            (a, b) => a == b,
+        }
+    }
+
     /// The value as it would be written, cut short if it is long.
     pub fn show(&self) -> String {
         let mut out = String::new();
@@ -284,11 +297,20 @@ pub(crate) struct Fault {
     pub nearest: Option<String>,
     /// Set when the fault is a key that must not be there.
     pub unknown_key: bool,
+    /// Set when a value is of another type, or of another size, than what is read there.
+    pub mistyped: bool,
 }
 
 impl Fault {
     fn new(rule: impl Into<String>) -> Self {
-        Fault { steps: Vec::new(), value: None, rule: rule.into(), nearest: None, unknown_key: false }
+        Fault {
+            steps: Vec::new(),
+            value: None,
+            rule: rule.into(),
+            nearest: None,
+            unknown_key: false,
+            mistyped: false,
+        }
     }
 
     pub fn path(&self) -> Path {
@@ -323,11 +345,17 @@ impl de::Error for Fault {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Fault::new(format!("expected {expected}, not {}", kind(&found)))
+        let rule = format!("expected {}, not {}", plain_words(&expected.to_string()), kind(&found));
+        Fault { mistyped: true, ..Fault::new(rule) }
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Fault::new(format!("expected {expected}"))
+        let rule = format!("expected {}", plain_words(&expected.to_string()));
+        Fault { mistyped: true, ..Fault::new(rule) }
+    }
+
+    fn invalid_length(length: usize, expected: &dyn de::Expected) -> Self {
+        Fault::new(format!("expected {}, not {length}", plain_words(&expected.to_string())))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -352,10 +380,30 @@ impl de::Error for Fault {
     }
 }
 
+/// What serde expects, without the names of Rust's types.
+fn plain_words(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" => "a whole number from 0 to 65535".into(),
+        "u32" | "u64" | "usize" => "a whole number of at least 0".into(),
+        "i8" | "i16" | "i32" | "i64" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        "unit" | "unit variant" => "a name in quotes".into(),
+        other => match other.strip_prefix("an array of length ") {
+            Some(length) => format!("a list of {length} values"),
+            None if other.starts_with("struct ") => "a table".into(),
+            None => other.into(),
+        },
+    }
+}
+
 fn kind(found: &Unexpected<'_>) -> &'static str {
     match found {
         Unexpected::Bool(_) => "true or false",
-        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "an integer",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "a whole number",
         Unexpected::Float(_) => "a number",
         Unexpected::Str(_) => "a string",
         Unexpected::Seq => "a list",
@@ -420,7 +468,13 @@ impl<'de> Deserializer<'de> for De<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_some(self)
+        let node = self.0;
+        visitor.visit_some(self).map_err(|fault| match &node.value {
+            Value::String(s) if s == "none" && fault.steps.is_empty() => {
+                Fault::new("is no value here: leave the key out instead").about(node)
+            }
+            _ => fault,
+        })
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

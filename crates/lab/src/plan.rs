@@ -35,8 +35,8 @@ mod limits {
     pub const DELAY_SECONDS: u64 = 1_000;
     pub const RATE_BPS: u64 = 1_000_000_000_000;
     pub const WINDOW: u32 = 1_000_000;
-    /// Each class costs a histogram per link and segment.
-    pub const CLASS_SEGMENTS: usize = 20_000;
+    /// Each class costs a histogram of 86 kB per link and segment, in each thread.
+    pub const CLASS_SEGMENTS: usize = 2_000;
 }
 
 /// What the simulator runs, and what its outcome means.
@@ -310,6 +310,7 @@ struct Duplex<'a> {
     loss: f64,
     reverse: &'a Reverse,
     changes: &'a [Change],
+    end: Duration,
 }
 
 impl Frame {
@@ -374,8 +375,8 @@ impl Frame {
                 let known =
                     Link { rate: link.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
                 let aqm = match &queue.own {
-                    Some((choice, at)) => build(choice, at, &known, plugins)?,
-                    None => build(&s.aqm[aqm], &steps!["aqm", aqm], &known, plugins)?,
+                    Some((choice, at)) => build(choice, at, &known, &link.name, plugins)?,
+                    None => build(&s.aqm[aqm], &steps!["aqm", aqm], &known, &link.name, plugins)?,
                 };
                 Ok(Some(QueueSpec { buffer: queue.buffer, aqm, ecn: queue.ecn }))
             })
@@ -410,6 +411,7 @@ fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
             loss: d.loss,
             reverse: &d.reverse,
             changes: &d.changes,
+            end: s.duration,
         })?),
         (None, Some(p), None) => {
             require(
@@ -431,6 +433,7 @@ fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     loss: p.loss,
                     reverse: &p.reverse,
                     changes: &p.changes,
+                    end: s.duration,
                 })?);
             }
         }
@@ -466,6 +469,7 @@ fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     loss: l.loss,
                     reverse: &l.reverse,
                     changes: &l.changes,
+                    end: s.duration,
                 })?);
             }
         }
@@ -500,11 +504,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let mut before = None;
     for (i, change) in d.changes.iter().enumerate() {
         let at = d.at.then("changes").then(i);
-        require(
-            before.is_none_or(|b| change.at > b),
-            at.then("at"),
-            "must be later than the change before it",
-        )?;
+        check_change(change.at, before, d.end, at.then("at"))?;
         require(
             change.rate.is_some() || change.delay.is_some(),
             at.clone(),
@@ -533,6 +533,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let buffer_back = r.buffer.or(d.buffer);
     if buffer_back.is_none() {
         require(r.aqm.is_none(), back.then("aqm"), "needs a buffer beside it")?;
+        require(r.ecn.is_none(), back.then("ecn"), "needs a buffer beside it")?;
     }
     Ok([
         LinkPlan {
@@ -556,6 +557,12 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             observe: false,
         },
     ])
+}
+
+/// Changes come one after another, and before the end.
+fn check_change(at: Duration, before: Option<Duration>, end: Duration, path: Path) -> Result<(), Problem> {
+    require(before.is_none_or(|b| at > b), path.clone(), "must be later than the change before it")?;
+    require(at < end, path, format!("is not before the end ({end})"))
 }
 
 fn check_rate(rate: BitRate, path: Path) -> Result<(), Problem> {
@@ -589,25 +596,33 @@ fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
 
 // The algorithms.
 
-/// An algorithm for a link; `at` is where it stands.
-fn build(choice: &AqmChoice, at: &Path, link: &Link, plugins: &Plugins) -> Result<AnyAqm, Problem> {
+/// An algorithm for the link called `name`; `at` is where it stands.
+fn build(
+    choice: &AqmChoice,
+    at: &Path,
+    link: &Link,
+    name: &str,
+    plugins: &Plugins,
+) -> Result<AnyAqm, Problem> {
+    // What one link allows another may forbid.
+    let on_link = if name == "bottleneck" { String::new() } else { format!(" (link {name})") };
     if let Some(factory) = plugins.get(&choice.algorithm) {
-        return factory(link, &choice.parameters)
-            .map(AnyAqm::Custom)
-            .map_err(|why| Problem::new(at.then("algorithm"), format!("the plug-in refuses: {why}")));
+        return factory(link, &choice.parameters).map(AnyAqm::Custom).map_err(|why| {
+            Problem::new(at.then("algorithm"), format!("the plug-in refuses: {why}{on_link}"))
+        });
     }
     let config = configure(choice, at, plugins)?;
     config.build(link).map_err(|e| {
         let written = choice.parameters.contains_key(e.field);
-        let rule = if written { e.rule } else { format!("{} (the value is the default)", e.rule) };
-        Problem::new(at.then(e.field), rule).with_value(e.value)
+        let default = if written { "" } else { " (the value is the default)" };
+        Problem::new(at.then(e.field), format!("{}{on_link}{default}", e.rule)).with_value(e.value)
     })
 }
 
 /// The parameters of an algorithm of the catalog.
 fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Result<AqmConfig, Problem> {
     let name = choice.algorithm.as_str();
-    if quell_aqm::catalog::find(name).is_none() {
+    let Some(entry) = quell_aqm::catalog::find(name) else {
         let names: Vec<&str> = CATALOG.iter().map(|e| e.name).chain(plugins.names()).collect();
         return Err(Problem::new(
             at.then("algorithm"),
@@ -615,6 +630,10 @@ fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Result<AqmConf
         )
         .with_nearest(nearest(name, names.iter().copied())));
     };
+    if let (true, Some(key)) = ((entry.params)().is_empty(), choice.parameters.keys().next()) {
+        let rule = format!("unknown key; {name} takes no parameters");
+        return Err(Problem::new(at.then(key.as_str()), rule).with_value(""));
+    }
     let parameters = Node::from_toml(&toml::Value::Table(choice.parameters.clone()));
     match AqmConfig::deserialize_named(name, parameters.reader()) {
         Some(Ok(config)) => Ok(config),
@@ -691,16 +710,12 @@ fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
     }
     check_times(s, g, at)?;
-    g.rtt.as_ref().map_or(Ok(()), |rtt| check_rtt(rtt, &at.then("rtt")))?;
+    g.rtt.as_ref().map_or(Ok(()), |rtt| check_rtt(rtt, s, g, &at.then("rtt")))?;
     let mut before = None;
     for (i, change) in g.rtt_changes.iter().enumerate() {
         let here = at.then("rtt_changes").then(i);
-        require(
-            before.is_none_or(|b| change.at > b),
-            here.then("at"),
-            "must be later than the change before it",
-        )?;
-        check_rtt(&change.rtt, &here.then("rtt"))?;
+        check_change(change.at, before, s.duration, here.then("at"))?;
+        check_rtt(&change.rtt, s, g, &here.then("rtt"))?;
         before = Some(change.at);
     }
     require(g.rtt_changes.is_empty() || g.rtt.is_some(), at.then("rtt_changes"), "needs an rtt to change")?;
@@ -716,19 +731,34 @@ fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     traffic(g, at).map(|_| ())
 }
 
-fn check_rtt(rtt: &Rtt, at: &Path) -> Result<(), Problem> {
+fn check_rtt(rtt: &Rtt, s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     let most = Duration::from_secs(2 * limits::DELAY_SECONDS);
     let (low, high) = match rtt {
         OneOr::One(d) => (*d, *d),
         OneOr::Spread(RttSpread::Uniform([low, high]) | RttSpread::Grid([low, high])) => (*low, *high),
-        OneOr::Spread(RttSpread::Linear(l)) => (l.first, l.first),
+        OneOr::Spread(RttSpread::Linear(l)) => (l.first, l.first + l.step * (most_flows(s, g) - 1)),
         OneOr::Spread(RttSpread::List(list)) => {
             require(!list.is_empty(), at.clone(), "must list at least one time")?;
             (Duration::ZERO, list.iter().copied().max().unwrap_or_default())
         }
     };
     require(low <= high, at.clone(), "must rise from the first value to the second")?;
-    require(high <= most, at.clone(), format!("must be at most {most}"))
+    let which = if low < high { format!(", but reaches {high}") } else { String::new() };
+    require(high <= most, at.clone(), format!("must be at most {most}{which}"))?;
+    let rule = format!("must be shorter than duration ({}){which}: no answer would ever arrive", s.duration);
+    require(high < s.duration, at.clone(), rule)
+}
+
+/// How many flows a group has on a route; of sessions, how many are to be expected.
+fn most_flows(s: &Scenario, g: &FlowGroup) -> u64 {
+    let n = match (g.kind, g.sessions_per_second) {
+        (Kind::Sessions, Some(rate)) => {
+            let (from, to) = window(s, g);
+            (rate * (to - from).as_secs_f64()).ceil() as u64
+        }
+        _ => u64::from(g.count.unwrap_or(1)),
+    };
+    n.max(1)
 }
 
 /// The earliest and the latest time that a start or stop may take, of `n` flows.
@@ -814,8 +844,7 @@ fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     }
     let mut before = None;
     for (i, change) in g.rate_changes.iter().enumerate() {
-        let here = at.then("rate_changes").then(i).then("at");
-        require(before.is_none_or(|b| change.at > b), here, "must be later than the change before it")?;
+        check_change(change.at, before, s.duration, at.then("rate_changes").then(i).then("at"))?;
         before = Some(change.at);
     }
     Ok(())
@@ -884,12 +913,15 @@ fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
         require(total <= limits::FLOWS, steps!["flows", i, field], too_many_flows(total))?;
     }
     let classes = classes(s).len();
-    let cells = classes * measure(s).segments().len() * frame.links.iter().filter(|l| l.observe).count();
+    let segments = measure(s).segments().len();
+    let links = frame.links.iter().filter(|l| l.observe).count();
+    let cells = classes * segments * links;
     require(
         cells <= limits::CLASS_SEGMENTS,
         steps!["segments"],
         format!(
-            "with {classes} classes makes {cells} delay distributions; at most {} are allowed",
+            "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, more \
+             than the {} that memory is kept for: use longer segments, or one class for several groups",
             limits::CLASS_SEGMENTS
         ),
     )

@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Access, Dist, Rtt, Seeds, Segments, Text, When};
+use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,10 +20,10 @@ pub struct Scenario {
     /// The version of this format: 1.
     pub schema: u32,
     /// A title for tables and reports.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "line")]
     pub title: String,
     /// What the scenario shows and where it comes from.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
     pub description: String,
     /// How long is simulated, the warm-up included.
     #[schemars(with = "Text<Duration>")]
@@ -181,8 +181,10 @@ pub struct Graph {
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
     /// The node it leads from.
+    #[serde(deserialize_with = "line")]
     pub from: String,
     /// The node it leads to.
+    #[serde(deserialize_with = "line")]
     pub to: String,
     /// Its rate.
     #[schemars(with = "Text<BitRate>")]
@@ -299,8 +301,8 @@ impl<'de> Deserialize<'de> for AqmChoice {
                 let mut parameters = toml::Table::new();
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        "algorithm" => algorithm = Some(map.next_value::<String>()?),
-                        "label" => label = Some(map.next_value::<String>()?),
+                        "algorithm" => algorithm = Some(map.next_value::<Line>()?.0),
+                        "label" => label = Some(map.next_value::<Line>()?.0),
                         _ => {
                             parameters.insert(key, map.next_value()?);
                         }
@@ -347,7 +349,8 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
 }
 
 fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
-    let description = format!("{} Unit: {}. Default: {} ({}).", doc.doc, doc.unit, doc.default, doc.source);
+    let default = if doc.default == "none" { "left out" } else { doc.default.as_str() };
+    let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
     (doc.name.to_string(), serde_json::json!({ "description": description }))
 }
 
@@ -366,9 +369,10 @@ fn tcp_schema(_: &mut SchemaGenerator) -> Schema {
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
     /// Its name: letters, digits, `-` and `_`.
+    #[serde(deserialize_with = "line")]
     pub name: String,
     /// The class its packets are counted in; default its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
     pub class: Option<String>,
     /// What its flows send; default "bulk".
     #[serde(default)]
@@ -380,10 +384,10 @@ pub struct FlowGroup {
     #[serde(default)]
     pub direction: Direction,
     /// The node its sources are attached to, instead of a direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
     pub from: Option<String>,
     /// The node its receivers are attached to, instead of a direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
     pub to: Option<String>,
     /// Round-trip propagation time; access links make up what the routers' links do not. Default:
     /// access links without delay.

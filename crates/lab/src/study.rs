@@ -269,11 +269,27 @@ fn expand(base: &Node, sweep: Option<&Entry>, cases: Option<&Entry>) -> Result<E
         if !matches!(entry.node.value, Value::Table(_)) {
             return Err(Problem::new(steps!["sweep"], "must be a table of fields and lists of values"));
         }
-        for assignment in flatten(&entry.node, &steps!["sweep"])? {
-            let values = match &assignment.value.value {
-                Value::Array(items) if !items.is_empty() => items,
-                _ => return Err(Problem::new(assignment.written, "must be a list of values to sweep over")),
-            };
+        let assignments = flatten(&entry.node, &steps!["sweep"])?;
+        // Counted before anything is built: the lists are short, their product need not be.
+        let mut total = trees.len();
+        for assignment in &assignments {
+            let values = assignment.value.items();
+            if values.is_empty() {
+                let rule = "must be a list of values to sweep over";
+                return Err(Problem::new(assignment.written.clone(), rule));
+            }
+            total = total.saturating_mul(values.len());
+        }
+        if total > MAX_POINTS {
+            return Err(too_many(total, steps!["sweep"]));
+        }
+        for assignment in assignments {
+            let values = assignment.value.items();
+            let twice = (1..values.len()).find(|i| values[..*i].iter().any(|v| v.same(&values[*i])));
+            if let Some(i) = twice {
+                let rule = format!("has the value {} twice", values[i].show());
+                return Err(Problem::new(assignment.written, rule).with_value(""));
+            }
             let each: Vec<_> = values
                 .iter()
                 .map(|value| vec![Assignment { value: value.clone(), ..assignment.clone() }])
@@ -308,12 +324,15 @@ fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
     Ok(out)
 }
 
+fn too_many(total: usize, at: Path) -> Problem {
+    Problem::new(at, format!("makes {total} scenarios; at most {MAX_POINTS} are allowed")).with_value("")
+}
+
 fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
     let total = trees.len().saturating_mul(alternatives.len());
     if total > MAX_POINTS {
         let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
-        let rule = format!("makes {total} scenarios; at most {MAX_POINTS} are allowed");
-        return Err(Problem::new(at, rule).with_value(""));
+        return Err(too_many(total, at));
     }
     let mut out = Vec::with_capacity(total);
     for (settings, tree) in trees {

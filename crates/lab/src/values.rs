@@ -7,8 +7,10 @@ use std::str::FromStr;
 
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
+use serde::de::{self, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::node::known;
 
 /// A quantity that scenarios write as a string with its unit.
 pub trait Quantity: Copy + FromStr<Err = quell_units::ParseError> + fmt::Display {
@@ -99,11 +101,160 @@ where
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(de::value::MapAccessDeserializer::new(map)).map(OneOr::Spread)
+                T::deserialize(OneKey(map)).map(OneOr::Spread)
             }
         }
         deserializer.deserialize_any(Either(PhantomData))
     }
+}
+
+/// Reads an enum from a table with one key; serde's own reader ignores what else stands there.
+struct OneKey<A>(A);
+
+impl<'de, A: de::MapAccess<'de>> Deserializer<'de> for OneKey<A> {
+    type Error = A::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, A::Error> {
+        visitor.visit_map(self.0)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        let Some(key) = self.0.next_key::<String>()? else {
+            return Err(de::Error::custom(known("must have one of", variants)));
+        };
+        if !variants.contains(&key.as_str()) {
+            return Err(de::Error::unknown_field(&key, variants));
+        }
+        let value = visitor.visit_enum(Variant { key: &key, map: &mut self.0 })?;
+        match self.0.next_key::<String>()? {
+            None => Ok(value),
+            Some(other) if variants.contains(&other.as_str()) => {
+                Err(de::Error::custom(format!("has both {key} and {other}: give one of them")))
+            }
+            Some(other) => Err(de::Error::unknown_field(&other, variants)),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// The key that was read, and the value that comes next.
+struct Variant<'a, A> {
+    key: &'a str,
+    map: &'a mut A,
+}
+
+impl<'de, A: de::MapAccess<'de>> de::EnumAccess<'de> for Variant<'_, A> {
+    type Error = A::Error;
+    type Variant = Self;
+
+    fn variant_seed<V: de::DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), A::Error> {
+        let name: de::value::StrDeserializer<'_, A::Error> = self.key.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de, A: de::MapAccess<'de>> de::VariantAccess<'de> for Variant<'_, A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.map.next_value()
+    }
+
+    fn newtype_variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+
+    // No value of a scenario has variants of these two forms.
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, A::Error> {
+        Err(de::Error::custom("cannot be a list"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, A::Error> {
+        Err(de::Error::custom("cannot be a table"))
+    }
+}
+
+/// Text that stands in quotes: a number without them is not taken for a name.
+struct Quoted(String);
+
+impl<'de> Deserialize<'de> for Quoted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl Read {
+            fn refuse<T, E: de::Error>() -> Result<T, E> {
+                Err(E::custom("must be text: write it in quotes"))
+            }
+        }
+        impl<'de> Visitor<'de> for Read {
+            type Value = Quoted;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text in quotes")
+            }
+
+            fn visit_str<E: de::Error>(self, s: &str) -> Result<Quoted, E> {
+                Ok(Quoted(s.to_string()))
+            }
+
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Quoted, E> {
+                Self::refuse()
+            }
+
+            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Quoted, E> {
+                Self::refuse()
+            }
+
+            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Quoted, E> {
+                Self::refuse()
+            }
+
+            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Quoted, E> {
+                Self::refuse()
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// A name or a title: one line, which tables and terminals can show as it is.
+pub(crate) struct Line(pub String);
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Quoted(text) = Deserialize::deserialize(deserializer)?;
+        if text.chars().any(char::is_control) {
+            return Err(de::Error::custom("must be one line without control characters"));
+        }
+        Ok(Line(text))
+    }
+}
+
+/// For fields: a [`Line`].
+pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Line::deserialize(deserializer).map(|line| line.0)
+}
+
+/// For fields that may be absent: a [`Line`].
+pub(crate) fn some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    line(deserializer).map(Some)
+}
+
+/// For fields: text that may have several lines.
+pub(crate) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let Quoted(text) = Deserialize::deserialize(deserializer)?;
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(de::Error::custom("must not have control characters other than ends of lines and tabs"));
+    }
+    Ok(text)
 }
 
 impl<Q: Quantity, T: JsonSchema> JsonSchema for OneOr<Q, T> {

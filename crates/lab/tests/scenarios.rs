@@ -37,6 +37,31 @@ fn every_scenario_loads_and_survives_being_written_out() {
     }
 }
 
+/// What surrounds a snippet of the documentation.
+const FRAME: &str = r#"
+schema = 1
+duration = "10 s"
+dumbbell = { rate = "30 Mbit/s", delay = "10 ms", buffer = "500 packets" }
+flows = [{ name = "ftp" }]
+"#;
+
+#[test]
+fn every_snippet_of_the_algorithms_pages_can_be_used() {
+    let mut found = 0;
+    for entry in std::fs::read_dir(root().join("../docs/algorithms")).unwrap() {
+        let path = entry.unwrap().path();
+        let page = std::fs::read_to_string(&path).unwrap();
+        for snippet in page.split("```toml\n").skip(1) {
+            let (snippet, _) = snippet.split_once("```").unwrap();
+            let text = format!("{FRAME}{snippet}");
+            let name = path.display().to_string();
+            Study::parse(&text, &name, &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            found += 1;
+        }
+    }
+    assert!(found >= 2, "only {found} snippets found");
+}
+
 #[test]
 fn the_published_schema_is_that_of_the_code() {
     let path = root().join("schema.json");
