@@ -661,7 +661,7 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     use Kind::{Bulk, Sessions, Transfers, Udp};
     let fields: [(&str, bool, &[Kind]); 13] = [
         ("count", g.count.is_some(), &[Bulk, Transfers, Udp]),
-        ("tcp", g.tcp != quell_sim::tcp::TcpParams::default(), &[Bulk, Transfers, Sessions]),
+        ("tcp", !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
         ("size", g.size.is_some(), &[Transfers, Sessions]),
         ("think", g.think.is_some(), &[Transfers, Sessions]),
         ("transfers", g.transfers.is_some(), &[Transfers, Sessions]),
@@ -986,7 +986,7 @@ fn distribution<Q: Quantity>(
 fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
     let seconds = |d: Duration| d.as_secs_f64();
     match g.kind {
-        Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.clone(), app: App::Bulk }),
+        Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app: App::Bulk }),
         Kind::Transfers | Kind::Sessions => {
             let packet = g.tcp.packet;
             let here = at.then("size");
@@ -1002,7 +1002,7 @@ fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             let default = if g.kind == Kind::Sessions { Some(1) } else { None };
             let connection = g.connection.map_or(Connection::Fresh, Connection::from);
             let app = App::Transfers { size, think, count: g.transfers.or(default), connection };
-            Ok(Traffic::Tcp { tcp: g.tcp.clone(), app })
+            Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
         }
         Kind::Udp => {
             let here = at.then("packet");

@@ -410,9 +410,9 @@ pub struct FlowGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp").
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Tcp::is_absent")]
     #[schemars(schema_with = "tcp_schema")]
-    pub tcp: TcpParams,
+    pub tcp: Tcp,
     /// The size of a transfer ("transfers", "sessions"); rounded up to whole packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
@@ -450,6 +450,48 @@ pub struct FlowGroup {
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+}
+
+impl FlowGroup {
+    /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.
+    pub(crate) fn complete(&mut self) {
+        self.tcp.present |= self.kind != Kind::Udp;
+    }
+}
+
+/// TCP's parameters, and whether a group has them at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tcp {
+    /// The parameters; the defaults if there are none.
+    pub params: TcpParams,
+    present: bool,
+}
+
+impl Tcp {
+    /// Whether nothing says that the group has them.
+    pub fn is_absent(&self) -> bool {
+        !self.present
+    }
+}
+
+impl std::ops::Deref for Tcp {
+    type Target = TcpParams;
+
+    fn deref(&self) -> &TcpParams {
+        &self.params
+    }
+}
+
+impl Serialize for Tcp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.params.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tcp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TcpParams::deserialize(deserializer).map(|params| Tcp { params, present: true })
+    }
 }
 
 /// What the flows of a group send.

@@ -8,7 +8,7 @@ use quell_aqm::{Aqm, Link, catalog};
 use crate::error::{Problem, ScenarioError, Source};
 use crate::node::{Entry, Node, Path, Step, Value, nearest, steps};
 use crate::plan;
-use crate::scenario::Scenario;
+use crate::scenario::{FlowGroup, Scenario};
 
 /// Makes a plug-in algorithm for a link from the parameters beside its name.
 pub type Factory = Arc<dyn Fn(&Link, &toml::Table) -> Result<Box<dyn Aqm + Send>, String> + Send + Sync>;
@@ -234,9 +234,10 @@ impl Document {
         let points = trees
             .into_iter()
             .map(|(settings, tree)| {
-                let scenario = tree
+                let mut scenario = tree
                     .read::<Scenario>()
                     .map_err(|fault| self.source.error(&tree, Problem::from(fault)))?;
+                scenario.flows.iter_mut().for_each(FlowGroup::complete);
                 let point = Point { settings, scenario, tree, source: self.source.clone() };
                 plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
                 Ok(point)

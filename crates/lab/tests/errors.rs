@@ -292,6 +292,11 @@ fn what_could_have_no_effect_is_refused() {
             "segments = \"10 ms\"",
             "segments = \"10 ms\": 1000 segments x 3 classes x 1 links make 3000 delay distributions",
         ),
+        (
+            "count = 2",
+            "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { variant = \"reno\" }",
+            "flows[0].tcp: does not apply to kind \"udp\"",
+        ),
         ("\"red\"", "\"drop-tail\"", "aqm[0].max_th: unknown key; drop-tail takes no parameters"),
         (
             "max_th = \"60 packets\"",
