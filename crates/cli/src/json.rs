@@ -23,7 +23,8 @@ pub fn print(value: &impl Serialize) -> Result<(), Failure> {
 pub struct Value {
     /// The mean over the replications.
     pub mean: f64,
-    /// Half the width of its 95 % interval; null from a single replication.
+    /// Half the width of its 95 % interval; null from a single replication or where every seed gave
+    /// the same path.
     pub half_width: Option<f64>,
     /// The lower end of the interval.
     pub low: Option<f64>,
@@ -90,11 +91,29 @@ pub struct Run<'a> {
     pub report: Option<String>,
 }
 
+/// What distinguishes a point from the others.
+#[derive(Debug, Serialize)]
+pub struct PointSetting<'a> {
+    /// The field.
+    pub field: &'a str,
+    /// Its value; a number where it is one.
+    pub value: serde_json::Value,
+}
+
+/// Settings with numbers as numbers.
+pub fn settings(settings: &[Setting]) -> Vec<PointSetting<'_>> {
+    let value = |text: &str| match serde_json::from_str(text) {
+        Ok(value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => value,
+        _ => serde_json::Value::from(text),
+    };
+    settings.iter().map(|s| PointSetting { field: &s.field, value: value(&s.value) }).collect()
+}
+
 /// One point of a study.
 #[derive(Debug, Serialize)]
 pub struct Point<'a, R> {
     /// What distinguishes it from the others.
-    pub settings: &'a [Setting],
+    pub settings: Vec<PointSetting<'a>>,
     /// The link that the figures are about.
     pub link: &'a str,
     /// The figures.

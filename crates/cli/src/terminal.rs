@@ -47,6 +47,12 @@ pub fn complain(kind: &str, message: &str) {
     say(&format!("{word} {message}"));
 }
 
+/// A remark on stderr.
+pub fn note(message: &str) {
+    let word = style("note:").for_stderr().yellow().bold();
+    say(&format!("{word} {message}"));
+}
+
 /// Shows progress on stderr: a bar on a terminal, a line now and then elsewhere.
 pub struct Meter {
     bar: Option<ProgressBar>,

@@ -20,6 +20,7 @@
 #![allow(clippy::result_large_err)]
 
 mod error;
+pub mod figures;
 mod measure;
 mod metrics;
 mod node;

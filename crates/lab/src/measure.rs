@@ -81,13 +81,19 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     let departed = sum(|c| c.departed);
     let bits = sum(|c| c.departed_bytes) * 8.0;
     let capacity: f64 = segments.iter().map(|s| s.capacity_bits).sum();
-    values.set(Metric::Utilization, bits / capacity);
+    // Of a packet that is being sent at an edge of the window, only the part within counts: a share of
+    // the link never exceeds 1. Each class has of it what it has of the packets that left.
+    let sent: f64 = segments.iter().map(|s| s.sent_bits).sum();
+    let everything = segments.iter().flat_map(|s| &s.classes).map(|c| c.departed_bytes as f64).sum::<f64>();
+    let share = if everything > 0.0 { bits / (everything * 8.0) } else { 1.0 };
+    values.set(Metric::Utilization, sent * share / capacity);
     values.set(Metric::Throughput, bits / seconds);
     values.set(Metric::LossRate, sum(ClassStats::dropped) / arrived);
     values.set(Metric::ByteLossRate, sum(|c| c.dropped_bytes) / sum(|c| c.arrived_bytes));
     values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);
     values.set(Metric::ForcedLossRate, sum(|c| c.dropped_forced) / arrived);
     values.set(Metric::OverflowLossRate, sum(|c| c.dropped_overflow) / arrived);
+    values.set(Metric::WireLossRate, sum(|c| c.lost) / departed);
     values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
@@ -329,6 +335,7 @@ mod tests {
             dropped_bytes: dropped.iter().sum::<u64>() * 500,
             marked,
             departed,
+            lost: departed / 10,
             departed_bytes: departed * 500,
             delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
             delay_us,
@@ -341,6 +348,8 @@ mod tests {
             from: secs(from),
             to: secs(to),
             capacity_bits: 1e6 * seconds,
+            // One packet of 500 bytes less than left: it began before the segment.
+            sent_bits: classes.iter().map(|c| c.departed_bytes as f64 * 8.0).sum::<f64>() - 4000.0,
             queue_packet_seconds: queue[0] * seconds,
             queue_packet2_seconds: queue[1] * seconds,
             queue_byte_seconds: 500.0 * queue[0] * seconds,
@@ -438,7 +447,8 @@ mod tests {
         let (facts, outcome) = example();
         let rows = metrics(&facts, &outcome);
         let all = find(&rows, None, "all");
-        close(all, Metric::Utilization, 3000.0 * 4000.0 / 20e6);
+        close(all, Metric::Utilization, 2998.0 * 4000.0 / 20e6);
+        close(all, Metric::WireLossRate, 0.1);
         close(all, Metric::Throughput, 3000.0 * 4000.0 / 20.0);
         close(all, Metric::LossRate, 100.0 / 3100.0);
         close(all, Metric::EarlyLossRate, 30.0 / 3100.0);
@@ -472,6 +482,9 @@ mod tests {
     fn figures_of_classes_and_segments() {
         let (facts, outcome) = example();
         let rows = metrics(&facts, &outcome);
+        let parts: f64 =
+            ["data", ACKS].iter().map(|s| find(&rows, None, s).get(Metric::Utilization).unwrap()).sum();
+        close(find(&rows, None, "all"), Metric::Utilization, parts);
         close(find(&rows, None, "data"), Metric::LossRate, 100.0 / 2100.0);
         close(find(&rows, None, "ftp"), Metric::LossRate, 100.0 / 2000.0);
         let acks = find(&rows, None, ACKS);

@@ -62,6 +62,7 @@ metrics! {
     EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
     ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm was passed, over arrivals.";
     OverflowLossRate, "overflow_loss_rate", "overflow loss", "1", Lower, "Packets dropped because the buffer was full, over arrivals.";
+    WireLossRate, "wire_loss_rate", "wire loss", "1", Lower, "Packets that left and that the wire then lost (the link's loss), over packets that left.";
     MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";

@@ -1,5 +1,7 @@
 //! What a run found: every replication's figures, and what tables and reports ask of them.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Metric, Values};
@@ -70,6 +72,29 @@ impl PointInfo {
         let each: Vec<_> = self.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
         each.join(", ")
     }
+
+    /// True if the scenario changes capacities, delays or rates on the way.
+    fn changes_within(&self) -> bool {
+        let Ok(scenario) = toml::from_str::<toml::Table>(&self.scenario) else { return false };
+        has_changes(&toml::Value::Table(scenario))
+    }
+}
+
+/// True if there is a list of changes anywhere in it.
+fn has_changes(value: &toml::Value) -> bool {
+    match value {
+        toml::Value::Table(table) => table.iter().any(|(key, v)| {
+            (key.ends_with("changes") && v.as_array().is_some_and(|a| !a.is_empty())) || has_changes(v)
+        }),
+        toml::Value::Array(list) => list.iter().any(has_changes),
+        _ => false,
+    }
+}
+
+/// The mean of (length, value) over time.
+fn mean_over_time(parts: &[(f64, f64)]) -> Option<f64> {
+    let length: f64 = parts.iter().map(|p| p.0).sum();
+    (length > 0.0).then(|| parts.iter().map(|p| p.0 * p.1).sum::<f64>() / length)
 }
 
 /// A file of a results folder.
@@ -270,9 +295,7 @@ impl Results {
     pub fn samples(&self, view: &View, algorithm: &str, metric: Metric) -> Vec<(u64, f64)> {
         let Some(point) = self.run.points.get(view.point) else { return Vec::new() };
         let Some(link) = view.link.as_ref().or(point.links.first()) else { return Vec::new() };
-        self.replications
-            .iter()
-            .filter(|r| r.point == view.point && r.algorithm == algorithm)
+        self.replications_of(view.point, algorithm)
             .filter_map(|r| {
                 let row = r
                     .metrics
@@ -286,7 +309,100 @@ impl Results {
     /// The mean over replications with its interval; none where the metric does not apply.
     pub fn estimate(&self, view: &View, algorithm: &str, metric: Metric) -> Option<Estimate> {
         let values: Vec<f64> = self.samples(view, algorithm, metric).iter().map(|s| s.1).collect();
-        Estimate::of(&values)
+        let estimate = Estimate::of(&values)?;
+        Some(if self.is_fixed(view.point, algorithm) { estimate.without_interval() } else { estimate })
+    }
+
+    /// The finished replications of a point.
+    fn replications_at(&self, point: usize) -> &[Replication] {
+        // They stand in the order of the points.
+        let from = self.replications.partition_point(|r| r.point < point);
+        let length = self.replications[from..].partition_point(|r| r.point == point);
+        &self.replications[from..from + length]
+    }
+
+    /// The finished replications of an algorithm, in the order of the seeds.
+    fn replications_of<'a>(
+        &'a self,
+        point: usize,
+        algorithm: &'a str,
+    ) -> impl Iterator<Item = &'a Replication> {
+        self.replications_at(point).iter().filter(move |r| r.algorithm == algorithm)
+    }
+
+    /// True if several seeds gave one sample path: the scenario leaves nothing to chance, and repeating
+    /// it says nothing about how far its figures may be off.
+    pub fn is_fixed(&self, point: usize, algorithm: &str) -> bool {
+        let mut digests = self.replications_of(point, algorithm).map(|r| r.digest);
+        let Some(first) = digests.next() else { return false };
+        let mut others = digests.peekable();
+        others.peek().is_some() && others.all(|d| d == first)
+    }
+
+    /// The algorithms whose mean queue in the last third of the segments differs from that in the first
+    /// third, over all seeds, by more than chance and by more than a tenth: the window is no steady
+    /// state for them. None are named where the scenario itself changes within the window.
+    pub fn drifting(&self, point: usize) -> Vec<&str> {
+        let Some(info) = self.run.points.get(point) else { return Vec::new() };
+        let third = info.segments.len() / 3;
+        if third == 0 || info.changes_within() {
+            return Vec::new();
+        }
+        let Some(link) = info.links.first() else { return Vec::new() };
+        let drifts = |algorithm: &&str| {
+            let change = |r: &Replication| {
+                let rows = r.metrics.iter().filter(|m| m.link == *link && m.scope == "all");
+                let queues: Vec<(f64, f64)> = rows
+                    .filter(|m| m.segment.is_some())
+                    .filter_map(|m| Some((m.to_s - m.from_s, m.values.get(Metric::QueueMean)?)))
+                    .collect();
+                let first = mean_over_time(queues.get(..third)?)?;
+                let last = mean_over_time(&queues[queues.len().checked_sub(third)?..])?;
+                Some((last - first, mean_over_time(&queues)?))
+            };
+            let changes: Vec<(f64, f64)> =
+                self.replications_of(point, algorithm).filter_map(change).collect();
+            let of =
+                |value: fn(&(f64, f64)) -> f64| Estimate::of(&changes.iter().map(value).collect::<Vec<_>>());
+            let (Some(change), Some(queue)) = (of(|c| c.0), of(|c| c.1)) else { return false };
+            change.excludes_zero() && change.mean.abs() > 0.1 * queue.mean
+        };
+        info.algorithms.iter().map(String::as_str).filter(drifts).collect()
+    }
+
+    /// What a reader of the figures should know, in sentences: see [`Results::is_fixed`] and
+    /// [`Results::drifting`].
+    pub fn notes(&self) -> Vec<String> {
+        let points = 0..self.run.points.len();
+        let fixed = points.clone().map(|p| {
+            let algorithms = self.algorithms(p).iter().map(String::as_str);
+            algorithms.filter(|a| self.is_fixed(p, a)).collect::<Vec<_>>()
+        });
+        let drifting = points.map(|p| self.drifting(p));
+        let note = |named: Vec<Vec<&str>>, what: &str| {
+            let count = named.iter().filter(|n| !n.is_empty()).count();
+            let mut names: Vec<&str> = Vec::new();
+            named.iter().flatten().for_each(|n| {
+                if !names.contains(n) {
+                    names.push(n)
+                }
+            });
+            let at = match named.len() {
+                0 | 1 => String::new(),
+                all => format!(" (at {count} of {all} points)"),
+            };
+            (count > 0).then(|| format!("{}{at}: {what}", names.join(", ")))
+        };
+        let fixed = note(
+            fixed.collect(),
+            "every seed gave the same sample path, as nothing there is left to chance; so there are no intervals",
+        );
+        let drifting = note(
+            drifting.collect(),
+            "not steady: the mean queue of the last third of the window differs from that of the first; \
+             a longer warmup may help",
+        );
+        [fixed, drifting].into_iter().flatten().collect()
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.
@@ -295,13 +411,16 @@ impl Results {
         others
             .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, *metric)))
             .filter_map(|(algorithm, metric)| {
-                let base = self.samples(view, baseline, metric);
+                let base: HashMap<u64, f64> = self.samples(view, baseline, metric).into_iter().collect();
                 let pairs: Vec<f64> = self
                     .samples(view, algorithm, metric)
                     .iter()
-                    .filter_map(|(seed, x)| Some(x - base.iter().find(|b| b.0 == *seed)?.1))
+                    .filter_map(|(seed, x)| Some(x - base.get(seed)?))
                     .collect();
-                let difference = Estimate::of(&pairs)?;
+                let mut difference = Estimate::of(&pairs)?;
+                if [baseline, algorithm].iter().all(|a| self.is_fixed(view.point, a)) {
+                    difference = difference.without_interval();
+                }
                 Some(Difference { algorithm: algorithm.clone(), metric, difference })
             })
             .collect()
@@ -310,7 +429,7 @@ impl Results {
     /// The scopes that a link's figures have: "all", "data", then the classes seen there.
     pub fn scopes(&self, point: usize) -> Vec<String> {
         let mut scopes: Vec<String> = Vec::new();
-        let rows = self.replications.iter().filter(|r| r.point == point).flat_map(|r| &r.metrics);
+        let rows = self.replications_at(point).iter().flat_map(|r| &r.metrics);
         for row in rows {
             if !scopes.contains(&row.scope) {
                 scopes.push(row.scope.clone());

@@ -8,7 +8,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the 95 % interval (Student's t); none from a single replication.
+    /// Half the width of the 95 % interval (Student's t); none from a single
+    /// replication, or where every seed gave the same path.
     pub half_width: Option<f64>,
     /// How many replications it comes from.
     pub n: usize,
@@ -27,6 +28,11 @@ impl Estimate {
             t_quantile(n - 1) * (variance / n as f64).sqrt()
         });
         Some(Estimate { mean, half_width, n })
+    }
+
+    /// The same mean, of which nothing is known beyond its value.
+    pub fn without_interval(self) -> Estimate {
+        Estimate { half_width: None, ..self }
     }
 
     /// The interval, if there is one.

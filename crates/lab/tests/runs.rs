@@ -115,6 +115,73 @@ fn figures_are_complete_and_sane() {
 }
 
 #[test]
+fn seeds_that_change_nothing_give_no_interval() {
+    let text = r#"
+schema = 1
+duration = "6 s"
+seeds = 3
+[dumbbell]
+rate = "2 Mbit/s"
+delay = "5 ms"
+buffer = "40 packets"
+[[aqm]]
+algorithm = "drop-tail"
+[[aqm]]
+algorithm = "avq"
+[[aqm]]
+algorithm = "red"
+[[flows]]
+name = "ftp"
+count = 4
+rtt = "50 ms"
+"#;
+    let results = run(&study(text, &Plugins::new()), &Options::default()).unwrap();
+    let view = View::default();
+    let fixed: Vec<bool> = results.algorithms(0).iter().map(|a| results.is_fixed(0, a)).collect();
+    assert_eq!(fixed, [true, true, false]);
+    let estimate = |a| results.estimate(&view, a, Metric::QueueMean).unwrap();
+    assert_eq!((estimate("drop-tail").n, estimate("drop-tail").half_width), (3, None));
+    assert!(estimate("red").half_width.is_some());
+    let differences = results.compare(&view, "drop-tail", &[Metric::QueueMean]);
+    let [avq, red] = [&differences[0].difference, &differences[1].difference];
+    assert!(avq.half_width.is_none() && !avq.excludes_zero() && avq.mean < 0.0, "{avq:?}");
+    assert!(red.half_width.is_some());
+    let notes = results.notes();
+    assert!(
+        notes.len() == 1 && notes[0].starts_with("drop-tail, avq: every seed gave the same"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_queue_on_its_way_is_named() {
+    // No flow of the second half has started in the first.
+    let text = SCENARIO
+        .replace("duration = \"6 s\"", "duration = \"8 s\"")
+        .replace("count = 4", "count = 20\nstart = { between = [\"4 s\", \"5 s\"] }");
+    let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+    assert_eq!(results.drifting(0), ["drop-tail", "red"]);
+    assert!(results.notes()[0].starts_with("drop-tail, red: not steady"), "{:?}", results.notes());
+    let changing = text.replace("buffer =", "changes = [{ at = \"5 s\", rate = \"1 Mbit/s\" }]\nbuffer =");
+    let results = run(&study(&changing, &Plugins::new()), &Options::default()).unwrap();
+    assert!(results.drifting(0).is_empty(), "the scenario wants it so");
+}
+
+#[test]
+fn what_the_wire_loses_is_counted() {
+    let text = SCENARIO.replace("buffer =", "loss = 0.05\nbuffer =");
+    let text = text.replace("[[aqm]]", "[[aqm]]").replace("seeds = 3", "seeds = 1");
+    match Study::parse(&text, "x.toml", &Plugins::new()) {
+        Ok(study) => {
+            let results = run(&study, &Options::default()).unwrap();
+            let lost = results.estimate(&View::default(), "red", Metric::WireLossRate).unwrap().mean;
+            assert!((lost - 0.05).abs() < 0.02, "{lost}");
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+#[test]
 fn results_come_back_from_disk_and_damage_is_noticed() {
     let r = results(&Options { command: vec!["quell".into(), "run".into()], ..Options::default() });
     let dir = tempfile::tempdir().unwrap();

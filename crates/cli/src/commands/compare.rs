@@ -146,6 +146,7 @@ fn print(
             points: json_points(results, args, selection),
         });
     }
+    view::say_notes(results);
     let mut text = run::heading(results);
     let mut intervals = 0;
     for (point, _) in selection.points(results) {
@@ -213,7 +214,7 @@ fn judge(metric: Metric, difference: &Estimate) -> Tint {
 fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
     let mut text = format!("differences from {}, paired by seed", args.baseline);
     if intervals == 0 {
-        text.push_str("; one common seed gives no intervals: --seeds N does\n");
+        text.push_str("; no intervals: one common seed, or seeds that change nothing\n");
         return text;
     }
     let seeds = |point: usize| {
@@ -264,7 +265,7 @@ fn json_points<'a>(
             let baseline = |view| view::json_row(results, view, &args.baseline, metrics);
             json::ComparedPoint {
                 point: json::Point {
-                    settings: &results.run.points[point].settings,
+                    settings: json::settings(&results.run.points[point].settings),
                     link,
                     rows: compared.collect(),
                 },

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use quell_lab::Results;
 
-use super::{simulate, view};
+use super::{scenario, simulate, view};
 use crate::args::{Format, RunArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
@@ -15,6 +15,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = view::Selection::of(&args.view)?;
     let study = simulate::read(&args.scenario, &args.simulation)?;
     simulate::check_link(&selection, &study)?;
+    scenario::say_notes(&study);
     let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
     let results = simulate::run(&study, &args.simulation, line)?;
     // Whatever happens to the files, what was found is printed.
@@ -40,6 +41,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
+    view::say_notes(&results);
     if let Some(failure) = kept.failure {
         return Err(failure);
     }

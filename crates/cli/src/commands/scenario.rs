@@ -53,7 +53,10 @@ struct File {
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
         let (summary, error) = match Study::read(file, &Plugins::new()) {
-            Ok(study) => (Some(summary(&study)), None),
+            Ok(study) => {
+                say_notes(&study);
+                (Some(summary(&study)), None)
+            }
             Err(error) => (None, Some(error)),
         };
         File { file: file.display().to_string(), ok: error.is_none(), summary, error }
@@ -75,6 +78,30 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
             Err(Failure::BadInput(last.clone()))
         }
     }
+}
+
+/// Says on stderr what may surprise in a study.
+pub fn say_notes(study: &Study) {
+    let mut notes: Vec<String> = study.points.iter().filter_map(|p| ecn_note(&p.scenario)).collect();
+    notes.dedup();
+    notes.iter().for_each(|note| terminal::note(note));
+}
+
+/// Flows that are ECN-capable in vain.
+fn ecn_note(s: &Scenario) -> Option<String> {
+    let marks = s.dumbbell.as_ref().is_none_or(|d| d.ecn)
+        && s.parking_lot.as_ref().is_none_or(|p| p.ecn)
+        && s.graph.iter().flat_map(|g| &g.links).all(|l| l.ecn || l.buffer.is_none());
+    let capable: Vec<&str> = s
+        .flows
+        .iter()
+        .filter(|g| if g.kind == Kind::Udp { g.ecn == Some(true) } else { g.tcp.ecn })
+        .map(|g| g.name.as_str())
+        .collect();
+    (!marks && !capable.is_empty()).then(|| {
+        let names = capable.join(", ");
+        format!("{names}: ECN-capable, but a queue has ecn = false; there every signal is a drop")
+    })
 }
 
 /// Prints every point with its defaults filled in.

@@ -10,6 +10,7 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let selection = view::Selection::of(&args.view)?;
     let results = folder::read(&args.results)?;
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
+    view::say_notes(&results);
     if args.format.format == Format::Json {
         let dir = folder::of(&args.results);
         let report = Some(dir.join(folder::REPORT)).filter(|r| r.is_file());

@@ -1,5 +1,6 @@
 //! What of the results is shown, and the tables of it.
 
+use quell_lab::figures::seconds;
 use quell_lab::{Estimate, Metric, Results, View};
 
 use crate::args::ViewArgs;
@@ -7,6 +8,7 @@ use crate::failure::Failure;
 use crate::figures::{align, round, scale};
 use crate::json;
 use crate::table::{self, Column, Tint};
+use crate::terminal;
 use crate::unknown_name;
 
 /// What of the results is shown.
@@ -95,9 +97,13 @@ impl Selection {
         };
         let segments = results.run.points.get(view.point).map_or(&[][..], |p| &p.segments);
         let segment = match view.segment.and_then(|i| Some((i, segments.get(i as usize)?))) {
-            Some((i, (from, to))) => {
-                Some(format!("segment {} of {} ({from} s to {to} s)", i + 1, segments.len()))
-            }
+            Some((i, (from, to))) => Some(format!(
+                "segment {} of {} ({} s to {} s)",
+                i + 1,
+                segments.len(),
+                seconds(*from),
+                seconds(*to)
+            )),
             None => self.segments.then(|| "whole window".to_string()),
         };
         [scope, segment].into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -190,6 +196,11 @@ pub fn caption(results: &Results) -> String {
     }
 }
 
+/// Says on stderr what a reader of the figures should know.
+pub fn say_notes(results: &Results) {
+    results.notes().iter().for_each(|note| terminal::note(note));
+}
+
 /// The numbers of replications that the algorithms have at the points; without those that have none.
 fn replications(results: &Results) -> Vec<usize> {
     let points = 0..results.run.points.len();
@@ -249,7 +260,11 @@ pub fn json_points<'a>(
                 let row = move |a: &'a String| json_row(results, view, a, selection.json_metrics());
                 results.algorithms(point).iter().map(row)
             });
-            json::Point { settings: &results.run.points[point].settings, link, rows: rows.collect() }
+            json::Point {
+                settings: json::settings(&results.run.points[point].settings),
+                link,
+                rows: rows.collect(),
+            }
         })
         .collect()
 }

@@ -3,11 +3,11 @@
 use quell_units::{BitRate, Duration, QueueSize};
 use serde::Serialize;
 
+use crate::figures;
 use crate::metrics::Metric;
 use crate::results::{LinkSeries, PointInfo, Replication, Results};
 use crate::stats::{Estimate, quantile};
 
-use super::figures;
 use super::thin::{Num, Thinning, mean, nums};
 
 /// About as many numbers as the time series of a whole page may have: some two megabytes.

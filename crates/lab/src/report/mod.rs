@@ -5,12 +5,12 @@
 //! (tables, scenario, how to repeat it) is in the HTML itself.
 
 mod charts;
-mod figures;
 mod tables;
 mod thin;
 
 use askama::Template;
 
+use crate::figures;
 use crate::results::{PointInfo, Results, RunInfo, View};
 use charts::Charts;
 use tables::Table;
@@ -40,7 +40,7 @@ pub fn html(results: &Results) -> String {
             .take(MOST_POINTS)
             .map(|(i, p)| section(results, i, p))
             .collect(),
-        left_out: left_out(results, &charts),
+        notices: left_out(results, &charts).into_iter().chain(results.notes()).collect(),
         command: command(run),
         run,
         replications: results.replications.iter().map(replication).collect(),
@@ -63,7 +63,8 @@ struct Page<'a> {
     partial: Option<Partial>,
     facts: Vec<(&'static str, String)>,
     points: Vec<Section>,
-    left_out: Vec<String>,
+    /// What is not shown, and what to know about what is.
+    notices: Vec<String>,
     command: String,
     run: &'a RunInfo,
     replications: Vec<Row>,

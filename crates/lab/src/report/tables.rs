@@ -1,10 +1,9 @@
 //! The report's tables.
 
+use crate::figures::{self, Figure, Scale};
 use crate::metrics::{Better, Metric};
 use crate::results::{PointInfo, Results, View};
 use crate::stats::Estimate;
-
-use super::figures::{self, Figure, Scale};
 
 /// A table, ready to be written.
 pub(super) struct Table {
@@ -245,8 +244,13 @@ fn scale_of(metric: Metric, estimates: &[Option<Estimate>]) -> Option<Scale> {
 fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> Option<Cell> {
     estimate.mean.is_finite().then(|| Cell {
         value: estimate.mean * scale.factor,
-        figure: figures::round(estimate, scale, signed),
+        figure: typeset(figures::round(estimate, scale, signed)),
         fewer: (estimate.n < point.seeds.len()).then_some(estimate.n),
         class: "number",
     })
+}
+
+/// With a minus that is as wide as a plus.
+fn typeset(figure: Figure) -> Figure {
+    Figure { mean: figure.mean.replace('-', "\u{2212}"), ..figure }
 }

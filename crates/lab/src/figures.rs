@@ -5,7 +5,7 @@ use crate::stats::Estimate;
 
 /// The unit in which a figure is shown, and what turns the stored value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scale {
+pub struct Scale {
     /// Shown value over stored value.
     pub factor: f64,
     /// The unit; empty for pure numbers.
@@ -13,7 +13,7 @@ pub(super) struct Scale {
 }
 
 /// The scale for values of a metric up to `largest`.
-pub(super) fn scale(metric: Metric, largest: f64) -> Scale {
+pub fn scale(metric: Metric, largest: f64) -> Scale {
     let largest = largest.abs();
     let pick = |steps: &[(f64, &'static str)], base: &'static str| {
         let fits = steps.iter().find(|(size, _)| largest >= *size);
@@ -23,7 +23,7 @@ pub(super) fn scale(metric: Metric, largest: f64) -> Scale {
         "1" if is_share(metric) => Scale { factor: 100.0, unit: "%" },
         "1" => Scale { factor: 1.0, unit: "" },
         "bit/s" => pick(&[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")], "bit/s"),
-        "bytes" => pick(&[(1e6, "MB"), (1e4, "kB")], "B"),
+        "bytes" => pick(&[(1e6, "MB"), (1e3, "kB")], "B"),
         "bit/s^2" => pick(&[(1e9, "Gbit/s²"), (1e6, "Mbit/s²"), (1e3, "kbit/s²")], "bit/s²"),
         "s" if largest >= 10.0 => Scale { factor: 1.0, unit: "s" },
         "s" if largest >= 1e-3 || largest == 0.0 => Scale { factor: 1e3, unit: "ms" },
@@ -46,13 +46,15 @@ const MAX_DECIMALS: i32 = 9;
 
 /// A mean and half the width of its interval, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Figure {
+pub struct Figure {
+    /// The mean.
     pub mean: String,
+    /// Half the width of the interval, if there is one.
     pub half_width: Option<String>,
 }
 
 /// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same place.
-pub(super) fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
+pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
     let mean = estimate.mean * scale.factor;
     let decimals_for = |digits: i32| (digits - 1 - exponent(mean)).clamp(0, MAX_DECIMALS);
     let show = |decimals: i32| {
@@ -60,9 +62,8 @@ pub(super) fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
         match text.strip_prefix('-') {
             // What rounds to zero has no sign.
             Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_string(),
-            Some(digits) => format!("\u{2212}{digits}"),
             None if signed && text.chars().any(|c| ('1'..='9').contains(&c)) => format!("+{text}"),
-            None => text,
+            _ => text,
         }
     };
     let Some(half_width) = estimate.half_width.map(|h| h * scale.factor) else {
@@ -86,7 +87,7 @@ pub(super) fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
 }
 
 /// A time in seconds without the noise of binary fractions.
-pub(super) fn seconds(t: f64) -> String {
+pub fn seconds(t: f64) -> String {
     ((t * 1e6).round() / 1e6).to_string()
 }
 
@@ -108,13 +109,27 @@ mod tests {
     fn means_have_the_digits_that_their_interval_supports() {
         assert_eq!(shown(98.34567, Some(0.0432)), "98.35 ± 0.04");
         assert_eq!(shown(98.34567, Some(0.0132)), "98.346 ± 0.013");
+        assert_eq!(shown(98.34567, Some(0.0196)), "98.346 ± 0.020");
+        assert_eq!(shown(1234.4, Some(234.2)), "1234 ± 234");
         assert_eq!(shown(0.1, Some(3.7)), "0 ± 4");
         assert_eq!(shown(-0.001, Some(0.5)), "0.0 ± 0.5");
         assert_eq!(shown(99.999_999_9, Some(0.000_000_12)), "100.0000 ± 0.0001");
         assert_eq!(shown(0.0, Some(0.0)), "0 ± 0");
+        assert_eq!(shown(0.5, Some(0.0)), "0.5000 ± 0");
+        assert_eq!(shown(0.0, Some(1e-4)), "0.00000 ± 0.00010");
         assert_eq!(shown(98.34567, None), "98.35");
+        assert_eq!(shown(0.0012345, None), "0.001234");
         assert_eq!(shown(12345.6, None), "12346");
         assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        let signed = |mean| {
+            let estimate = Estimate { mean, half_width: Some(0.2), n: 5 };
+            round(&estimate, Scale { factor: 1.0, unit: "" }, true).mean
+        };
+        assert_eq!((signed(1.0), signed(-1.0), signed(0.01)), ("+1.0".into(), "-1.0".into(), "0.0".into()));
     }
 
     #[test]
@@ -127,6 +142,8 @@ mod tests {
     fn units_fit_the_largest_value() {
         assert_eq!(scale(Metric::Goodput, 9.5e6), Scale { factor: 1e-6, unit: "Mbit/s" });
         assert_eq!(scale(Metric::DelayMean, 0.02), Scale { factor: 1e3, unit: "ms" });
+        assert_eq!(scale(Metric::DelayMean, 2e-6), Scale { factor: 1e6, unit: "µs" });
+        assert_eq!(scale(Metric::QueueBytes, 9e3), Scale { factor: 1e-3, unit: "kB" });
         assert_eq!(scale(Metric::LossRate, 0.5), Scale { factor: 100.0, unit: "%" });
         assert_eq!(scale(Metric::Jain, 0.5), Scale { factor: 1.0, unit: "" });
         assert_eq!(scale(Metric::QueueMean, 50.0).unit, "packets");
