@@ -12,6 +12,9 @@ import pytest
 import quell
 from conftest import make_scenario
 
+# The catalog's RED signals no arrival while fewer packets wait.
+MIN_BACKLOG = 2
+
 
 class DropTail(quell.Aqm):
     """Nothing but the buffer."""
@@ -54,7 +57,7 @@ class Red(quell.Aqm):
     def decide(self, cx: quell.Context) -> quell.Verdict:
         self.avg += self.weight * (cx.queue_packets - self.avg)
         self.p_b = self.probability()
-        if self.p_b <= 0:
+        if self.p_b <= 0 or cx.queue_packets < MIN_BACKLOG:
             self.count = 0.0
             return quell.PASS
         if self.p_b >= 1:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,8 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     ("arguments", "error", "match"),
     [
         ({"engine": "slow"}, ValueError, "engine"),
-        ({"threads": 0}, ValueError, "zero"),
+        ({"threads": 0}, ValueError, "threads = 0"),
+        ({"overrides": {"seeds": 10**30}}, ValueError, "seeds.*64 bits"),
         ({"seeds": 0}, quell.ScenarioError, "seeds"),
         ({"seeds": [1, 1]}, quell.ScenarioError, "twice"),
         ({"seeds": "many"}, quell.ScenarioError, "seeds"),
@@ -165,18 +167,30 @@ def test_wrong_arguments_are_refused(
 def test_what_cannot_be_a_scenario_is_a_type_error(scenario: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="path or a dict"):
         quell.run(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="scenario: keys must be strings"):
+        quell.run({1: 2})  # type: ignore[dict-item]
     scenario["flows"][0]["count"] = object()
     with pytest.raises(TypeError, match=r"flows\[0\]\.count"):
         quell.run(scenario)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a job in the background ignores it, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_is_finished(scenario: dict[str, Any]) -> None:
     # The first replications are short, the last would take for ever.
     scenario["cases"] = [{"duration": "6 s"}, {"duration": "1000000 s"}]
 
     def interrupt(progress: quell.Progress) -> None:
         if progress.finished >= 6:
+            assert time.monotonic() - began < 60, "Ctrl-C was not heard"
             os.kill(os.getpid(), signal.SIGINT)
 
     began = time.monotonic()
@@ -208,6 +222,7 @@ def test_the_command_is_installed_and_ends_with_its_exit_code(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_stops_the_command_and_keeps_what_is_finished(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("quell")
     out = tmp_path / "out"

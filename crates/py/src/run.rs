@@ -1,7 +1,6 @@
 //! Running scenarios.
 
 use std::io::Read;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -122,7 +121,7 @@ pub fn run(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
     seeds: Option<&Bound<'_, PyAny>>,
-    threads: Option<NonZeroUsize>,
+    threads: Option<usize>,
     aqms: Option<&Bound<'_, PyDict>>,
     overrides: Option<&Bound<'_, PyDict>>,
     progress: Option<Py<PyAny>>,
@@ -135,13 +134,16 @@ pub fn run(
             return Err(errors::argument(format!("engine = \"{other}\": must be \"fast\" or \"reference\"")));
         }
     };
+    if threads == Some(0) {
+        return Err(errors::argument("threads = 0: must be at least 1".to_string()));
+    }
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
     let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
     let latest = Mutex::new(None);
     let note = |p: &quell_lab::Progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*p);
     let options = Options {
-        threads: threads.map(NonZeroUsize::get),
+        threads,
         engine,
         plugins,
         progress: Some(&note),

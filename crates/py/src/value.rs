@@ -1,6 +1,6 @@
 //! Python values to TOML and back.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 use toml::{Table, Value};
@@ -15,7 +15,8 @@ pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
         return Ok(Value::Boolean(value.extract()?));
     }
     if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
-        return Ok(Value::Integer(value.extract()?));
+        let too_large = || PyValueError::new_err(format!("{path}: {value} is beyond 64 bits"));
+        return value.extract().map(Value::Integer).map_err(|_| too_large());
     }
     if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
         return Ok(Value::Float(value.extract()?));
@@ -39,7 +40,8 @@ pub fn to_table(mapping: &Bound<'_, PyMapping>, path: &str) -> PyResult<Table> {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(key) = key.cast::<PyString>() else {
             let kind = key.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("{path}: keys must be strings, not '{kind}'")));
+            let place = if path.is_empty() { "scenario" } else { path };
+            return Err(PyTypeError::new_err(format!("{place}: keys must be strings, not '{kind}'")));
         };
         let key = key.to_str()?;
         let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
