@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_lab::scenario::{Kind, Scenario};
+use quell_lab::scenario::{FlowGroup, Kind, Scenario};
+use quell_lab::values::OneOr;
 use quell_lab::{Plugins, ScenarioError, Setting, Study};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
@@ -23,7 +24,8 @@ struct Summary {
     simulated_s: f64,
     flow_groups: Vec<Group>,
     network: String,
-    /// Packets that all runs together send over the measured links, if those were always busy.
+    /// Packets that all runs together handle: what the measured links carry if they are always busy, or
+    /// what UDP offers if that is more.
     estimated_packets: f64,
 }
 
@@ -197,7 +199,8 @@ fn network(s: &Scenario) -> String {
     }
 }
 
-/// Packets that one run sends over links with a queue, if those are always busy in one direction.
+/// Packets that one run handles: those that links with a queue carry if they are always busy in one
+/// direction, or those that UDP offers if these are more.
 fn packets(s: &Scenario) -> f64 {
     let tcp = s.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
     // Scenarios with nothing but UDP: the default size of its packets.
@@ -211,7 +214,17 @@ fn packets(s: &Scenario) -> f64 {
         let links = s.graph.iter().flat_map(|g| &g.links);
         links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
     };
-    bits_per_second * s.duration.as_secs_f64() / size
+    let seconds = s.duration.as_secs_f64();
+    // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
+    let offered = |g: &FlowGroup| {
+        let size = match &g.packet {
+            Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
+            _ => size,
+        };
+        g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
+    };
+    let udp: f64 = s.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
+    udp.max(bits_per_second * seconds / size)
 }
 
 /// Seconds without the digits that adding them up has left.
