@@ -850,13 +850,19 @@ fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The rate of access links where a group says nothing of its own.
 fn access_rate(s: &Scenario) -> Access {
-    s.dumbbell
-        .as_ref()
-        .map(|d| d.access_rate)
-        .or(s.parking_lot.as_ref().map(|p| p.access_rate))
-        .or(s.graph.as_ref().map(|g| g.access_rate))
-        .unwrap_or(Access::None)
+    let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
+    let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.rate));
+    let graph = s.graph.as_ref().map(|g| {
+        let fastest = g.links.iter().map(|l| l.rate).max();
+        (g.access_rate, fastest.unwrap_or_default())
+    });
+    let Some((given, fastest)) = dumbbell.or(parking_lot).or(graph) else { return Access::None };
+    given.unwrap_or_else(|| {
+        let tenfold = BitRate::from_bps(fastest.bps().saturating_mul(10));
+        Access::Rate(tenfold.max(BitRate::from_bps(100_000_000)))
+    })
 }
 
 /// The pairs of nodes between which a group's data goes.

@@ -118,19 +118,16 @@ pub struct Dumbbell {
     /// The probability that the wire loses a packet; default 0.
     #[serde(default)]
     pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s.
-    #[serde(default = "fast_access")]
-    pub access_rate: Access,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
     /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
     /// Changes of rate and delay at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-}
-
-fn fast_access() -> Access {
-    Access::Rate(BitRate::from_bps(100_000_000))
 }
 
 /// Routers `r0` to `rk` in a row and k equal links between them.
@@ -154,9 +151,10 @@ pub struct ParkingLot {
     /// The probability that a wire loses a packet; default 0.
     #[serde(default)]
     pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s.
-    #[serde(default = "fast_access")]
-    pub access_rate: Access,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
     /// The way back, where it differs.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
@@ -169,9 +167,10 @@ pub struct ParkingLot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s.
-    #[serde(default = "fast_access")]
-    pub access_rate: Access,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
     /// The links; the nodes are those that they name.
     pub links: Vec<GraphLink>,
 }

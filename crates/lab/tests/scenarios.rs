@@ -88,3 +88,24 @@ fn sweeps_and_settings_reach_flows_and_algorithms_by_name() {
     let e = doc.set_text("flows.fpt.count", "3").unwrap_err().to_string();
     assert!(e.contains("did you mean \"ftp\"?"), "{e}");
 }
+
+/// Access links are not to be the bottleneck, whatever the link between the routers.
+#[test]
+fn access_links_are_faster_than_the_link_they_lead_to() {
+    let text = |rate: &str, own: &str| {
+        format!(
+            "schema = 1\nduration = \"20 s\"\nwarmup = \"10 s\"\nseeds = 1\n[dumbbell]\nrate = \"{rate}\"\n\
+             delay = \"1 ms\"\nbuffer = \"2000 packets\"\n{own}\n[[aqm]]\nalgorithm = \"drop-tail\"\n\
+             [[flows]]\nname = \"ftp\"\ncount = 2\nrtt = \"4 ms\"\n"
+        )
+    };
+    let utilization = |text: String| {
+        let study = Study::parse(&text, "access.toml", &Plugins::new()).unwrap();
+        let results = quell_lab::run(&study, &quell_lab::Options::default()).unwrap();
+        let view = quell_lab::View::of_point(0);
+        results.estimate(&view, "drop-tail", quell_lab::Metric::Utilization).unwrap().mean
+    };
+    assert!(utilization(text("500 Mbit/s", "")) > 0.95);
+    let slow = utilization(text("500 Mbit/s", "access_rate = \"100 Mbit/s\""));
+    assert!((0.3..0.45).contains(&slow), "two flows at 100 Mbit/s each: {slow}");
+}
