@@ -340,7 +340,7 @@ impl Results {
     }
 
     /// The algorithms whose mean queue in the last third of the segments differs from that in the first
-    /// third, over all seeds, by more than chance and by more than a tenth: the window is no steady
+    /// third, over all seeds, by more than chance and by more than a fifth: the window is no steady
     /// state for them. None are named where the scenario itself changes within the window.
     pub fn drifting(&self, point: usize) -> Vec<&str> {
         let Some(info) = self.run.points.get(point) else { return Vec::new() };
@@ -365,7 +365,7 @@ impl Results {
             let of =
                 |value: fn(&(f64, f64)) -> f64| Estimate::of(&changes.iter().map(value).collect::<Vec<_>>());
             let (Some(change), Some(queue)) = (of(|c| c.0), of(|c| c.1)) else { return false };
-            change.excludes_zero() && change.mean.abs() > 0.1 * queue.mean
+            change.excludes_zero() && change.mean.abs() > 0.2 * queue.mean
         };
         info.algorithms.iter().map(String::as_str).filter(drifts).collect()
     }

@@ -170,7 +170,7 @@ fn a_queue_on_its_way_is_named() {
 #[test]
 fn what_the_wire_loses_is_counted() {
     let text = SCENARIO.replace("buffer =", "loss = 0.05\nbuffer =");
-    let text = text.replace("[[aqm]]", "[[aqm]]").replace("seeds = 3", "seeds = 1");
+    let text = text.replace("seeds = 3", "seeds = 1");
     match Study::parse(&text, "x.toml", &Plugins::new()) {
         Ok(study) => {
             let results = run(&study, &Options::default()).unwrap();
