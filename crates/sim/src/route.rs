@@ -8,7 +8,7 @@
 //! on ties.
 
 use crate::Error;
-use crate::network::{LinkId, LinkSpec, Network, Traffic};
+use crate::network::{App, LinkId, LinkSpec, Network, Traffic};
 use crate::packet::Pkt;
 
 /// The index of a stream.
@@ -213,6 +213,9 @@ fn check(network: &Network) -> Result<(), Error> {
         }
         if flow.reverse.is_empty() && matches!(flow.traffic, Traffic::Tcp { .. }) {
             return invalid(format!("flow {i}: its way back has no link, and TCP needs one"));
+        }
+        if let Traffic::Tcp { app: App::Transfers { count: Some(0), .. }, .. } = flow.traffic {
+            return invalid(format!("flow {i}: it must make at least one transfer"));
         }
         if flow.class.max(flow.ack_class) as usize >= network.classes.len() {
             return invalid(format!("flow {i}: there is no class {}", flow.class.max(flow.ack_class)));
