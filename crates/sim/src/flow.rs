@@ -89,7 +89,6 @@ impl Flow {
                 receiver: Receiver::new(),
                 app: Application::new(app, rng),
                 app_due: spec.start,
-                started: false,
                 stop: spec.stop.unwrap_or(Time::MAX),
                 sent: Meter::new(bounds),
                 received: Meter::new(bounds),
@@ -159,7 +158,6 @@ pub(crate) struct TcpFlow {
     app: Application,
     /// When the application acts next: begins, stops, or has thought enough.
     app_due: Time,
-    started: bool,
     stop: Time,
     sent: Meter,
     received: Meter,
@@ -224,7 +222,7 @@ impl TcpFlow {
                 return;
             }
             if self.app_due == due {
-                self.on_application(cfg, due, host);
+                self.on_application(cfg, due);
             } else {
                 let lost = self.sender.on_timeout(cfg, due);
                 self.sent.at(due, host).timeouts += lost as u64;
@@ -242,7 +240,7 @@ impl TcpFlow {
         }
     }
 
-    fn on_application(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn on_application(&mut self, cfg: &Config, now: Time) {
         if now >= self.stop {
             self.app_due = Time::MAX;
             if let Application::Bulk = self.app {
@@ -252,7 +250,6 @@ impl TcpFlow {
         }
         match &mut self.app {
             Application::Bulk => {
-                debug_assert!(!self.started);
                 self.sender.provide(u32::MAX);
                 self.app_due = self.stop;
             }
@@ -261,7 +258,7 @@ impl TcpFlow {
                 t.left = t.left.map(|n| n - 1);
                 t.current = Some((packets, now));
                 match t.connection {
-                    Connection::Fresh if self.started => {
+                    Connection::Fresh if t.last.is_some() => {
                         self.epoch = self.epoch.wrapping_add(1);
                         self.sender.reopen(cfg);
                     }
@@ -276,8 +273,6 @@ impl TcpFlow {
                 self.app_due = Time::MAX;
             }
         }
-        self.started = true;
-        let _ = host;
     }
 
     /// The transfer under way is complete: record it, think, and go on.

@@ -113,15 +113,10 @@ impl Wire {
     }
 }
 
-/// How long `bytes` take at `rate`, as [`Wire::transmit`] counts it.
-#[cfg(test)]
-pub(crate) fn transmission(rate: BitRate, bytes: u16) -> Duration {
-    rate.transmission_time(quell_units::Bytes::new(bytes as u64))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_units::Bytes;
 
     fn spec(rate: Schedule<BitRate>, delay: Schedule<Duration>, loss: f64) -> LinkSpec {
         LinkSpec { name: String::new(), rate, delay, queue: None, loss, observe: false }
@@ -138,7 +133,8 @@ mod tests {
             let s = spec(Schedule::constant(rate), Schedule::constant(Duration::ZERO), 0.0);
             let mut w = Wire::new(&s, Seed(1), 0);
             let flight = w.transmit(Time::ZERO, bytes);
-            assert_eq!(flight.arrives - Time::ZERO, transmission(rate, bytes), "{mbps} {bytes}");
+            let exact = rate.transmission_time(Bytes::new(bytes as u64));
+            assert_eq!(flight.arrives - Time::ZERO, exact, "{mbps} {bytes}");
         }
     }
 

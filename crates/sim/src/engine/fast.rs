@@ -40,11 +40,11 @@ struct Link {
 /// What waits for a stop, by time.
 type Stream = Ring<(Time, Pkt)>;
 
-/// A flow acts next when its source number comes up.
+/// Where each kind of source begins among the leaves of the tree.
 struct Sources {
-    /// Served links: 0 to here.
+    /// The flows, after the served links.
     flows: u32,
-    /// Flows: to here. Then the streams.
+    /// The streams, after the flows.
     streams: u32,
 }
 

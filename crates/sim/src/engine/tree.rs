@@ -3,7 +3,7 @@
 //! Each source has at most one pending event. Setting, moving and cancelling it are one walk from
 //! its leaf to the root without a branch that depends on the data, and events at the same time come
 //! in the order of their sources' numbers.
-#![allow(unsafe_code)] // the walk to the root: a tenth of the engine's time with checks
+#![allow(unsafe_code)] // the walk to the root is a tenth of the engine's instructions
 
 use quell_units::Time;
 

