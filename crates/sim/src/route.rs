@@ -36,17 +36,15 @@ pub(crate) struct Hop {
     pub stream: Option<StreamId>,
 }
 
-/// The ways of a flow, of data and of acknowledgments: where in [`Plan::hops`] each begins.
-pub(crate) type Ways = [u32; 2];
-
 /// How a network is run.
 pub(crate) struct Plan {
-    pub hops: Vec<Hop>,
+    hops: Vec<Hop>,
+    /// Every way has room for `1 << stride_bits` hops.
+    stride_bits: u32,
     pub private: Vec<LinkId>,
-    /// Per flow.
-    pub ways: Vec<Ways>,
-    /// Streams 0 to here lead to a relay or an end; the later ones to a merging link.
-    pub first_merge_stream: u32,
+    /// Streams of one flow only: those of flow f are number `own[f]` to before `own[f + 1]`.
+    own: Vec<u32>,
+    /// The outputs of merging links come after them.
     pub streams: u32,
     /// Per link: whether flows merge there.
     pub merges: Vec<bool>,
@@ -80,30 +78,31 @@ impl Plan {
             .zip(&users)
             .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
             .collect();
-        let mut plan = Plan {
-            hops: Vec::new(),
-            private: Vec::new(),
-            ways: Vec::with_capacity(network.flows.len()),
-            first_merge_stream: 0,
-            streams: 0,
-            merges,
-        };
-        let mut keys = Vec::new();
+        let mut plan =
+            Plan { hops: Vec::new(), stride_bits: 0, private: Vec::new(), own: vec![0], streams: 0, merges };
+        let mut ways = Vec::with_capacity(2 * network.flows.len());
         for flow in &network.flows {
-            let data = plan.hops.len() as u32;
-            plan.way(network, &flow.forward, true, &mut keys);
-            let acks = plan.hops.len() as u32;
-            if let Traffic::Tcp { .. } = flow.traffic {
-                plan.way(network, &flow.reverse, false, &mut keys);
-            }
-            plan.ways.push([data, acks]);
+            ways.push(plan.way(network, &flow.forward, true));
+            ways.push(match flow.traffic {
+                Traffic::Tcp { .. } => plan.way(network, &flow.reverse, false),
+                Traffic::Udp(_) => Vec::new(),
+            });
         }
-        plan.number_streams(&keys);
+        plan.number_streams(&mut ways);
+        let longest = ways.iter().map(Vec::len).max().unwrap_or(1);
+        plan.stride_bits = longest.next_power_of_two().trailing_zeros();
+        let unused = Hop { links: (0, 0), stop: Stop::End, stream: None };
+        for way in ways {
+            let end = plan.hops.len() + (1 << plan.stride_bits);
+            plan.hops.extend(way.into_iter().map(|(hop, _)| hop));
+            plan.hops.resize(end, unused);
+        }
         Ok(plan)
     }
 
     /// Cuts a way into hops.
-    fn way(&mut self, network: &Network, links: &[LinkId], data: bool, keys: &mut Vec<Key>) {
+    fn way(&mut self, network: &Network, links: &[LinkId], data: bool) -> Vec<(Hop, Key)> {
+        let mut way = Vec::new();
         let mut begin = self.private.len() as u32;
         // The merging link just left, if no private link has come since.
         let mut output = None;
@@ -113,11 +112,11 @@ impl Plan {
             let links = (begin, plan.private.len() as u32);
             begin = links.1;
             // Numbered below; a placeholder says that there is one.
-            plan.hops.push(Hop { links, stop, stream: event.then_some(StreamId(0)) });
-            keys.push(match (stop, output) {
+            let key = match (stop, output) {
                 (Stop::Merge(_), Some(link)) => Key::Output(link),
                 _ => Key::Own,
-            });
+            };
+            way.push((Hop { links, stop, stream: event.then_some(StreamId(0)) }, key));
         };
         for &id in links {
             let link = &network.links[id.0 as usize];
@@ -138,41 +137,64 @@ impl Plan {
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
         stop(self, Stop::End, shuffled || (data && !stopped), None);
+        way
     }
 
-    /// The step that a packet is at.
+    /// Where in [`Plan::hops`] a way begins.
     #[inline]
-    pub fn hop(&self, pkt: &Pkt) -> Hop {
-        let first = self.ways[pkt.flow as usize][pkt.is_ack() as usize];
-        self.hops[first as usize + pkt.hop as usize]
+    pub fn way_of(&self, pkt: &Pkt) -> usize {
+        (pkt.flow as usize * 2 + pkt.is_ack() as usize) << self.stride_bits
     }
 
-    fn number_streams(&mut self, keys: &[Key]) {
+    /// All ways, one after the other, each followed by unused hops.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// How many bits to shift the number of a way (twice the flow's, one more for acknowledgments).
+    pub fn stride_bits(&self) -> u32 {
+        self.stride_bits
+    }
+
+    /// The streams of one flow only.
+    pub fn own_streams(&self, flow: usize) -> std::ops::Range<u32> {
+        self.own[flow]..self.own[flow + 1]
+    }
+
+    /// Streams of a flow in the order of the flows, those to a relay or an end first: what leaves
+    /// them may at the same instant come to a merging link. Then the outputs of merging links.
+    fn number_streams(&mut self, ways: &mut [Vec<(Hop, Key)>]) {
         let mut next = 0;
-        let mut fresh = || {
+        let mut number = |hop: &mut Hop| {
+            hop.stream = Some(StreamId(next));
             next += 1;
-            Some(StreamId(next - 1))
+            next
         };
-        for hop in self.hops.iter_mut().filter(|h| h.stream.is_some()) {
-            if !matches!(hop.stop, Stop::Merge(_)) {
-                hop.stream = fresh();
+        for both in ways.chunks_mut(2) {
+            let mut end = self.own[self.own.len() - 1];
+            for merge in [false, true] {
+                let own = |(hop, key): &&mut (Hop, Key)| {
+                    let merges = matches!(hop.stop, Stop::Merge(_));
+                    hop.stream.is_some() && merges == merge && *key == Key::Own
+                };
+                for (hop, _) in both.iter_mut().flatten().filter(own) {
+                    end = number(hop);
+                }
             }
+            self.own.push(end);
         }
         let mut outputs = vec![None; self.merges.len()];
-        let merging = |h: &Hop| matches!(h.stop, Stop::Merge(_));
-        for (hop, key) in self.hops.iter_mut().zip(keys).filter(|(h, _)| merging(h)) {
-            hop.stream = match key {
-                Key::Own => fresh(),
-                Key::Output(link) => {
-                    let slot = &mut outputs[link.0 as usize];
-                    *slot = slot.or_else(&mut fresh);
-                    *slot
+        for (hop, key) in ways.iter_mut().flatten() {
+            if let Key::Output(link) = key {
+                let output = &mut outputs[link.0 as usize];
+                if output.is_none() {
+                    self.streams = number(hop);
+                    *output = hop.stream;
                 }
-            };
+                hop.stream = *output;
+            }
         }
-        self.streams = next;
-        let first = self.hops.iter().filter(|h| merging(h)).filter_map(|h| h.stream).min();
-        self.first_merge_stream = first.map_or(next, |s| s.0);
+        self.streams = self.streams.max(self.own[self.own.len() - 1]);
     }
 }
 

@@ -5,30 +5,29 @@
 //! sends. That runs ahead of the clock for one flow at a time, which is exact because nothing else
 //! can touch that flow in between except its own timers, and [`Flow`] runs those first.
 
-use quell_aqm::Seed;
 use quell_queue::{Admission, Fifo, Gate};
 use quell_units::Time;
 
 use super::lindley::LindleyQueue;
 use super::ring::Ring;
 use super::service::ServiceQueue;
-use super::tree::WinnerTree;
+use super::tree::{BLOCK, WinnerTree};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Flow, Host};
-use crate::network::{LinkId, Network};
+use crate::network::Network;
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
 
-/// A link's queue.
+/// A merging link's queue.
 enum Queue {
     /// Unlimited and not observed: the wire is enough.
     Plain,
     /// Decides on arrival.
     Lindley(Box<LindleyQueue>),
-    /// Decides at the head, served by events of this source.
+    /// Decides at the head, served by the events of this slot.
     Served(Box<ServiceQueue>, u32),
 }
 
@@ -37,24 +36,40 @@ struct Link {
     queue: Queue,
 }
 
-/// What waits for a stop, by time.
-type Stream = Ring<(Time, Pkt)>;
+/// What a slot of the tree stands for: what waits for a stop, by time, or a flow's timer.
+struct Source {
+    waiting: Ring<(Time, Pkt)>,
+    /// The flow whose timer it is, or [`NONE`].
+    timer_of: u32,
+}
 
-/// Where each kind of source begins among the leaves of the tree.
-struct Sources {
-    /// The flows, after the served links.
-    flows: u32,
-    /// The streams, after the flows.
-    streams: u32,
+/// No flow, no slot.
+const NONE: u32 = u32::MAX;
+
+/// Where a hop leads: the index of a merging link, or one of these.
+const RELAY: u32 = u32::MAX - 1;
+const END: u32 = u32::MAX;
+
+/// A [`route::Hop`](crate::route::Hop) as this engine uses it.
+#[derive(Clone, Copy)]
+struct Hop {
+    /// The private wires on the way: a range of [`Net::wires`].
+    wires: (u32, u32),
+    /// The slot of the stream in which the packet waits for the stop, or [`NONE`].
+    slot: u32,
+    stop: u32,
 }
 
 /// The network between the ends.
 struct Net {
-    plan: Plan,
+    hops: Vec<Hop>,
+    stride_bits: u32,
+    /// Of links that one flow uses alone, each flow's in the order of its way.
+    wires: Vec<Wire>,
     links: Vec<Link>,
-    streams: Vec<Stream>,
+    /// By slot; those of served links are of no use.
+    sources: Vec<Source>,
     tree: WinnerTree,
-    sources: Sources,
     classes: Vec<[u16; 2]>,
     sacks: SackTable,
     transfers: Vec<Transfer>,
@@ -70,7 +85,7 @@ impl Host for Net {
     #[inline]
     fn send(&mut self, now: Time, pkt: Pkt) {
         self.count.sent += 1;
-        if let Some(at) = self.forward(now, &pkt) {
+        if let Some(at) = self.forward(now, &pkt, self.way_of(&pkt)) {
             self.arrivals.push_back((at, pkt));
         }
     }
@@ -86,13 +101,18 @@ impl Host for Net {
 }
 
 impl Net {
-    /// Takes a packet that has just left a stop, or its sender, to its next stop; returns when it
-    /// is at its other end, if nothing stops it before.
+    /// Where the way of a packet begins in [`Net::hops`].
     #[inline]
-    fn forward(&mut self, mut now: Time, pkt: &Pkt) -> Option<Time> {
-        let hop = self.plan.hop(pkt);
-        for i in hop.links.0..hop.links.1 {
-            let wire = &mut self.links[self.plan.private[i as usize].0 as usize].wire;
+    fn way_of(&self, pkt: &Pkt) -> usize {
+        (pkt.flow as usize * 2 + pkt.is_ack() as usize) << self.stride_bits
+    }
+
+    /// Takes a packet that has just left a stop, or its sender, along hop number `hop` to its next
+    /// stop; returns when it is at its other end, if nothing stops it before.
+    #[inline]
+    fn forward(&mut self, mut now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
+        let Hop { wires, slot, .. } = self.hops[hop];
+        for wire in &mut self.wires[wires.0 as usize..wires.1 as usize] {
             let start = wire.start(now);
             let flight = wire.transmit(start, pkt.bytes);
             if flight.lost {
@@ -107,10 +127,13 @@ impl Net {
             self.sacks.take(pkt);
             return None;
         }
-        let Some(stream) = hop.stream else { return Some(now) };
+        if slot == NONE {
+            return Some(now);
+        }
         // Out of order only after a wire's delay has shrunk.
-        if self.streams[stream.0 as usize].insert_sorted((now, *pkt), |(t, _)| *t > now) == 0 {
-            self.tree.set(self.sources.streams + stream.0, now);
+        let waiting = &mut self.sources[slot as usize].waiting;
+        if waiting.insert_sorted((now, *pkt), |(t, _)| *t > now) == 0 {
+            self.tree.put(slot, now);
         }
         None
     }
@@ -128,8 +151,8 @@ impl Net {
     /// A packet arrives at a merging link; returns when it is at its other end, if nothing stops it
     /// before.
     #[inline]
-    fn arrive(&mut self, now: Time, id: LinkId, pkt: &mut Pkt) -> Option<Time> {
-        let link = &mut self.links[id.0 as usize];
+    fn arrive(&mut self, now: Time, id: u32, pkt: &mut Pkt, hop: usize) -> Option<Time> {
+        let link = &mut self.links[id as usize];
         let class = self.classes[pkt.flow as usize][pkt.is_ack() as usize];
         pkt.hop += 1;
         let (start, flight) = match &mut link.queue {
@@ -163,26 +186,26 @@ impl Net {
             self.lose(start, pkt);
             return None;
         }
-        self.forward(flight.arrives, pkt)
+        self.forward(flight.arrives, pkt, hop + 1)
     }
 
     /// The wire of a served link is free.
-    fn serve(&mut self, now: Time, id: LinkId) {
-        let link = &mut self.links[id.0 as usize];
-        let Queue::Served(queue, source) = &mut link.queue else { return };
+    fn serve(&mut self, now: Time, id: u32) {
+        let link = &mut self.links[id as usize];
+        let Queue::Served(queue, slot) = &mut link.queue else { return };
         let (count, sacks) = (&mut self.count, &mut self.sacks);
         let started = queue.serve(now, &mut link.wire, |pkt| {
             count.dropped += 1;
             sacks.take(pkt);
         });
         let Some((pkt, flight)) = started else {
-            self.tree.set(*source, Time::MAX);
+            self.tree.put(*slot, Time::MAX);
             return;
         };
-        self.tree.set(*source, link.wire.busy_until);
+        self.tree.put(*slot, link.wire.busy_until);
         if flight.lost {
             self.lose(now, &pkt);
-        } else if let Some(at) = self.forward(flight.arrives, &pkt) {
+        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize) {
             self.arrivals.push_back((at, pkt));
         }
     }
@@ -192,6 +215,8 @@ struct Engine {
     net: Net,
     flows: Vec<Flow>,
     configs: Vec<crate::tcp::Config>,
+    /// Per flow: the slot of its timer.
+    timers: Vec<u32>,
 }
 
 impl Engine {
@@ -216,9 +241,9 @@ impl Engine {
     #[inline]
     fn watch(&mut self, flow: u32) {
         let due = self.flows[flow as usize].due();
-        let source = self.net.sources.flows + flow;
-        if due < self.net.tree.get(source) {
-            self.net.tree.set(source, due);
+        let timer = self.timers[flow as usize];
+        if due < self.net.tree.get(timer) {
+            self.net.tree.put(timer, due);
         }
     }
 
@@ -226,23 +251,27 @@ impl Engine {
     fn wake(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].advance(&self.configs, now, &mut self.net);
         let due = self.flows[flow as usize].due();
-        self.net.tree.set(self.net.sources.flows + flow, due);
+        self.net.tree.put(self.timers[flow as usize], due);
     }
 
-    /// The front of a stream reaches its stop.
+    /// The front of a stream reaches its stop, or a flow's timer runs out.
     #[inline]
-    fn pop(&mut self, now: Time, stream: u32) {
-        let packets = &mut self.net.streams[stream as usize];
-        let Some((_, mut pkt)) = packets.pop_front() else { return };
-        let next = packets.front().map_or(Time::MAX, |(t, _)| t);
-        self.net.tree.set(self.net.sources.streams + stream, next);
-        let arrived = match self.net.plan.hop(&pkt).stop {
-            Stop::Merge(link) => self.net.arrive(now, link, &mut pkt),
-            Stop::Relay => {
+    fn event(&mut self, now: Time, slot: u32) {
+        let source = &mut self.net.sources[slot as usize];
+        let Some((_, mut pkt)) = source.waiting.pop_front() else {
+            let flow = source.timer_of;
+            return self.wake(now, flow);
+        };
+        let next = source.waiting.front().map_or(Time::MAX, |(t, _)| t);
+        self.net.tree.put(slot, next);
+        let hop = self.net.way_of(&pkt) + pkt.hop as usize;
+        let arrived = match self.net.hops[hop].stop {
+            END => Some(now),
+            RELAY => {
                 pkt.hop += 1;
-                self.net.forward(now, &pkt)
+                self.net.forward(now, &pkt, hop + 1)
             }
-            Stop::End => Some(now),
+            link => self.net.arrive(now, link, &mut pkt, hop),
         };
         if let Some(at) = arrived {
             self.deliver(at, &pkt);
@@ -250,57 +279,113 @@ impl Engine {
     }
 }
 
-fn links(network: Network, plan: &Plan) -> (Vec<Link>, u32) {
-    let seed: Seed = network.seed;
-    let mut served = 0;
-    let mut recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
-    let links = network.links.into_iter().enumerate().map(|(i, spec)| {
-        let wire = Wire::new(&spec, seed, i as u32);
-        if !plan.merges[i] || (spec.queue.is_none() && !spec.observe) {
-            return Link { wire, queue: Queue::Plain };
-        }
-        let recorder = recorders[i].take();
-        let rng = seed.indexed_stream("link.aqm", i as u64);
-        let rate = spec.rate.initial;
-        let (aqm, limit, ecn) = super::queue_parts(spec.queue);
-        let queue = if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
-            let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-            served += 1;
-            Queue::Served(Box::new(ServiceQueue::new(fifo, recorder)), served - 1)
-        } else {
-            Queue::Lindley(Box::new(LindleyQueue::new(Gate::new(aqm, rng, limit, ecn), rate, recorder)))
+/// The slots of the tree: served links, the flows (each its timer and its own streams, in blocks of
+/// its own), the outputs of merging links.
+struct Slots {
+    /// Per flow: the slot of its timer.
+    timers: Vec<u32>,
+    /// Per stream.
+    streams: Vec<u32>,
+    total: u32,
+}
+
+impl Slots {
+    fn new(plan: &Plan, served: u32, flows: usize) -> Self {
+        let mut slots = Slots {
+            timers: Vec::with_capacity(flows),
+            streams: Vec::with_capacity(plan.streams as usize),
+            total: served.next_multiple_of(BLOCK),
         };
-        Link { wire, queue }
-    });
-    let links = links.collect();
-    (links, served)
+        for flow in 0..flows {
+            let own = plan.own_streams(flow).len() as u32;
+            slots.timers.push(slots.total);
+            slots.streams.extend((1..=own).map(|i| slots.total + i));
+            slots.total += (1 + own).next_multiple_of(BLOCK);
+        }
+        let outputs = plan.streams - slots.streams.len() as u32;
+        slots.streams.extend((0..outputs).map(|i| slots.total + i));
+        slots.total += outputs;
+        slots
+    }
+
+    /// What waits at each slot: nothing yet.
+    fn sources(&self) -> Vec<Source> {
+        let source = |capacity| Source { waiting: Ring::with_capacity(capacity), timer_of: NONE };
+        let mut sources: Vec<_> = (0..self.total).map(|_| source(0)).collect();
+        self.streams.iter().for_each(|slot| sources[*slot as usize] = source(16));
+        for (flow, slot) in self.timers.iter().enumerate() {
+            sources[*slot as usize].timer_of = flow as u32;
+        }
+        sources
+    }
+
+    fn hops(&self, plan: &Plan, merging: &[u32]) -> Vec<Hop> {
+        let hop = |h: &crate::route::Hop| Hop {
+            wires: h.links,
+            slot: h.stream.map_or(NONE, |s| self.streams[s.0 as usize]),
+            stop: match h.stop {
+                Stop::Merge(link) => merging[link.0 as usize],
+                Stop::Relay => RELAY,
+                Stop::End => END,
+            },
+        };
+        plan.hops().iter().map(hop).collect()
+    }
+}
+
+/// The queue of link `i`; `slot` is its own if it needs one.
+fn queue(network: &mut Network, i: usize, slot: u32) -> Queue {
+    let recorder = recorder(network, i);
+    let spec = &mut network.links[i];
+    if spec.queue.is_none() && recorder.is_none() {
+        return Queue::Plain;
+    }
+    let rng = network.seed.indexed_stream("link.aqm", i as u64);
+    let rate = spec.rate.initial;
+    let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
+    if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
+        let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
+        Queue::Served(Box::new(ServiceQueue::new(fifo, recorder)), slot)
+    } else {
+        Queue::Lindley(Box::new(LindleyQueue::new(Gate::new(aqm, rng, limit, ecn), rate, recorder)))
+    }
 }
 
 /// Runs a network.
-pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error> {
+pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
     let bounds = bounds(&network);
     let measure = network.measure.clone();
     let ends = Ends::new(&network, &bounds)?;
-    let (links, served) = links(network, &plan);
-    let sources = Sources { flows: served, streams: served + ends.flows.len() as u32 };
-    let mut tree = WinnerTree::new((sources.streams + plan.streams) as usize, measure.end)?;
-    for (i, flow) in ends.flows.iter().enumerate() {
-        tree.set(sources.flows + i as u32, flow.due());
+
+    let wire = |network: &Network, i: usize| Wire::new(&network.links[i], network.seed, i as u32);
+    let wires = plan.private.iter().map(|link| wire(&network, link.0 as usize)).collect();
+    let mut links = Vec::new();
+    // Per link of the network: its number among the merging ones.
+    let mut merging = vec![NONE; network.links.len()];
+    let mut served = Vec::new();
+    for i in (0..network.links.len()).filter(|i| plan.merges[*i]) {
+        merging[i] = links.len() as u32;
+        let queue = queue(&mut network, i, served.len() as u32);
+        if let Queue::Served(..) = queue {
+            served.push(links.len() as u32);
+        }
+        links.push(Link { wire: wire(&network, i), queue });
     }
-    let served_links: Vec<LinkId> = links
-        .iter()
-        .enumerate()
-        .filter(|(_, l)| matches!(l.queue, Queue::Served(..)))
-        .map(|(i, _)| LinkId(i as u32))
-        .collect();
+
+    let slots = Slots::new(&plan, served.len() as u32, ends.flows.len());
+    let mut tree = WinnerTree::new(slots.total as usize, measure.end)?;
+    for (flow, slot) in ends.flows.iter().zip(&slots.timers) {
+        tree.put(*slot, flow.due());
+    }
     let mut engine = Engine {
         net: Net {
-            streams: (0..plan.streams).map(|_| Ring::with_capacity(16)).collect(),
-            plan,
+            hops: slots.hops(&plan, &merging),
+            stride_bits: plan.stride_bits(),
+            wires,
             links,
+            sources: slots.sources(),
             tree,
-            sources,
             classes: ends.classes.clone(),
             sacks: SackTable::default(),
             transfers: Vec::new(),
@@ -311,10 +396,11 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         },
         flows: ends.flows,
         configs: ends.configs,
+        timers: slots.timers,
     };
 
     let mut events = 0u64;
-    while let Some((now, source)) = engine.net.tree.first() {
+    while let Some((now, slot)) = engine.net.tree.next() {
         if now >= measure.end {
             break;
         }
@@ -322,19 +408,17 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
             report(control, now)?;
         }
         events += 1;
-        if source >= engine.net.sources.streams {
-            engine.pop(now, source - engine.net.sources.streams);
-        } else if source >= engine.net.sources.flows {
-            engine.wake(now, source - engine.net.sources.flows);
-        } else {
-            engine.net.serve(now, served_links[source as usize]);
+        match served.get(slot as usize) {
+            Some(link) => engine.net.serve(now, *link),
+            None => engine.event(now, slot),
         }
         engine.deliver_arrivals();
+        engine.net.tree.settle();
     }
 
-    let Engine { net, flows, configs } = engine;
+    let Engine { net, flows, configs, .. } = engine;
     let mut count = net.count;
-    count.in_flight += net.streams.iter().map(|s| s.len() as u64).sum::<u64>();
+    count.in_flight += net.sources.iter().map(|s| s.waiting.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
         let recorder = match link.queue {

@@ -115,9 +115,8 @@ impl Net {
     /// The stream in which the fast engine would keep a packet that goes to a merging link: it
     /// orders arrivals at the same time.
     fn stream(&self, pkt: &Pkt) -> u32 {
-        let first = self.plan.ways[pkt.flow as usize][pkt.is_ack() as usize] as usize;
         let mut links = 0;
-        for hop in &self.plan.hops[first..] {
+        for hop in &self.plan.hops()[self.plan.way_of(pkt)..] {
             links += (hop.links.1 - hop.links.0) as usize;
             if let (Stop::Merge(_), Some(stream)) = (hop.stop, hop.stream) {
                 if links == pkt.hop as usize {
