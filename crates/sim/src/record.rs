@@ -13,31 +13,97 @@ use crate::packet::Pkt;
 /// Delays up to a thousand seconds, to three digits.
 const LONGEST_DELAY_US: u64 = 1_000_000_000;
 
-fn empty_stats() -> ClassStats {
-    ClassStats {
-        arrived: 0,
-        arrived_bytes: 0,
-        dropped_early: 0,
-        dropped_forced: 0,
-        dropped_overflow: 0,
-        dropped_bytes: 0,
-        marked: 0,
-        lost: 0,
-        departed: 0,
-        departed_bytes: 0,
-        delay_sum_ns: 0,
-        delay_us: Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
-            .expect("1 <= 2 * 1 <= the longest delay"),
+/// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
+/// 2048 us, 1024 buckets for every doubling above.
+struct Delays {
+    counts: Vec<u32>,
+}
+
+impl Delays {
+    fn new() -> Self {
+        Delays { counts: vec![0; Self::bucket(LONGEST_DELAY_US) + 1] }
+    }
+
+    #[inline]
+    fn bucket(us: u64) -> usize {
+        let halvings = 53 - (us | 2047).leading_zeros();
+        ((halvings as usize) << 10) + (us >> halvings) as usize
+    }
+
+    #[inline]
+    fn record(&mut self, us: u64) {
+        self.counts[Self::bucket(us.min(LONGEST_DELAY_US))] += 1;
+    }
+
+    /// What was recorded since the last call.
+    fn take(&mut self) -> Histogram<u32> {
+        let mut histogram = Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
+            .expect("1 <= 2 * 1 <= the longest delay");
+        for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
+            let halvings = (bucket >> 10).saturating_sub(1);
+            let us = ((bucket - (halvings << 10)) as u64) << halvings;
+            histogram.saturating_record_n(us, std::mem::take(count));
+        }
+        histogram
     }
 }
 
-/// Integrals of the queue over time since the start: exact, in units of nanoseconds.
+/// The counters of [`ClassStats`] since the start of the run.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    arrived: u64,
+    arrived_bytes: u64,
+    dropped_early: u64,
+    dropped_forced: u64,
+    dropped_overflow: u64,
+    dropped_bytes: u64,
+    marked: u64,
+    lost: u64,
+    departed: u64,
+    departed_bytes: u64,
+    delay_sum_ns: u64,
+}
+
+impl Counts {
+    fn dropped(&self) -> u64 {
+        self.dropped_early + self.dropped_forced + self.dropped_overflow
+    }
+
+    /// What happened after `then`.
+    fn since(&self, then: &Counts, delay_us: Histogram<u32>) -> ClassStats {
+        ClassStats {
+            arrived: self.arrived - then.arrived,
+            arrived_bytes: self.arrived_bytes - then.arrived_bytes,
+            dropped_early: self.dropped_early - then.dropped_early,
+            dropped_forced: self.dropped_forced - then.dropped_forced,
+            dropped_overflow: self.dropped_overflow - then.dropped_overflow,
+            dropped_bytes: self.dropped_bytes - then.dropped_bytes,
+            marked: self.marked - then.marked,
+            lost: self.lost - then.lost,
+            departed: self.departed - then.departed,
+            departed_bytes: self.departed_bytes - then.departed_bytes,
+            delay_sum_ns: self.delay_sum_ns - then.delay_sum_ns,
+            delay_us,
+        }
+    }
+}
+
+/// One class at this link.
+struct Class {
+    counts: Counts,
+    /// At the last boundary of a segment, and at the last step.
+    at_segment: Counts,
+    at_step: Counts,
+    /// Of this segment.
+    delays: Delays,
+}
+
+/// Integrals of the queue and of its square since the start, each of packets and of bytes, times
+/// nanoseconds.
 #[derive(Clone, Copy, Default)]
 struct Integrals {
-    packets: u128,
-    packets2: u128,
-    bytes: u128,
-    bytes2: u128,
+    first: [f64; 2],
+    second: [f64; 2],
 }
 
 /// A packet that leaves its queue.
@@ -53,48 +119,35 @@ pub(crate) struct Departure {
     pub lost: bool,
 }
 
-/// What the series counts within a step.
-#[derive(Clone, Default)]
-struct Step {
-    class_bits: Vec<u64>,
-    delay_sum_ns: u64,
-    departed: u64,
-    dropped: u64,
-    marked: u64,
-    packets_before: u128,
-}
-
 /// The recorder of one link. Its host calls it in order of time and calls [`Recorder::mark`] before
 /// anything that happens at or after [`Recorder::next_mark`].
 pub(crate) struct Recorder {
     link: LinkId,
     name: String,
     rate: Schedule<BitRate>,
-    /// What waits now, and since when it has been so.
-    packets: u32,
-    bytes: u64,
+    /// What waits now, packets and bytes, and since when it has been so.
+    queue: [f64; 2],
     since: Time,
     sums: Integrals,
+    /// The packet whose transmission began last: when, and its size.
+    last_start: Time,
+    last_bytes: u16,
+    next_mark: Time,
+    digest: u64,
+    classes: Vec<Class>,
     /// The end of the warm-up, the boundaries, the end.
     bounds: Vec<Time>,
     /// How many of them have passed.
     passed: usize,
-    sums_before: Integrals,
-    now: Vec<ClassStats>,
+    /// At the last boundary, and at the last step.
+    sums_at_segment: Integrals,
+    sums_at_step: Integrals,
     segments: Vec<Segment>,
-    /// The packet whose transmission began last: when, and its bits.
-    last_start: Time,
-    last_bits: u64,
-    /// Bits whose transmission began since the last boundary, and what of them and of the packet
-    /// before them belongs elsewhere.
-    begun_bits: u64,
+    /// Bits of the packet sent at the last boundary that were still to be sent.
     carried_bits: f64,
     step: Option<Duration>,
     step_end: Time,
-    in_step: Step,
     series: Series,
-    next_mark: Time,
-    digest: u64,
 }
 
 impl Recorder {
@@ -113,29 +166,33 @@ impl Recorder {
             marked: Vec::with_capacity(samples),
             internals: Vec::new(),
         };
+        let class = || Class {
+            counts: Counts::default(),
+            at_segment: Counts::default(),
+            at_step: Counts::default(),
+            delays: Delays::new(),
+        };
         Recorder {
             link: id,
             name: spec.name.clone(),
             rate: spec.rate.clone(),
-            packets: 0,
-            bytes: 0,
+            queue: [0.0; 2],
             since: Time::ZERO,
             sums: Integrals::default(),
+            last_start: Time::ZERO,
+            last_bytes: 0,
             next_mark: bounds[0].min(step_end),
+            digest: 0,
+            classes: (0..classes).map(|_| class()).collect(),
             bounds,
             passed: 0,
-            sums_before: Integrals::default(),
-            now: (0..classes).map(|_| empty_stats()).collect(),
+            sums_at_segment: Integrals::default(),
+            sums_at_step: Integrals::default(),
             segments: Vec::with_capacity(measure.boundaries.len() + 1),
-            last_start: Time::ZERO,
-            last_bits: 0,
-            begun_bits: 0,
             carried_bits: 0.0,
             step: measure.step,
             step_end,
-            in_step: Step { class_bits: vec![0; classes], ..Step::default() },
             series,
-            digest: 0,
         }
     }
 
@@ -162,35 +219,38 @@ impl Recorder {
 
     #[inline]
     fn integrate(&mut self, to: Time) {
-        let dt = (to - self.since).nanos() as u128;
+        let dt = (to - self.since).nanos() as i64 as f64;
         self.since = to;
-        if self.packets > 0 {
-            // The squares fit into 64 bits below four gigabytes of queue.
-            let (p, b) = (self.packets as u64, self.bytes);
-            self.sums.packets += p as u128 * dt;
-            self.sums.packets2 += (p * p) as u128 * dt;
-            self.sums.bytes += b as u128 * dt;
-            self.sums.bytes2 += (b * b) as u128 * dt;
-        }
+        let [p, b] = self.queue;
+        let area = [p * dt, b * dt];
+        self.sums.first[0] += area[0];
+        self.sums.first[1] += area[1];
+        self.sums.second[0] += area[0] * p;
+        self.sums.second[1] += area[1] * b;
     }
 
     fn end_step(&mut self, t: Time, aqm: &impl Aqm) {
         let Some(step) = self.step else { return };
-        let s = &mut self.in_step;
         let out = &mut self.series;
-        out.time_s.push(t.as_secs_f64());
-        out.queue_packets.push(self.packets as f64);
-        out.queue_bytes.push(self.bytes as f64);
-        out.queue_mean_packets.push((self.sums.packets - s.packets_before) as f64 / step.nanos() as f64);
-        out.delay_mean_s.push(s.delay_sum_ns as f64 * 1e-9 / s.departed as f64);
-        for (rates, bits) in out.throughput_bps.iter_mut().zip(&mut s.class_bits) {
-            rates.push(std::mem::take(bits) as f64 / step.as_secs_f64());
+        let area = self.sums.first[0] - self.sums_at_step.first[0];
+        self.sums_at_step = self.sums;
+        let (mut departed, mut delay_ns, mut dropped, mut marked) = (0, 0, 0, 0);
+        for (class, rates) in self.classes.iter_mut().zip(&mut out.throughput_bps) {
+            let (now, then) = (&class.counts, &class.at_step);
+            rates.push((now.departed_bytes - then.departed_bytes) as f64 * 8.0 / step.as_secs_f64());
+            departed += now.departed - then.departed;
+            delay_ns += now.delay_sum_ns - then.delay_sum_ns;
+            dropped += now.dropped() - then.dropped();
+            marked += now.marked - then.marked;
+            class.at_step = class.counts;
         }
-        out.dropped.push(std::mem::take(&mut s.dropped));
-        out.marked.push(std::mem::take(&mut s.marked));
-        s.delay_sum_ns = 0;
-        s.departed = 0;
-        s.packets_before = self.sums.packets;
+        out.time_s.push(t.as_secs_f64());
+        out.queue_packets.push(self.queue[0]);
+        out.queue_bytes.push(self.queue[1]);
+        out.queue_mean_packets.push(area / step.nanos() as f64);
+        out.delay_mean_s.push(delay_ns as f64 * 1e-9 / departed as f64);
+        out.dropped.push(dropped);
+        out.marked.push(marked);
         let samples = out.time_s.len();
         aqm.observe(&mut Internals { out: &mut out.internals, samples, at: 0 });
         for internal in &mut out.internals {
@@ -203,35 +263,42 @@ impl Recorder {
         // The part of the last packet that is sent after the boundary.
         let after = match busy_until.since(t).nanos() {
             0 => 0.0,
-            rest => self.last_bits as f64 * rest as f64 / (busy_until - self.last_start).nanos() as f64,
+            rest => {
+                let whole = (busy_until - self.last_start).nanos();
+                self.last_bytes as f64 * 8.0 * rest as f64 / whole as f64
+            }
         };
-        let sent_bits = std::mem::take(&mut self.begun_bits) as f64 + self.carried_bits - after;
+        let stats = |class: &mut Class| {
+            let stats = class.counts.since(&class.at_segment, class.delays.take());
+            class.at_segment = class.counts;
+            stats
+        };
+        let classes: Vec<_> = self.classes.iter_mut().map(stats).collect();
+        let begun_bytes: u64 = classes.iter().map(|c| c.departed_bytes).sum();
+        let sent_bits = (begun_bytes * 8) as f64 + self.carried_bits - after;
         self.carried_bits = after;
-        let classes = self.now.len();
-        let measured = std::mem::replace(&mut self.now, (0..classes).map(|_| empty_stats()).collect());
         if self.passed > 0 {
-            let (now, then) = (self.sums, self.sums_before);
+            let (now, then) = (self.sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
             self.segments.push(Segment {
                 from,
                 to: t,
                 capacity_bits: capacity_bits(&self.rate, from, t),
                 sent_bits,
-                queue_packet_seconds: (now.packets - then.packets) as f64 * 1e-9,
-                queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
-                queue_byte_seconds: (now.bytes - then.bytes) as f64 * 1e-9,
-                queue_byte2_seconds: (now.bytes2 - then.bytes2) as f64 * 1e-9,
-                classes: measured,
+                queue_packet_seconds: (now.first[0] - then.first[0]) * 1e-9,
+                queue_packet2_seconds: (now.second[0] - then.second[0]) * 1e-9,
+                queue_byte_seconds: (now.first[1] - then.first[1]) * 1e-9,
+                queue_byte2_seconds: (now.second[1] - then.second[1]) * 1e-9,
+                classes,
             });
         }
-        self.sums_before = self.sums;
+        self.sums_at_segment = self.sums;
         self.passed += 1;
     }
 
     /// A packet arrived, and this became of it. One that is kept waits until [`Recorder::departed`].
     #[inline]
     pub fn arrived(&mut self, now: Time, class: u16, pkt: &Pkt, admission: Admission) {
-        let bytes = pkt.bytes as u64;
         let outcome = match admission {
             Admission::Queued => 0,
             Admission::Marked => 1,
@@ -239,15 +306,15 @@ impl Recorder {
         };
         let x = now.nanos() ^ pkt.fingerprint().rotate_left(17) ^ outcome << 62;
         self.digest = (self.digest.rotate_left(23) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let stats = &mut self.now[class as usize];
-        stats.arrived += 1;
-        stats.arrived_bytes += bytes;
+        let counts = &mut self.classes[class as usize].counts;
+        counts.arrived += 1;
+        counts.arrived_bytes += pkt.bytes as u64;
         match admission {
-            Admission::Dropped(cause) => self.count_drop(class, bytes, cause),
+            Admission::Dropped(cause) => self.count_drop(class, pkt.bytes, cause),
             _ => {
                 self.integrate(now);
-                self.packets += 1;
-                self.bytes += bytes;
+                self.queue[0] += 1.0;
+                self.queue[1] += pkt.bytes as f64;
             }
         }
     }
@@ -255,25 +322,24 @@ impl Recorder {
     /// A packet that waited was dropped at the head.
     pub fn dropped_at_head(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
         self.leave_queue(now, bytes);
-        self.count_drop(class, bytes as u64, cause);
+        self.count_drop(class, bytes, cause);
     }
 
-    fn count_drop(&mut self, class: u16, bytes: u64, cause: Cause) {
-        let stats = &mut self.now[class as usize];
-        stats.dropped_bytes += bytes;
+    fn count_drop(&mut self, class: u16, bytes: u16, cause: Cause) {
+        let counts = &mut self.classes[class as usize].counts;
+        counts.dropped_bytes += bytes as u64;
         match cause {
-            Cause::Early => stats.dropped_early += 1,
-            Cause::Forced => stats.dropped_forced += 1,
-            Cause::Overflow => stats.dropped_overflow += 1,
+            Cause::Early => counts.dropped_early += 1,
+            Cause::Forced => counts.dropped_forced += 1,
+            Cause::Overflow => counts.dropped_overflow += 1,
         }
-        self.in_step.dropped += 1;
     }
 
     #[inline]
     fn leave_queue(&mut self, now: Time, bytes: u16) {
         self.integrate(now);
-        self.packets -= 1;
-        self.bytes -= bytes as u64;
+        self.queue[0] -= 1.0;
+        self.queue[1] -= bytes as f64;
     }
 
     /// The transmission of a packet began at `now`.
@@ -282,21 +348,16 @@ impl Recorder {
         let Departure { arrived, class, bytes, marked, lost } = packet;
         self.leave_queue(now, bytes);
         self.last_start = now;
-        self.last_bits = bytes as u64 * 8;
-        self.begun_bits += self.last_bits;
+        self.last_bytes = bytes;
         let delay = (now - arrived).nanos();
-        let stats = &mut self.now[class as usize];
-        stats.lost += lost as u64;
-        stats.departed += 1;
-        stats.departed_bytes += bytes as u64;
-        stats.marked += marked as u64;
-        stats.delay_sum_ns += delay;
-        stats.delay_us.saturating_record(delay / 1000);
-        let s = &mut self.in_step;
-        s.class_bits[class as usize] += self.last_bits;
-        s.departed += 1;
-        s.delay_sum_ns += delay;
-        s.marked += marked as u64;
+        let class = &mut self.classes[class as usize];
+        class.delays.record(delay / 1000);
+        let counts = &mut class.counts;
+        counts.departed += 1;
+        counts.departed_bytes += bytes as u64;
+        counts.delay_sum_ns += delay;
+        counts.marked += marked as u64;
+        counts.lost += lost as u64;
     }
 
     /// What was measured, and the digest; every mark up to the end has been made.

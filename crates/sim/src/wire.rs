@@ -12,21 +12,17 @@ pub(crate) struct Wire {
     delay: Duration,
     /// When the transmission under way ends.
     pub busy_until: Time,
-    /// When the rate or the delay changes next; always past on a wire that loses packets, so that
-    /// the usual transmission has one thing to look at.
-    special_from: Time,
-    next_change: Time,
-    schedules: Option<Box<Schedules>>,
-    loss: Option<Box<Loss>>,
+    /// What few wires have.
+    special: Option<Box<Special>>,
 }
 
-struct Schedules {
+struct Special {
     rate: Schedule<BitRate>,
     delay: Schedule<Duration>,
-}
-
-struct Loss {
-    probability: f64,
+    /// When the rate or the delay changes next.
+    next_change: Time,
+    /// The probability that a packet is lost.
+    loss: f64,
     rng: Rng,
 }
 
@@ -48,17 +44,20 @@ fn ns_per_byte(rate: BitRate) -> u64 {
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
         let constant = spec.rate.changes.is_empty() && spec.delay.changes.is_empty();
+        let special = || {
+            Box::new(Special {
+                rate: spec.rate.clone(),
+                delay: spec.delay.clone(),
+                next_change: if constant { Time::MAX } else { Time::ZERO },
+                loss: spec.loss,
+                rng: seed.indexed_stream("link.loss", id as u64),
+            })
+        };
         Wire {
             ns_per_byte: ns_per_byte(spec.rate.initial),
             delay: spec.delay.initial,
             busy_until: Time::ZERO,
-            special_from: if constant && spec.loss <= 0.0 { Time::MAX } else { Time::ZERO },
-            next_change: if constant { Time::MAX } else { Time::ZERO },
-            schedules: (!constant)
-                .then(|| Box::new(Schedules { rate: spec.rate.clone(), delay: spec.delay.clone() })),
-            loss: (spec.loss > 0.0).then(|| {
-                Box::new(Loss { probability: spec.loss, rng: seed.indexed_stream("link.loss", id as u64) })
-            }),
+            special: (!constant || spec.loss > 0.0).then(special),
         }
     }
 
@@ -66,7 +65,7 @@ impl Wire {
     /// packet keeps the rate and the delay that hold at its start.
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
-        let lost = start >= self.special_from && self.special(start);
+        let lost = self.special.is_some() && self.special(start);
         // At least a nanosecond, so that every hop takes time and events at one instant never
         // cause another at the same merge point.
         let ns = ((bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32) as u64;
@@ -81,35 +80,25 @@ impl Wire {
     }
 
     /// The rate at `t`, if it changes at all.
+    #[inline]
     pub fn scheduled_rate(&self, t: Time) -> Option<BitRate> {
-        self.schedules.as_ref().map(|s| s.rate.at(t))
+        let s = self.special.as_ref()?;
+        (!s.rate.changes.is_empty()).then(|| s.rate.at(t))
     }
 
     /// Takes changes in; true if the wire loses this packet.
+    #[cold]
     fn special(&mut self, start: Time) -> bool {
-        if start >= self.next_change {
-            self.change(start);
+        let Some(s) = &mut self.special else { return false };
+        if start >= s.next_change {
+            self.ns_per_byte = ns_per_byte(s.rate.at(start));
+            self.delay = s.delay.at(start);
+            let later = |t: &Time| *t > start;
+            let rate = s.rate.changes.iter().map(|c| c.0).find(later);
+            let delay = s.delay.changes.iter().map(|c| c.0).find(later);
+            s.next_change = rate.unwrap_or(Time::MAX).min(delay.unwrap_or(Time::MAX));
         }
-        match &mut self.loss {
-            None => {
-                self.special_from = self.next_change;
-                false
-            }
-            Some(loss) => loss.rng.chance(loss.probability),
-        }
-    }
-
-    fn change(&mut self, now: Time) {
-        let Some(s) = &self.schedules else {
-            self.next_change = Time::MAX;
-            return;
-        };
-        self.ns_per_byte = ns_per_byte(s.rate.at(now));
-        self.delay = s.delay.at(now);
-        let later = |t: &Time| *t > now;
-        let rate = s.rate.changes.iter().map(|c| c.0).find(later);
-        let delay = s.delay.changes.iter().map(|c| c.0).find(later);
-        self.next_change = rate.unwrap_or(Time::MAX).min(delay.unwrap_or(Time::MAX));
+        s.loss > 0.0 && s.rng.chance(s.loss)
     }
 }
 

@@ -12,8 +12,6 @@ pub(super) struct Ring<T: Copy> {
     /// A power of two of slots. Those from `head` to before `tail`, modulo the capacity, are
     /// initialized.
     slots: Box<[MaybeUninit<T>]>,
-    /// One less than the number of slots.
-    mask: u32,
     head: u32,
     tail: u32,
 }
@@ -23,7 +21,7 @@ impl<T: Copy> Ring<T> {
     pub fn with_capacity(capacity: u32) -> Self {
         let slots: Box<[_]> =
             (0..capacity.max(2).next_power_of_two()).map(|_| MaybeUninit::uninit()).collect();
-        Ring { mask: slots.len() as u32 - 1, slots, head: 0, tail: 0 }
+        Ring { slots, head: 0, tail: 0 }
     }
 
     #[inline]
@@ -38,7 +36,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     fn index(&self, at: u32) -> usize {
-        (at & self.mask) as usize
+        at as usize & (self.slots.len() - 1)
     }
 
     /// The element at position `at` of the counters `head` and `tail`.
@@ -64,7 +62,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn push_back(&mut self, x: T) {
-        if self.len() > self.mask {
+        if self.len() as usize == self.slots.len() {
             self.grow();
         }
         let i = self.index(self.tail);
