@@ -9,7 +9,6 @@
 
 use crate::Error;
 use crate::network::{App, LinkId, LinkSpec, Network, Traffic};
-use crate::packet::Pkt;
 
 /// The index of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +38,8 @@ pub(crate) struct Hop {
 /// How a network is run.
 pub(crate) struct Plan {
     hops: Vec<Hop>,
-    /// Every way has room for `1 << stride_bits` hops.
-    stride_bits: u32,
+    /// Where in `hops` each way ends: of each flow that of data, then that of acknowledgments.
+    ends: Vec<u32>,
     pub private: Vec<LinkId>,
     /// Streams of one flow only: those of flow f are number `own[f]` to before `own[f + 1]`.
     own: Vec<u32>,
@@ -79,29 +78,25 @@ impl Plan {
             .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
             .collect();
         let mut plan =
-            Plan { hops: Vec::new(), stride_bits: 0, private: Vec::new(), own: vec![0], streams: 0, merges };
+            Plan { hops: Vec::new(), ends: Vec::new(), private: Vec::new(), own: vec![0], streams: 0, merges };
         let mut ways = Vec::with_capacity(2 * network.flows.len());
         for flow in &network.flows {
-            ways.push(plan.way(network, &flow.forward, true));
+            ways.push(plan.cut(network, &flow.forward, true));
             ways.push(match flow.traffic {
-                Traffic::Tcp { .. } => plan.way(network, &flow.reverse, false),
+                Traffic::Tcp { .. } => plan.cut(network, &flow.reverse, false),
                 Traffic::Udp(_) => Vec::new(),
             });
         }
         plan.number_streams(&mut ways);
-        let longest = ways.iter().map(Vec::len).max().unwrap_or(1);
-        plan.stride_bits = longest.next_power_of_two().trailing_zeros();
-        let unused = Hop { links: (0, 0), stop: Stop::End, stream: None };
         for way in ways {
-            let end = plan.hops.len() + (1 << plan.stride_bits);
             plan.hops.extend(way.into_iter().map(|(hop, _)| hop));
-            plan.hops.resize(end, unused);
+            plan.ends.push(plan.hops.len() as u32);
         }
         Ok(plan)
     }
 
     /// Cuts a way into hops.
-    fn way(&mut self, network: &Network, links: &[LinkId], data: bool) -> Vec<(Hop, Key)> {
+    fn cut(&mut self, network: &Network, links: &[LinkId], data: bool) -> Vec<(Hop, Key)> {
         let mut way = Vec::new();
         let mut begin = self.private.len() as u32;
         // The merging link just left, if no private link has come since.
@@ -140,20 +135,11 @@ impl Plan {
         way
     }
 
-    /// Where in [`Plan::hops`] a way begins.
-    #[inline]
-    pub fn way_of(&self, pkt: &Pkt) -> usize {
-        (pkt.flow as usize * 2 + pkt.is_ack() as usize) << self.stride_bits
-    }
-
-    /// All ways, one after the other, each followed by unused hops.
-    pub fn hops(&self) -> &[Hop] {
-        &self.hops
-    }
-
-    /// How many bits to shift the number of a way (twice the flow's, one more for acknowledgments).
-    pub fn stride_bits(&self) -> u32 {
-        self.stride_bits
+    /// The way of a flow's data (0) or acknowledgments (1).
+    pub fn way(&self, flow: usize, direction: usize) -> &[Hop] {
+        let i = 2 * flow + direction;
+        let begin = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.hops[begin as usize..self.ends[i] as usize]
     }
 
     /// The streams of one flow only.

@@ -31,46 +31,62 @@ enum Queue {
     Served(Box<ServiceQueue>, u32),
 }
 
+/// A link where flows merge.
 struct Link {
     wire: Wire,
     queue: Queue,
 }
 
-/// What a slot of the tree stands for: what waits for a stop, by time, or a flow's timer.
-struct Source {
-    waiting: Ring<(Time, Pkt)>,
-    /// The flow whose timer it is, or [`NONE`].
-    timer_of: u32,
-}
-
-/// No flow, no slot.
+/// No slot.
 const NONE: u32 = u32::MAX;
 
 /// Where a hop leads: the index of a merging link, or one of these.
-const RELAY: u32 = u32::MAX - 1;
 const END: u32 = u32::MAX;
+const RELAY: u32 = u32::MAX - 1;
+/// Not a stop: another private link.
+const ON: u32 = u32::MAX - 2;
 
-/// A [`route::Hop`](crate::route::Hop) as this engine uses it.
-#[derive(Clone, Copy)]
+/// One step of a way: over a private link, if there is one, to a stop. Nobody else uses it, so
+/// what belongs to the link and what waits for the stop is here.
 struct Hop {
-    /// The private wires on the way: a range of [`Net::wires`].
-    wires: (u32, u32),
-    /// The slot of the stream in which the packet waits for the stop, or [`NONE`].
-    slot: u32,
+    wire: Option<Wire>,
     stop: u32,
+    /// The class of the packets at the stop.
+    class: u16,
+    /// Its number on its way.
+    number: u8,
+    /// The slot of the stream in which packets wait for the stop, or [`NONE`].
+    slot: u32,
+    /// That stream: [`Hop::waiting`] of the hop with this number.
+    stream: u32,
+    waiting: Stream,
+}
+
+/// What waits for a stop, by time.
+type Stream = Ring<(Time, Pkt)>;
+
+/// What a slot of the tree stands for.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The stream at this hop, which all its packets are at.
+    Own(u32),
+    /// The stream at this hop, each of whose packets knows its own hop.
+    Shared(u32),
+    Timer(u32),
+    /// A merging link.
+    Served(u32),
 }
 
 /// The network between the ends.
 struct Net {
+    /// The hops of each way follow each other.
     hops: Vec<Hop>,
-    stride_bits: u32,
-    /// Of links that one flow uses alone, each flow's in the order of its way.
-    wires: Vec<Wire>,
+    /// Per flow: the first hop of data and of acknowledgments.
+    ways: Vec<[u32; 2]>,
     links: Vec<Link>,
-    /// By slot; those of served links are of no use.
+    /// By slot.
     sources: Vec<Source>,
     tree: WinnerTree,
-    classes: Vec<[u16; 2]>,
     sacks: SackTable,
     transfers: Vec<Transfer>,
     bounds: Vec<Time>,
@@ -78,7 +94,7 @@ struct Net {
     count: Conservation,
     /// Packets that reach the other end without a stop, and when: delivered one after the other
     /// once what sent them has returned.
-    arrivals: Ring<(Time, Pkt)>,
+    arrivals: Stream,
 }
 
 impl Host for Net {
@@ -104,22 +120,29 @@ impl Net {
     /// Where the way of a packet begins in [`Net::hops`].
     #[inline]
     fn way_of(&self, pkt: &Pkt) -> usize {
-        (pkt.flow as usize * 2 + pkt.is_ack() as usize) << self.stride_bits
+        self.ways[pkt.flow as usize][pkt.is_ack() as usize] as usize
     }
 
     /// Takes a packet that has just left a stop, or its sender, along hop number `hop` to its next
     /// stop; returns when it is at its other end, if nothing stops it before.
     #[inline]
-    fn forward(&mut self, mut now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
-        let Hop { wires, slot, .. } = self.hops[hop];
-        for wire in &mut self.wires[wires.0 as usize..wires.1 as usize] {
-            let start = wire.start(now);
-            let flight = wire.transmit(start, pkt.bytes);
-            if flight.lost {
-                self.lose(start, pkt);
-                return None;
+    fn forward(&mut self, mut now: Time, pkt: &Pkt, mut hop: usize) -> Option<Time> {
+        let mut at = &mut self.hops[hop];
+        loop {
+            if let Some(wire) = &mut at.wire {
+                let start = wire.start(now);
+                let flight = wire.transmit(start, pkt.bytes);
+                if flight.lost {
+                    self.lose(start, pkt);
+                    return None;
+                }
+                now = flight.arrives;
             }
-            now = flight.arrives;
+            if at.stop != ON {
+                break;
+            }
+            hop += 1;
+            at = &mut self.hops[hop];
         }
         if now >= self.end {
             // Nothing that happens then can be seen.
@@ -127,12 +150,18 @@ impl Net {
             self.sacks.take(pkt);
             return None;
         }
-        if slot == NONE {
+        if at.slot == NONE {
             return Some(now);
         }
+        let slot = at.slot;
+        let mut pkt = *pkt;
+        pkt.hop = at.number;
+        if at.stream as usize != hop {
+            let stream = at.stream as usize;
+            at = &mut self.hops[stream];
+        }
         // Out of order only after a wire's delay has shrunk.
-        let waiting = &mut self.sources[slot as usize].waiting;
-        if waiting.insert_sorted((now, *pkt), |(t, _)| *t > now) == 0 {
+        if at.waiting.insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
             self.tree.put(slot, now);
         }
         None
@@ -153,8 +182,7 @@ impl Net {
     #[inline]
     fn arrive(&mut self, now: Time, id: u32, pkt: &mut Pkt, hop: usize) -> Option<Time> {
         let link = &mut self.links[id as usize];
-        let class = self.classes[pkt.flow as usize][pkt.is_ack() as usize];
-        pkt.hop += 1;
+        let class = self.hops[hop].class;
         let (start, flight) = match &mut link.queue {
             Queue::Plain => {
                 let start = link.wire.start(now);
@@ -173,6 +201,7 @@ impl Net {
                 started
             }
             Queue::Served(queue, _) => {
+                pkt.hop = self.hops[hop].number;
                 if let Admission::Dropped(_) = queue.arrive(now, class, *pkt, &link.wire) {
                     self.count.dropped += 1;
                     self.sacks.take(pkt);
@@ -205,7 +234,7 @@ impl Net {
         self.tree.put(*slot, link.wire.busy_until);
         if flight.lost {
             self.lose(now, &pkt);
-        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize) {
+        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize + 1) {
             self.arrivals.push_back((at, pkt));
         }
     }
@@ -254,23 +283,23 @@ impl Engine {
         self.net.tree.put(self.timers[flow as usize], due);
     }
 
-    /// The front of a stream reaches its stop, or a flow's timer runs out.
+    /// What waits at a slot happens.
     #[inline]
     fn event(&mut self, now: Time, slot: u32) {
-        let source = &mut self.net.sources[slot as usize];
-        let Some((_, mut pkt)) = source.waiting.pop_front() else {
-            let flow = source.timer_of;
-            return self.wake(now, flow);
+        let (stream, own) = match self.net.sources[slot as usize] {
+            Source::Own(hop) => (hop, true),
+            Source::Shared(hop) => (hop, false),
+            Source::Timer(flow) => return self.wake(now, flow),
+            Source::Served(link) => return self.net.serve(now, link),
         };
-        let next = source.waiting.front().map_or(Time::MAX, |(t, _)| t);
+        let waiting = &mut self.net.hops[stream as usize].waiting;
+        let Some((_, mut pkt)) = waiting.pop_front() else { return };
+        let next = waiting.front().map_or(Time::MAX, |(t, _)| t);
         self.net.tree.put(slot, next);
-        let hop = self.net.way_of(&pkt) + pkt.hop as usize;
+        let hop = if own { stream as usize } else { self.net.way_of(&pkt) + pkt.hop as usize };
         let arrived = match self.net.hops[hop].stop {
             END => Some(now),
-            RELAY => {
-                pkt.hop += 1;
-                self.net.forward(now, &pkt, hop + 1)
-            }
+            RELAY => self.net.forward(now, &pkt, hop + 1),
             link => self.net.arrive(now, link, &mut pkt, hop),
         };
         if let Some(at) = arrived {
@@ -308,28 +337,59 @@ impl Slots {
         slots
     }
 
-    /// What waits at each slot: nothing yet.
-    fn sources(&self) -> Vec<Source> {
-        let source = |capacity| Source { waiting: Ring::with_capacity(capacity), timer_of: NONE };
-        let mut sources: Vec<_> = (0..self.total).map(|_| source(0)).collect();
-        self.streams.iter().for_each(|slot| sources[*slot as usize] = source(16));
-        for (flow, slot) in self.timers.iter().enumerate() {
-            sources[*slot as usize].timer_of = flow as u32;
+    /// The hops of all ways, where those of each flow begin, and what each slot stands for.
+    fn hops(&self, plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32; 2]>, Vec<Source>) {
+        let mut hops: Vec<Hop> = Vec::new();
+        let mut ways = Vec::with_capacity(network.flows.len());
+        let mut sources = vec![Source::Timer(0); self.total as usize];
+        // The hop that has each stream.
+        let mut streams = vec![NONE; plan.streams as usize];
+        for (flow, spec) in network.flows.iter().enumerate() {
+            sources[self.timers[flow] as usize] = Source::Timer(flow as u32);
+            let own = plan.own_streams(flow);
+            let ends = [(plan.way(flow, 0), spec.class), (plan.way(flow, 1), spec.ack_class)];
+            ways.push(ends.map(|(way, class)| {
+                let first = hops.len();
+                for step in way {
+                    let (from, to) = (step.links.0 as usize, step.links.1 as usize);
+                    let mut wires = plan.private[from..to].iter().map(|link| {
+                        let i = link.0 as usize;
+                        Wire::new(&network.links[i], network.seed, i as u32)
+                    });
+                    let hop = |wire, stop| Hop {
+                        wire,
+                        stop,
+                        class,
+                        number: 0,
+                        slot: NONE,
+                        stream: NONE,
+                        waiting: Ring::with_capacity(0),
+                    };
+                    hops.extend(wires.by_ref().take((to - from).saturating_sub(1)).map(|w| hop(Some(w), ON)));
+                    let stop = match step.stop {
+                        Stop::Merge(link) => merging[link.0 as usize],
+                        Stop::Relay => RELAY,
+                        Stop::End => END,
+                    };
+                    let mut last = hop(wires.next(), stop);
+                    if let Some(stream) = step.stream {
+                        let known = &mut streams[stream.0 as usize];
+                        last.slot = self.streams[stream.0 as usize];
+                        if *known == NONE {
+                            *known = hops.len() as u32;
+                            last.waiting = Ring::with_capacity(16);
+                            let source = if own.contains(&stream.0) { Source::Own } else { Source::Shared };
+                            sources[last.slot as usize] = source(*known);
+                        }
+                        last.stream = *known;
+                    }
+                    hops.push(last);
+                }
+                hops[first..].iter_mut().zip(0..).for_each(|(hop, number)| hop.number = number);
+                first as u32
+            }));
         }
-        sources
-    }
-
-    fn hops(&self, plan: &Plan, merging: &[u32]) -> Vec<Hop> {
-        let hop = |h: &crate::route::Hop| Hop {
-            wires: h.links,
-            slot: h.stream.map_or(NONE, |s| self.streams[s.0 as usize]),
-            stop: match h.stop {
-                Stop::Merge(link) => merging[link.0 as usize],
-                Stop::Relay => RELAY,
-                Stop::End => END,
-            },
-        };
-        plan.hops().iter().map(hop).collect()
+        (hops, ways, sources)
     }
 }
 
@@ -358,8 +418,6 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let measure = network.measure.clone();
     let ends = Ends::new(&network, &bounds)?;
 
-    let wire = |network: &Network, i: usize| Wire::new(&network.links[i], network.seed, i as u32);
-    let wires = plan.private.iter().map(|link| wire(&network, link.0 as usize)).collect();
     let mut links = Vec::new();
     // Per link of the network: its number among the merging ones.
     let mut merging = vec![NONE; network.links.len()];
@@ -370,7 +428,8 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         if let Queue::Served(..) = queue {
             served.push(links.len() as u32);
         }
-        links.push(Link { wire: wire(&network, i), queue });
+        let wire = Wire::new(&network.links[i], network.seed, i as u32);
+        links.push(Link { wire, queue });
     }
 
     let slots = Slots::new(&plan, served.len() as u32, ends.flows.len());
@@ -378,15 +437,17 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     for (flow, slot) in ends.flows.iter().zip(&slots.timers) {
         tree.put(*slot, flow.due());
     }
+    let classes = ends.classes;
+    let (hops, ways, mut sources) = slots.hops(&plan, &network, &merging);
+    served.iter().zip(&mut sources).for_each(|(link, source)| *source = Source::Served(*link));
+    drop((plan, network));
     let mut engine = Engine {
         net: Net {
-            hops: slots.hops(&plan, &merging),
-            stride_bits: plan.stride_bits(),
-            wires,
+            hops,
+            ways,
             links,
-            sources: slots.sources(),
+            sources,
             tree,
-            classes: ends.classes.clone(),
             sacks: SackTable::default(),
             transfers: Vec::new(),
             bounds: bounds.clone(),
@@ -408,17 +469,14 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             report(control, now)?;
         }
         events += 1;
-        match served.get(slot as usize) {
-            Some(link) => engine.net.serve(now, *link),
-            None => engine.event(now, slot),
-        }
+        engine.event(now, slot);
         engine.deliver_arrivals();
         engine.net.tree.settle();
     }
 
     let Engine { net, flows, configs, .. } = engine;
     let mut count = net.count;
-    count.in_flight += net.sources.iter().map(|s| s.waiting.len() as u64).sum::<u64>();
+    count.in_flight += net.hops.iter().map(|h| h.waiting.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
         let recorder = match link.queue {
@@ -431,7 +489,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         };
         recorded.extend(recorder.map(|r| r.finish()));
     }
-    let ends = Ends { flows, configs, classes: net.classes };
+    let ends = Ends { flows, configs, classes };
     let flows = ends.finish(&bounds);
     Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
 }

@@ -116,7 +116,7 @@ impl Net {
     /// orders arrivals at the same time.
     fn stream(&self, pkt: &Pkt) -> u32 {
         let mut links = 0;
-        for hop in &self.plan.hops()[self.plan.way_of(pkt)..] {
+        for hop in self.plan.way(pkt.flow as usize, pkt.is_ack() as usize) {
             links += (hop.links.1 - hop.links.0) as usize;
             if let (Stop::Merge(_), Some(stream)) = (hop.stop, hop.stream) {
                 if links == pkt.hop as usize {
