@@ -119,6 +119,21 @@ catalog! {
     Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
 }
 
+/// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].
+pub trait Visitor {
+    /// The result.
+    type Output;
+    /// Does it.
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
+}
+
+impl AnyAqm {
+    /// Hands the algorithm over as its own type, so that a host's code can be compiled for it.
+    pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+        each!(self, a => visitor.visit(a))
+    }
+}
+
 impl Aqm for AnyAqm {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {

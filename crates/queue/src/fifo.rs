@@ -6,7 +6,7 @@ use quell_aqm::{Aqm, Cause, PacketMeta, QueueView, Rng};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use crate::Packet;
-use crate::gate::{Admission, Counters, Gate, Limit};
+use crate::gate::{Admission, Gate, Limit};
 
 /// A queueing discipline: what a host puts packets into and takes them out of.
 pub trait Qdisc<P: Packet> {
@@ -27,12 +27,35 @@ pub trait Qdisc<P: Packet> {
     fn view(&self) -> QueueView;
 }
 
+/// What happened at a queue.
+///
+/// `arrived = enqueued + dropped_at_enqueue` and
+/// `enqueued = departed + dropped_at_dequeue + (packets in the queue)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that came.
+    pub arrived: u64,
+    /// Packets that were stored.
+    pub enqueued: u64,
+    /// Packets dropped on arrival: early, forced or because the buffer was full.
+    pub dropped_at_enqueue: u64,
+    /// Of those, the ones the buffer had no room for.
+    pub overflowed: u64,
+    /// Packets dropped when they came to the head.
+    pub dropped_at_dequeue: u64,
+    /// Packets marked, on arrival or at the head.
+    pub marked: u64,
+    /// Packets that left.
+    pub departed: u64,
+}
+
 /// First in, first out, behind a [`Gate`].
 #[derive(Clone, Debug)]
 pub struct Fifo<P, A> {
     waiting: VecDeque<(Time, P)>,
     bytes: u64,
     gate: Gate<A>,
+    counters: Counters,
     /// The link's rate, where the host knows it.
     rate: Option<BitRate>,
 }
@@ -40,7 +63,8 @@ pub struct Fifo<P, A> {
 impl<P: Packet, A: Aqm> Fifo<P, A> {
     /// An empty queue.
     pub fn new(aqm: A, rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
-        Fifo { waiting: VecDeque::new(), bytes: 0, gate: Gate::new(aqm, rng, limit, marks), rate }
+        let gate = Gate::new(aqm, rng, limit, marks);
+        Fifo { waiting: VecDeque::new(), bytes: 0, gate, counters: Counters::default(), rate }
     }
 
     /// The algorithm.
@@ -62,11 +86,20 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
     fn enqueue(&mut self, now: Time, mut packet: P) -> Admission {
         self.advance(now);
         let admission = self.gate.arrive(now, self.view(), &meta(&packet, now));
+        self.counters.arrived += 1;
         match admission {
-            Admission::Dropped(_) => return admission,
-            Admission::Marked => packet.set_ce(),
+            Admission::Dropped(cause) => {
+                self.counters.dropped_at_enqueue += 1;
+                self.counters.overflowed += (cause == Cause::Overflow) as u64;
+                return admission;
+            }
+            Admission::Marked => {
+                self.counters.marked += 1;
+                packet.set_ce();
+            }
             Admission::Queued => {}
         }
+        self.counters.enqueued += 1;
         self.bytes += packet.bytes().get();
         self.waiting.push_back((now, packet));
         admission
@@ -78,12 +111,17 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
             self.bytes -= packet.bytes().get();
             match self.gate.depart(now, self.view(), &meta(&packet, enqueued_at)) {
                 Admission::Dropped(cause) => {
+                    self.counters.dropped_at_dequeue += 1;
                     dropped(packet, cause);
                     continue;
                 }
-                Admission::Marked => packet.set_ce(),
+                Admission::Marked => {
+                    self.counters.marked += 1;
+                    packet.set_ce();
+                }
                 Admission::Queued => {}
             }
+            self.counters.departed += 1;
             return Some((packet, enqueued_at));
         }
         None
@@ -106,7 +144,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
     }
 
     fn counters(&self) -> &Counters {
-        self.gate.counters()
+        &self.counters
     }
 
     fn view(&self) -> QueueView {

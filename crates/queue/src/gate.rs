@@ -1,4 +1,4 @@
-//! What every queue shares: updates on time, verdicts into marks and drops, counters.
+//! What every queue shares: updates on time, verdicts into marks and drops.
 
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, PacketMeta, QueueView, Rng, Verdict};
 use quell_units::{QueueSize, Time};
@@ -43,29 +43,7 @@ pub enum Admission {
     Dropped(Cause),
 }
 
-/// What happened at a queue.
-///
-/// `arrived = enqueued + dropped_at_enqueue` and
-/// `enqueued = departed + dropped_at_dequeue + (packets in the queue)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that came.
-    pub arrived: u64,
-    /// Packets that were stored.
-    pub enqueued: u64,
-    /// Packets dropped on arrival: early, forced or because the buffer was full.
-    pub dropped_at_enqueue: u64,
-    /// Of those, the ones the buffer had no room for.
-    pub overflowed: u64,
-    /// Packets dropped when they came to the head.
-    pub dropped_at_dequeue: u64,
-    /// Packets marked, on arrival or at the head.
-    pub marked: u64,
-    /// Packets that left.
-    pub departed: u64,
-}
-
-/// An algorithm, its random stream, its limit and its counters.
+/// An algorithm, its random stream and its limit.
 #[derive(Clone, Debug)]
 pub struct Gate<A> {
     aqm: A,
@@ -73,23 +51,17 @@ pub struct Gate<A> {
     limit: Limit,
     /// Whether signals mark ECN-capable packets.
     marks: bool,
-    counters: Counters,
 }
 
 impl<A: Aqm> Gate<A> {
     /// A gate for a queue of at most `limit` whose signals mark ECN-capable packets if `marks`.
     pub fn new(aqm: A, rng: Rng, limit: Limit, marks: bool) -> Self {
-        Gate { aqm, rng, limit, marks, counters: Counters::default() }
+        Gate { aqm, rng, limit, marks }
     }
 
     /// The algorithm.
     pub fn aqm(&self) -> &A {
         &self.aqm
-    }
-
-    /// The counters.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
     }
 
     /// When the next update is due.
@@ -119,24 +91,18 @@ impl<A: Aqm> Gate<A> {
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
     #[inline]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
-        self.counters.arrived += 1;
         let pkt = &self.shown(pkt);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };
         let verdict = self.aqm.on_enqueue(&mut cx, pkt);
         let admission = self.judge(verdict, pkt.ecn);
         if let Admission::Dropped(_) = admission {
-            self.counters.dropped_at_enqueue += 1;
             return admission;
         }
         if !self.limit.admits(&queue, pkt.bytes.get()) {
             let mut cx = Ctx { now, queue, rng: &mut self.rng };
             self.aqm.on_overflow(&mut cx, pkt);
-            self.counters.dropped_at_enqueue += 1;
-            self.counters.overflowed += 1;
             return Admission::Dropped(Cause::Overflow);
         }
-        self.counters.enqueued += 1;
-        self.counters.marked += (admission == Admission::Marked) as u64;
         admission
     }
 
@@ -144,19 +110,12 @@ impl<A: Aqm> Gate<A> {
     #[inline]
     pub fn depart(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
         let pkt = &self.shown(pkt);
-        let admission = if self.aqm.decides_at_dequeue() {
-            let mut cx = Ctx { now, queue, rng: &mut self.rng };
-            let verdict = self.aqm.on_dequeue(&mut cx, pkt);
-            self.judge(verdict, pkt.ecn)
-        } else {
-            Admission::Queued
-        };
-        match admission {
-            Admission::Dropped(_) => self.counters.dropped_at_dequeue += 1,
-            _ => self.counters.departed += 1,
+        if !self.aqm.decides_at_dequeue() {
+            return Admission::Queued;
         }
-        self.counters.marked += (admission == Admission::Marked) as u64;
-        admission
+        let mut cx = Ctx { now, queue, rng: &mut self.rng };
+        let verdict = self.aqm.on_dequeue(&mut cx, pkt);
+        self.judge(verdict, pkt.ecn)
     }
 
     /// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other; one

@@ -12,8 +12,8 @@ extern crate alloc;
 mod fifo;
 mod gate;
 
-pub use fifo::{Fifo, Qdisc};
-pub use gate::{Admission, Counters, Gate, Limit};
+pub use fifo::{Counters, Fifo, Qdisc};
+pub use gate::{Admission, Gate, Limit};
 
 use quell_aqm::{Ecn, FlowId};
 use quell_units::Bytes;

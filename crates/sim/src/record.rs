@@ -37,8 +37,8 @@ impl Delays {
 
     /// What was recorded since the last call.
     fn take(&mut self) -> Histogram<u32> {
-        let mut histogram = Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
-            .expect("1 <= 2 * 1 <= the longest delay");
+        let mut histogram =
+            Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3).expect("1 <= 2 * 1 <= the longest delay");
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
             let halvings = (bucket >> 10).saturating_sub(1);
             let us = ((bucket - (halvings << 10)) as u64) << halvings;
@@ -296,7 +296,8 @@ impl Recorder {
         self.passed += 1;
     }
 
-    /// A packet arrived, and this became of it. One that is kept waits until [`Recorder::departed`].
+    /// A packet arrived, and this became of it. One that is kept [waits](Recorder::waits) or
+    /// [goes on](Recorder::passed).
     #[inline]
     pub fn arrived(&mut self, now: Time, class: u16, pkt: &Pkt, admission: Admission) {
         let outcome = match admission {
@@ -309,14 +310,17 @@ impl Recorder {
         let counts = &mut self.classes[class as usize].counts;
         counts.arrived += 1;
         counts.arrived_bytes += pkt.bytes as u64;
-        match admission {
-            Admission::Dropped(cause) => self.count_drop(class, pkt.bytes, cause),
-            _ => {
-                self.integrate(now);
-                self.queue[0] += 1.0;
-                self.queue[1] += pkt.bytes as f64;
-            }
+        if let Admission::Dropped(cause) = admission {
+            self.count_drop(class, pkt.bytes, cause);
         }
+    }
+
+    /// A packet that arrived now waits.
+    #[inline]
+    pub fn waits(&mut self, now: Time, bytes: u16) {
+        self.integrate(now);
+        self.queue[0] += 1.0;
+        self.queue[1] += bytes as f64;
     }
 
     /// A packet that waited was dropped at the head.
@@ -342,11 +346,17 @@ impl Recorder {
         self.queue[1] -= bytes as f64;
     }
 
-    /// The transmission of a packet began at `now`.
+    /// The transmission of a packet that waited began at `now`.
     #[inline]
     pub fn departed(&mut self, now: Time, packet: Departure) {
+        self.leave_queue(now, packet.bytes);
+        self.passed(now, packet);
+    }
+
+    /// The transmission of a packet began at `now`.
+    #[inline]
+    pub fn passed(&mut self, now: Time, packet: Departure) {
         let Departure { arrived, class, bytes, marked, lost } = packet;
-        self.leave_queue(now, bytes);
         self.last_start = now;
         self.last_bytes = bytes;
         let delay = (now - arrived).nanos();

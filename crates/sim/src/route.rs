@@ -77,8 +77,14 @@ impl Plan {
             .zip(&users)
             .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
             .collect();
-        let mut plan =
-            Plan { hops: Vec::new(), ends: Vec::new(), private: Vec::new(), own: vec![0], streams: 0, merges };
+        let mut plan = Plan {
+            hops: Vec::new(),
+            ends: Vec::new(),
+            private: Vec::new(),
+            own: vec![0],
+            streams: 0,
+            merges,
+        };
         let mut ways = Vec::with_capacity(2 * network.flows.len());
         for flow in &network.flows {
             ways.push(plan.cut(network, &flow.forward, true));

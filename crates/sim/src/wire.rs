@@ -12,6 +12,10 @@ pub(crate) struct Wire {
     delay: Duration,
     /// When the transmission under way ends.
     pub busy_until: Time,
+    /// The size of the last packet, and how long its transmission took in nanoseconds: the next one
+    /// is usually as large.
+    bytes: u16,
+    tx_ns: u64,
     /// What few wires have.
     special: Option<Box<Special>>,
 }
@@ -57,6 +61,8 @@ impl Wire {
             ns_per_byte: ns_per_byte(spec.rate.initial),
             delay: spec.delay.initial,
             busy_until: Time::ZERO,
+            bytes: 0,
+            tx_ns: 0,
             special: (!constant || spec.loss > 0.0).then(special),
         }
     }
@@ -66,10 +72,14 @@ impl Wire {
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
         let lost = self.special.is_some() && self.special(start);
-        // At least a nanosecond, so that every hop takes time and events at one instant never
-        // cause another at the same merge point.
-        let ns = ((bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32) as u64;
-        self.busy_until = start + Duration::from_nanos(ns.max(1));
+        if bytes != self.bytes {
+            // At least a nanosecond, so that every hop takes time and events at one instant never
+            // cause another at the same merge point.
+            let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
+            self.tx_ns = (ns as u64).max(1);
+            self.bytes = bytes;
+        }
+        self.busy_until = start + Duration::from_nanos(self.tx_ns);
         Flight { arrives: self.busy_until + self.delay, lost }
     }
 
@@ -92,6 +102,7 @@ impl Wire {
         let Some(s) = &mut self.special else { return false };
         if start >= s.next_change {
             self.ns_per_byte = ns_per_byte(s.rate.at(start));
+            self.bytes = 0;
             self.delay = s.delay.at(start);
             let later = |t: &Time| *t > start;
             let rate = s.rate.changes.iter().map(|c| c.0).find(later);

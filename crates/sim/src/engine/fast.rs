@@ -5,10 +5,10 @@
 //! sends. That runs ahead of the clock for one flow at a time, which is exact because nothing else
 //! can touch that flow in between except its own timers, and [`Flow`] runs those first.
 
-use quell_queue::{Admission, Fifo, Gate};
+use quell_queue::{Admission, Fifo};
 use quell_units::Time;
 
-use super::lindley::LindleyQueue;
+use super::lindley::{self, ArrivalQueue, Passage};
 use super::ring::Ring;
 use super::service::ServiceQueue;
 use super::tree::{BLOCK, WinnerTree};
@@ -21,20 +21,14 @@ use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
 
-/// A merging link's queue.
-enum Queue {
-    /// Unlimited and not observed: the wire is enough.
-    Plain,
-    /// Decides on arrival.
-    Lindley(Box<LindleyQueue>),
-    /// Decides at the head, served by the events of this slot.
-    Served(Box<ServiceQueue>, u32),
-}
-
 /// A link where flows merge.
-struct Link {
-    wire: Wire,
-    queue: Queue,
+enum Link {
+    /// Unlimited and not observed: the wire is enough.
+    Plain(Wire),
+    /// Its queue decides on arrival.
+    Lindley(Box<dyn ArrivalQueue>),
+    /// Its queue decides at the head, served by the events of this slot.
+    Served(Box<ServiceQueue>, Wire, u32),
 }
 
 /// No slot.
@@ -177,53 +171,49 @@ impl Net {
         self.sacks.take(pkt);
     }
 
-    /// A packet arrives at a merging link; returns when it is at its other end, if nothing stops it
-    /// before.
+    /// A packet arrives at a merging link at the end of hop number `hop`; returns when it is at its
+    /// other end, if nothing stops it before.
     #[inline]
-    fn arrive(&mut self, now: Time, id: u32, pkt: &mut Pkt, hop: usize) -> Option<Time> {
-        let link = &mut self.links[id as usize];
-        let class = self.hops[hop].class;
-        let (start, flight) = match &mut link.queue {
-            Queue::Plain => {
-                let start = link.wire.start(now);
-                (start, link.wire.transmit(start, pkt.bytes))
+    fn arrive(&mut self, now: Time, link: u32, pkt: &mut Pkt, hop: usize) -> Option<Time> {
+        let at = &self.hops[hop];
+        let passage = match &mut self.links[link as usize] {
+            Link::Lindley(queue) => queue.arrive(now, at.class, pkt),
+            Link::Plain(wire) => {
+                let start = wire.start(now);
+                Passage::over(wire, start, pkt.bytes)
             }
-            Queue::Lindley(queue) => {
-                let (admission, flight) = queue.arrive(now, class, pkt, &mut link.wire);
-                if admission == Admission::Marked {
-                    quell_queue::Packet::set_ce(pkt);
+            Link::Served(queue, wire, _) => {
+                pkt.hop = at.number;
+                match queue.arrive(now, at.class, *pkt, wire) {
+                    Admission::Dropped(_) => Passage::Dropped,
+                    _ => {
+                        if wire.busy_until <= now {
+                            self.serve(now, link);
+                        }
+                        return None;
+                    }
                 }
-                let Some(started) = flight else {
-                    self.count.dropped += 1;
-                    self.sacks.take(pkt);
-                    return None;
-                };
-                started
-            }
-            Queue::Served(queue, _) => {
-                pkt.hop = self.hops[hop].number;
-                if let Admission::Dropped(_) = queue.arrive(now, class, *pkt, &link.wire) {
-                    self.count.dropped += 1;
-                    self.sacks.take(pkt);
-                } else if link.wire.busy_until <= now {
-                    self.serve(now, id);
-                }
-                return None;
             }
         };
-        if flight.lost {
-            self.lose(start, pkt);
-            return None;
+        match passage {
+            Passage::Arrives(at) => self.forward(at, pkt, hop + 1),
+            Passage::Lost(start) => {
+                self.lose(start, pkt);
+                None
+            }
+            Passage::Dropped => {
+                self.count.dropped += 1;
+                self.sacks.take(pkt);
+                None
+            }
         }
-        self.forward(flight.arrives, pkt, hop + 1)
     }
 
     /// The wire of a served link is free.
-    fn serve(&mut self, now: Time, id: u32) {
-        let link = &mut self.links[id as usize];
-        let Queue::Served(queue, slot) = &mut link.queue else { return };
+    fn serve(&mut self, now: Time, link: u32) {
+        let Link::Served(queue, wire, slot) = &mut self.links[link as usize] else { return };
         let (count, sacks) = (&mut self.count, &mut self.sacks);
-        let started = queue.serve(now, &mut link.wire, |pkt| {
+        let started = queue.serve(now, wire, |pkt| {
             count.dropped += 1;
             sacks.take(pkt);
         });
@@ -231,21 +221,29 @@ impl Net {
             self.tree.put(*slot, Time::MAX);
             return;
         };
-        self.tree.put(*slot, link.wire.busy_until);
+        self.tree.put(*slot, wire.busy_until);
         if flight.lost {
             self.lose(now, &pkt);
-        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize + 1) {
+        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize + 1)
+        {
             self.arrivals.push_back((at, pkt));
         }
     }
 }
 
+/// A flow and its timer.
+struct End {
+    flow: Flow,
+    /// The slot of its timer, and the event there: one that comes too early does no harm and finds
+    /// the right time, so only an earlier deadline moves it.
+    slot: u32,
+    watched: Time,
+}
+
 struct Engine {
     net: Net,
-    flows: Vec<Flow>,
+    ends: Vec<End>,
     configs: Vec<crate::tcp::Config>,
-    /// Per flow: the slot of its timer.
-    timers: Vec<u32>,
 }
 
 impl Engine {
@@ -260,27 +258,21 @@ impl Engine {
     #[inline]
     fn deliver(&mut self, at: Time, pkt: &Pkt) {
         self.net.count.delivered += 1;
-        let flow = &mut self.flows[pkt.flow as usize];
-        flow.on_packet(&self.configs, at, pkt, &mut self.net);
-        self.watch(pkt.flow);
-    }
-
-    /// Makes sure that the flow's next timer has its event. One that comes too early does no harm
-    /// and finds the right time, so only an earlier deadline moves it.
-    #[inline]
-    fn watch(&mut self, flow: u32) {
-        let due = self.flows[flow as usize].due();
-        let timer = self.timers[flow as usize];
-        if due < self.net.tree.get(timer) {
-            self.net.tree.put(timer, due);
+        let end = &mut self.ends[pkt.flow as usize];
+        end.flow.on_packet(&self.configs, at, pkt, &mut self.net);
+        let due = end.flow.due();
+        if due < end.watched {
+            end.watched = due;
+            self.net.tree.put(end.slot, due);
         }
     }
 
     /// A flow's own event.
     fn wake(&mut self, now: Time, flow: u32) {
-        self.flows[flow as usize].advance(&self.configs, now, &mut self.net);
-        let due = self.flows[flow as usize].due();
-        self.net.tree.put(self.timers[flow as usize], due);
+        let end = &mut self.ends[flow as usize];
+        end.flow.advance(&self.configs, now, &mut self.net);
+        end.watched = end.flow.due();
+        self.net.tree.put(end.slot, end.watched);
     }
 
     /// What waits at a slot happens.
@@ -338,7 +330,12 @@ impl Slots {
     }
 
     /// The hops of all ways, where those of each flow begin, and what each slot stands for.
-    fn hops(&self, plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32; 2]>, Vec<Source>) {
+    fn hops(
+        &self,
+        plan: &Plan,
+        network: &Network,
+        merging: &[u32],
+    ) -> (Vec<Hop>, Vec<[u32; 2]>, Vec<Source>) {
         let mut hops: Vec<Hop> = Vec::new();
         let mut ways = Vec::with_capacity(network.flows.len());
         let mut sources = vec![Source::Timer(0); self.total as usize];
@@ -393,21 +390,22 @@ impl Slots {
     }
 }
 
-/// The queue of link `i`; `slot` is its own if it needs one.
-fn queue(network: &mut Network, i: usize, slot: u32) -> Queue {
+/// The merging link `i` of a network; `slot` is its own if it needs one.
+fn link(network: &mut Network, i: usize, slot: u32) -> Link {
     let recorder = recorder(network, i);
     let spec = &mut network.links[i];
+    let wire = Wire::new(spec, network.seed, i as u32);
     if spec.queue.is_none() && recorder.is_none() {
-        return Queue::Plain;
+        return Link::Plain(wire);
     }
     let rng = network.seed.indexed_stream("link.aqm", i as u64);
     let rate = spec.rate.initial;
     let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
     if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
         let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-        Queue::Served(Box::new(ServiceQueue::new(fifo, recorder)), slot)
+        Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire, slot)
     } else {
-        Queue::Lindley(Box::new(LindleyQueue::new(Gate::new(aqm, rng, limit, ecn), rate, recorder)))
+        Link::Lindley(aqm.visit(lindley::Builder { wire, rng, limit, ecn, rate, recorder }))
     }
 }
 
@@ -424,19 +422,15 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let mut served = Vec::new();
     for i in (0..network.links.len()).filter(|i| plan.merges[*i]) {
         merging[i] = links.len() as u32;
-        let queue = queue(&mut network, i, served.len() as u32);
-        if let Queue::Served(..) = queue {
+        let link = link(&mut network, i, served.len() as u32);
+        if let Link::Served(..) = link {
             served.push(links.len() as u32);
         }
-        let wire = Wire::new(&network.links[i], network.seed, i as u32);
-        links.push(Link { wire, queue });
+        links.push(link);
     }
 
     let slots = Slots::new(&plan, served.len() as u32, ends.flows.len());
-    let mut tree = WinnerTree::new(slots.total as usize, measure.end)?;
-    for (flow, slot) in ends.flows.iter().zip(&slots.timers) {
-        tree.put(*slot, flow.due());
-    }
+    let tree = WinnerTree::new(slots.total as usize, measure.end)?;
     let classes = ends.classes;
     let (hops, ways, mut sources) = slots.hops(&plan, &network, &merging);
     served.iter().zip(&mut sources).for_each(|(link, source)| *source = Source::Served(*link));
@@ -455,13 +449,18 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             count: Conservation::default(),
             arrivals: Ring::with_capacity(4),
         },
-        flows: ends.flows,
+        ends: Vec::with_capacity(ends.flows.len()),
         configs: ends.configs,
-        timers: slots.timers,
     };
+    for (flow, slot) in ends.flows.into_iter().zip(slots.timers) {
+        let watched = flow.due();
+        engine.net.tree.put(slot, watched);
+        engine.ends.push(End { flow, slot, watched });
+    }
 
     let mut events = 0u64;
-    while let Some((now, slot)) = engine.net.tree.next() {
+    loop {
+        let (now, slot) = engine.net.tree.next();
         if now >= measure.end {
             break;
         }
@@ -474,22 +473,22 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         engine.net.tree.settle();
     }
 
-    let Engine { net, flows, configs, .. } = engine;
+    let Engine { net, ends, configs } = engine;
     let mut count = net.count;
     count.in_flight += net.hops.iter().map(|h| h.waiting.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
-        let recorder = match link.queue {
-            Queue::Plain => None,
-            Queue::Lindley(queue) => queue.finish(measure.end, &link.wire),
-            Queue::Served(queue, _) => {
+        let recorder = match link {
+            Link::Plain(_) => None,
+            Link::Lindley(queue) => queue.finish(measure.end),
+            Link::Served(queue, wire, _) => {
                 count.in_flight += queue.len() as u64;
-                queue.finish(measure.end, &link.wire)
+                queue.finish(measure.end, &wire)
             }
         };
         recorded.extend(recorder.map(|r| r.finish()));
     }
-    let ends = Ends { flows, configs, classes };
+    let ends = Ends { flows: ends.into_iter().map(|end| end.flow).collect(), configs, classes };
     let flows = ends.finish(&bounds);
     Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
 }

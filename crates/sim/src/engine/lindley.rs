@@ -1,15 +1,67 @@
 //! A FIFO whose departures are computed at the arrivals (Lindley's recursion), so that it needs no
 //! events: for algorithms that decide on arrival.
 
-use quell_aqm::catalog::AnyAqm;
-use quell_aqm::{FlowId, PacketMeta, QueueView};
-use quell_queue::{Admission, Gate, Packet as _};
+use quell_aqm::catalog::Visitor;
+use quell_aqm::{Aqm, FlowId, PacketMeta, QueueView};
+use quell_queue::{Admission, Gate, Limit, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::ring::Ring;
 use crate::packet::Pkt;
 use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
+
+/// What became of a packet that arrived at a link.
+#[derive(Clone, Copy)]
+pub(super) enum Passage {
+    /// It is at the other end then.
+    Arrives(Time),
+    /// The wire loses it; its transmission begins then.
+    Lost(Time),
+    /// The queue dropped it.
+    Dropped,
+}
+
+impl Passage {
+    /// Over a wire, from `start`.
+    #[inline]
+    pub fn over(wire: &mut Wire, start: Time, bytes: u16) -> Self {
+        match wire.transmit(start, bytes) {
+            Flight { lost: true, .. } => Passage::Lost(start),
+            flight => Passage::Arrives(flight.arrives),
+        }
+    }
+}
+
+/// A link with a queue whose packets' fate is known when they arrive.
+pub(super) trait ArrivalQueue {
+    /// A packet arrives. It is marked here, if it is.
+    fn arrive(&mut self, now: Time, class: u16, pkt: &mut Pkt) -> Passage;
+    /// Follows the queue to the end of the run, which departures at the end itself do not belong
+    /// to, and gives the recorder up.
+    fn finish(self: Box<Self>, end: Time) -> Option<Recorder>;
+}
+
+/// Builds a [`LindleyQueue`], compiled for its algorithm.
+pub(super) struct Builder {
+    pub wire: Wire,
+    pub rng: quell_aqm::Rng,
+    pub limit: Limit,
+    pub ecn: bool,
+    pub rate: BitRate,
+    pub recorder: Option<Recorder>,
+}
+
+impl Visitor for Builder {
+    type Output = Box<dyn ArrivalQueue>;
+
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output {
+        let Builder { wire, rng, limit, ecn, rate, recorder } = self;
+        let gate = Gate::new(aqm, rng, limit, ecn);
+        let waiting = Ring::with_capacity(64);
+        Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, recorder, idle_told: false })
+    }
+}
 
 /// A packet whose transmission has not begun yet, as far as the queue has been followed.
 #[derive(Clone, Copy)]
@@ -18,88 +70,54 @@ struct Waiting {
     packet: Departure,
 }
 
-/// The queue before a [`Wire`].
-pub(super) struct LindleyQueue {
+/// A queue and its wire.
+struct LindleyQueue<A> {
+    wire: Wire,
     waiting: Ring<Waiting>,
     bytes: u64,
-    gate: Gate<AnyAqm>,
+    gate: Gate<A>,
     rate: BitRate,
     recorder: Option<Recorder>,
     /// The algorithm has been told of the idleness that holds since the wire's last transmission.
     idle_told: bool,
 }
 
-impl LindleyQueue {
-    pub fn new(gate: Gate<AnyAqm>, rate: BitRate, recorder: Option<Recorder>) -> Self {
-        LindleyQueue { waiting: Ring::with_capacity(64), bytes: 0, gate, rate, recorder, idle_told: false }
-    }
-
+impl<A: Aqm> LindleyQueue<A> {
     #[inline]
-    fn view(&self, wire: &Wire, now: Time) -> QueueView {
+    fn view(&self, now: Time) -> QueueView {
         QueueView {
             packets: Packets::new(self.waiting.len()),
             bytes: Bytes::new(self.bytes),
             head_since: self.waiting.front().map(|w| w.packet.arrived),
-            link_rate: Some(wire.scheduled_rate(now).unwrap_or(self.rate)),
-        }
-    }
-
-    /// A packet arrives: what becomes of it, and its flight unless it is dropped.
-    #[inline]
-    pub fn arrive(
-        &mut self,
-        now: Time,
-        class: u16,
-        pkt: &Pkt,
-        wire: &mut Wire,
-    ) -> (Admission, Option<(Time, Flight)>) {
-        self.advance(now, wire);
-        let meta =
-            PacketMeta { bytes: pkt.bytes(), enqueued_at: now, flow: FlowId(pkt.flow), ecn: pkt.ecn() };
-        let admission = self.gate.arrive(now, self.view(wire, now), &meta);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.arrived(now, class, pkt, admission);
-        }
-        if let Admission::Dropped(_) = admission {
-            return (admission, None);
-        }
-        let starts = wire.start(now);
-        let flight = wire.transmit(starts, pkt.bytes);
-        self.idle_told = false;
-        let marked = admission == Admission::Marked;
-        let packet = Departure { arrived: now, class, bytes: pkt.bytes, marked, lost: flight.lost };
-        self.bytes += pkt.bytes as u64;
-        self.waiting.push_back(Waiting { starts, packet });
-        if starts == now {
-            self.depart_first();
-        }
-        (admission, Some((starts, flight)))
-    }
-
-    /// The head's transmission begins.
-    #[inline]
-    fn depart_first(&mut self) {
-        if let Some(w) = self.waiting.pop_front() {
-            self.bytes -= w.packet.bytes as u64;
-            if let Some(recorder) = &mut self.recorder {
-                recorder.departed(w.starts, w.packet);
-            }
+            link_rate: Some(self.wire.scheduled_rate(now).unwrap_or(self.rate)),
         }
     }
 
     /// Follows the queue up to `now`: boundaries of measurement before updates before departures at
     /// the same time, each at its own time.
     #[inline]
-    pub fn advance(&mut self, now: Time, wire: &Wire) {
+    fn advance(&mut self, now: Time) {
         while self.next_special() <= now {
-            self.special(wire);
+            self.special();
         }
-        while self.waiting.front().is_some_and(|w| w.starts <= now) {
-            self.depart_first();
+        while let Some(Waiting { starts, packet }) = self.waiting.front()
+            && starts <= now
+        {
+            self.depart(starts, packet);
         }
-        if !self.idle_told && wire.busy_until <= now && self.waiting.is_empty() {
+        if !self.idle_told && self.wire.busy_until <= now {
             self.idle_told = true;
-            self.gate.idle(wire.busy_until);
+            self.gate.idle(self.wire.busy_until);
+        }
+    }
+
+    /// The transmission of the first packet begins.
+    #[inline]
+    fn depart(&mut self, starts: Time, packet: Departure) {
+        self.waiting.pop_front();
+        self.bytes -= packet.bytes as u64;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.departed(starts, packet);
         }
     }
 
@@ -111,33 +129,70 @@ impl LindleyQueue {
     }
 
     #[cold]
-    fn special(&mut self, wire: &Wire) {
+    fn special(&mut self) {
         let at = self.next_special();
-        while self.waiting.front().is_some_and(|w| w.starts < at) {
-            self.depart_first();
+        while let Some(Waiting { starts, packet }) = self.waiting.front()
+            && starts < at
+        {
+            self.depart(starts, packet);
         }
-        if !self.idle_told && wire.busy_until < at && self.waiting.is_empty() {
+        if !self.idle_told && self.wire.busy_until < at {
             self.idle_told = true;
-            self.gate.idle(wire.busy_until);
+            self.gate.idle(self.wire.busy_until);
         }
         match &mut self.recorder {
             Some(recorder) if recorder.next_mark() == at => {
                 // The transmission under way ends when the next begins, if one waits.
-                let busy_until = self.waiting.front().map_or(wire.busy_until, |w| w.starts);
+                let busy_until = self.waiting.front().map_or(self.wire.busy_until, |w| w.starts);
                 recorder.mark(self.gate.aqm(), busy_until);
             }
             _ => {
-                let view = self.view(wire, at);
+                let view = self.view(at);
                 self.gate.update(at, view);
             }
         }
     }
+}
 
-    /// Follows the queue to the end of the run, which departures at the end itself do not belong
-    /// to, and gives the recorder up.
-    pub fn finish(mut self, end: Time, wire: &Wire) -> Option<Recorder> {
+impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
+    fn arrive(&mut self, now: Time, class: u16, pkt: &mut Pkt) -> Passage {
+        self.advance(now);
+        let meta =
+            PacketMeta { bytes: pkt.bytes(), enqueued_at: now, flow: FlowId(pkt.flow), ecn: pkt.ecn() };
+        let admission = self.gate.arrive(now, self.view(now), &meta);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.arrived(now, class, pkt, admission);
+        }
+        let marked = match admission {
+            Admission::Dropped(_) => return Passage::Dropped,
+            Admission::Marked => true,
+            Admission::Queued => false,
+        };
+        let starts = self.wire.start(now);
+        let passage = Passage::over(&mut self.wire, starts, pkt.bytes);
+        let lost = matches!(passage, Passage::Lost(_));
+        let packet = Departure { arrived: now, class, bytes: pkt.bytes, marked, lost };
+        self.idle_told = false;
+        if starts > now {
+            self.bytes += pkt.bytes as u64;
+            self.waiting.push_back(Waiting { starts, packet });
+        }
+        if let Some(recorder) = &mut self.recorder {
+            if starts > now {
+                recorder.waits(now, pkt.bytes);
+            } else {
+                recorder.passed(now, packet);
+            }
+        }
+        if marked {
+            pkt.set_ce();
+        }
+        passage
+    }
+
+    fn finish(mut self: Box<Self>, end: Time) -> Option<Recorder> {
         while self.next_special() <= end {
-            self.special(wire);
+            self.special();
         }
         self.recorder
     }

@@ -57,6 +57,9 @@ impl ServiceQueue {
         let admission = self.fifo.enqueue(now, Queued { pkt, class, marked: false });
         if let Some(recorder) = &mut self.recorder {
             recorder.arrived(now, class, &pkt, admission);
+            if !matches!(admission, Admission::Dropped(_)) {
+                recorder.waits(now, pkt.bytes);
+            }
         }
         admission
     }
