@@ -33,6 +33,8 @@ pub(crate) struct Hop {
     pub stop: Stop,
     /// Where the packet waits for the stop; `None` if it is reached without an event.
     pub stream: Option<StreamId>,
+    /// Packets that reach the stop by this step do so in the order in which they set out.
+    pub in_order: bool,
 }
 
 /// How a network is run.
@@ -109,7 +111,7 @@ impl Plan {
         let mut output = None;
         let mut shuffled = false;
         let mut stopped = false;
-        let mut stop = |plan: &mut Plan, stop: Stop, event: bool, output: Option<LinkId>| {
+        let mut stop = |plan: &mut Plan, stop: Stop, event: bool, output: Option<LinkId>, in_order: bool| {
             let links = (begin, plan.private.len() as u32);
             begin = links.1;
             // Numbered below; a placeholder says that there is one.
@@ -117,18 +119,18 @@ impl Plan {
                 (Stop::Merge(_), Some(link)) => Key::Output(link),
                 _ => Key::Own,
             };
-            way.push((Hop { links, stop, stream: event.then_some(StreamId(0)) }, key));
+            way.push((Hop { links, stop, stream: event.then_some(StreamId(0)), in_order }, key));
         };
         for &id in links {
             let link = &network.links[id.0 as usize];
             if self.merges[id.0 as usize] {
-                stop(self, Stop::Merge(id), true, output);
+                stop(self, Stop::Merge(id), true, output, !shuffled);
                 output = Some(id);
                 shuffled = reorders(link);
                 stopped = true;
             } else {
                 if shuffled {
-                    stop(self, Stop::Relay, true, None);
+                    stop(self, Stop::Relay, true, None, false);
                     stopped = true;
                 }
                 self.private.push(id);
@@ -137,7 +139,7 @@ impl Plan {
             }
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
-        stop(self, Stop::End, shuffled || (data && !stopped), None);
+        stop(self, Stop::End, shuffled || (data && !stopped), None, !shuffled);
         way
     }
 

@@ -5,7 +5,8 @@ use quell_units::{BitRate, Duration, Time};
 
 use crate::network::{LinkSpec, Schedule};
 
-/// A link without its queue.
+/// A link without its queue; by default one that nothing goes over.
+#[derive(Default)]
 pub(crate) struct Wire {
     /// Nanoseconds per byte, times 2^32.
     ns_per_byte: u64,
@@ -45,6 +46,9 @@ fn ns_per_byte(rate: BitRate) -> u64 {
     (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64
 }
 
+/// Beyond the end of every run, and sums of a few do not overflow.
+const LONGEST: Duration = Duration::from_nanos(1 << 60);
+
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
         let constant = spec.rate.changes.is_empty() && spec.delay.changes.is_empty();
@@ -59,7 +63,7 @@ impl Wire {
         };
         Wire {
             ns_per_byte: ns_per_byte(spec.rate.initial),
-            delay: spec.delay.initial,
+            delay: spec.delay.initial.min(LONGEST),
             busy_until: Time::ZERO,
             bytes: 0,
             tx_ns: 0,
@@ -76,11 +80,12 @@ impl Wire {
             // At least a nanosecond, so that every hop takes time and events at one instant never
             // cause another at the same merge point.
             let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
-            self.tx_ns = (ns as u64).max(1);
+            self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
             self.bytes = bytes;
         }
-        self.busy_until = start + Duration::from_nanos(self.tx_ns);
-        Flight { arrives: self.busy_until + self.delay, lost }
+        let busy_until = start.nanos() + self.tx_ns;
+        self.busy_until = Time::from_nanos(busy_until);
+        Flight { arrives: Time::from_nanos(busy_until + self.delay.nanos()), lost }
     }
 
     /// When a packet that comes at `now` to a FIFO before this wire would start.
@@ -103,7 +108,7 @@ impl Wire {
         if start >= s.next_change {
             self.ns_per_byte = ns_per_byte(s.rate.at(start));
             self.bytes = 0;
-            self.delay = s.delay.at(start);
+            self.delay = s.delay.at(start).min(LONGEST);
             let later = |t: &Time| *t > start;
             let rate = s.rate.changes.iter().map(|c| c.0).find(later);
             let delay = s.delay.changes.iter().map(|c| c.0).find(later);

@@ -43,17 +43,21 @@ const ON: u32 = u32::MAX - 2;
 /// One step of a way: over a private link, if there is one, to a stop. Nobody else uses it, so
 /// what belongs to the link and what waits for the stop is here.
 struct Hop {
-    wire: Option<Wire>,
+    wire: Wire,
+    waiting: Stream,
     stop: u32,
-    /// The class of the packets at the stop.
-    class: u16,
-    /// Its number on its way.
-    number: u8,
     /// The slot of the stream in which packets wait for the stop, or [`NONE`].
     slot: u32,
     /// That stream: [`Hop::waiting`] of the hop with this number.
     stream: u32,
-    waiting: Stream,
+    /// The class of the packets at the stop.
+    class: u16,
+    /// Its number on its way.
+    number: u8,
+    /// There is a wire.
+    wired: bool,
+    /// Packets wait here, and come in order.
+    plain: bool,
 }
 
 /// What waits for a stop, by time.
@@ -120,42 +124,52 @@ impl Net {
     /// Takes a packet that has just left a stop, or its sender, along hop number `hop` to its next
     /// stop; returns when it is at its other end, if nothing stops it before.
     #[inline]
-    fn forward(&mut self, mut now: Time, pkt: &Pkt, mut hop: usize) -> Option<Time> {
-        let mut at = &mut self.hops[hop];
-        loop {
-            if let Some(wire) = &mut at.wire {
-                let start = wire.start(now);
-                let flight = wire.transmit(start, pkt.bytes);
-                if flight.lost {
-                    self.lose(start, pkt);
-                    return None;
-                }
-                now = flight.arrives;
+    fn forward(&mut self, mut now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
+        let at = &mut self.hops[hop];
+        if at.wired {
+            let start = at.wire.start(now);
+            let flight = at.wire.transmit(start, pkt.bytes);
+            if flight.lost {
+                self.lose(start, pkt);
+                return None;
             }
-            if at.stop != ON {
-                break;
-            }
-            hop += 1;
-            at = &mut self.hops[hop];
+            now = flight.arrives;
         }
         if now >= self.end {
-            // Nothing that happens then can be seen.
-            self.count.in_flight += 1;
-            self.sacks.take(pkt);
+            self.beyond_the_end(pkt);
             return None;
         }
-        if at.slot == NONE {
+        if at.plain {
+            if at.waiting.is_empty() {
+                self.tree.put(at.slot, now);
+            }
+            at.waiting.push_back((now, *pkt));
+            return None;
+        }
+        if at.slot == NONE && at.stop == END {
             return Some(now);
         }
-        let slot = at.slot;
+        self.forward_to(now, pkt, hop)
+    }
+
+    /// Nothing that happens from the end on can be seen.
+    #[cold]
+    fn beyond_the_end(&mut self, pkt: &Pkt) {
+        self.count.in_flight += 1;
+        self.sacks.take(pkt);
+    }
+
+    /// The less usual ways on: another private link, a stream that hops share, one that is out of
+    /// order after a wire's delay has shrunk.
+    fn forward_to(&mut self, now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
+        let at = &self.hops[hop];
+        if at.stop == ON {
+            return self.forward(now, pkt, hop + 1);
+        }
+        let (slot, stream) = (at.slot, at.stream as usize);
         let mut pkt = *pkt;
         pkt.hop = at.number;
-        if at.stream as usize != hop {
-            let stream = at.stream as usize;
-            at = &mut self.hops[stream];
-        }
-        // Out of order only after a wire's delay has shrunk.
-        if at.waiting.insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
+        if self.hops[stream].waiting.insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
             self.tree.put(slot, now);
         }
         None
@@ -353,14 +367,16 @@ impl Slots {
                         let i = link.0 as usize;
                         Wire::new(&network.links[i], network.seed, i as u32)
                     });
-                    let hop = |wire, stop| Hop {
-                        wire,
+                    let hop = |wire: Option<Wire>, stop| Hop {
+                        wired: wire.is_some(),
+                        wire: wire.unwrap_or_default(),
+                        waiting: Ring::with_capacity(0),
                         stop,
-                        class,
-                        number: 0,
                         slot: NONE,
                         stream: NONE,
-                        waiting: Ring::with_capacity(0),
+                        class,
+                        number: 0,
+                        plain: false,
                     };
                     hops.extend(wires.by_ref().take((to - from).saturating_sub(1)).map(|w| hop(Some(w), ON)));
                     let stop = match step.stop {
@@ -375,8 +391,10 @@ impl Slots {
                         if *known == NONE {
                             *known = hops.len() as u32;
                             last.waiting = Ring::with_capacity(16);
-                            let source = if own.contains(&stream.0) { Source::Own } else { Source::Shared };
+                            let own = own.contains(&stream.0);
+                            let source = if own { Source::Own } else { Source::Shared };
                             sources[last.slot as usize] = source(*known);
+                            last.plain = own && step.in_order;
                         }
                         last.stream = *known;
                     }
