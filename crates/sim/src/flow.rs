@@ -127,10 +127,10 @@ impl Flow {
 
     /// A packet reaches its end: data the receiver, an acknowledgment the sender.
     #[inline]
-    pub fn on_packet(&mut self, configs: &[Config], now: Time, pkt: &Pkt, host: &mut impl Host) {
+    pub fn on_packet(&mut self, configs: &[Config], now: Time, pkt: Pkt, host: &mut impl Host) {
         match self {
             Flow::Tcp(f) => f.on_packet(&configs[f.config], now, pkt, host),
-            Flow::Udp(f) => f.received.at(now, host).delivered_bytes += pkt.bytes as u64,
+            Flow::Udp(f) => f.received.at(now, host).delivered_bytes += pkt.bytes() as u64,
         }
     }
 
@@ -291,7 +291,7 @@ impl TcpFlow {
     }
 
     #[inline]
-    fn on_packet(&mut self, cfg: &Config, now: Time, pkt: &Pkt, host: &mut impl Host) {
+    fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if !pkt.is_ack() {
             self.advance_receiver(cfg, now, host);
@@ -310,7 +310,7 @@ impl TcpFlow {
         if pkt.epoch() != self.epoch {
             return;
         }
-        let did = self.sender.on_ack(cfg, now, pkt.seq, pkt.is_ece(), sack.as_slice());
+        let did = self.sender.on_ack(cfg, now, pkt.seq(), pkt.is_ece(), sack.as_slice());
         if did.fast_retransmit || did.ecn_response {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;

@@ -17,109 +17,146 @@ pub(crate) enum Kind {
     Datagram,
 }
 
-const KIND: u8 = 0b0000_0011;
-const ECT: u8 = 0b0000_0100;
-const CE: u8 = 0b0000_1000;
-const ECE: u8 = 0b0001_0000;
-const CWR: u8 = 0b0010_0000;
-
 /// A packet. Sequence numbers count packets of a connection, from 1; a SYN is number 0.
+///
+/// Two words, so that it travels in registers:
+/// its sequence number (bits 0 to 31) and flow (32 to 63);
+/// its flags (0 to 7), hop (8 to 15), size (16 to 31), entry in the [`SackTable`] (32 to 55) and
+/// connection of the flow (56 to 63).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pkt {
-    /// The flow's index.
-    pub flow: u32,
-    /// Data: its number. Acknowledgment: the next number expected.
-    pub seq: u32,
-    /// Entry in the [`SackTable`] (24 bits) and connection of the flow (8 bits).
-    sack_and_epoch: u32,
-    /// Size on the wire.
-    pub bytes: u16,
-    /// Stops passed on the way to the other end.
-    pub hop: u8,
-    flags: u8,
-}
+pub(crate) struct Pkt(u64, u64);
+
+const KIND: u64 = 0b0000_0011;
+const ECT: u64 = 0b0000_0100;
+const CE: u64 = 0b0000_1000;
+const ECE: u64 = 0b0001_0000;
+const CWR: u64 = 0b0010_0000;
+const FLAGS: u64 = 0xff;
+const HOP: u32 = 8;
+const BYTES: u32 = 16;
+const SACK: u32 = 32;
+const EPOCH: u32 = 56;
 
 const NO_SACK: u32 = 0x00ff_ffff;
 
 impl Pkt {
+    #[inline]
     pub fn new(kind: Kind, flow: u32, epoch: u8, seq: u32, bytes: u16) -> Self {
-        Pkt { flow, seq, sack_and_epoch: NO_SACK | (epoch as u32) << 24, bytes, hop: 0, flags: kind as u8 }
+        Pkt(
+            (flow as u64) << 32 | seq as u64,
+            kind as u64 | (bytes as u64) << BYTES | (NO_SACK as u64) << SACK | (epoch as u64) << EPOCH,
+        )
+    }
+
+    /// The flow's index.
+    #[inline]
+    pub fn flow(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Data: its number. Acknowledgment: the next number expected.
+    #[inline]
+    pub fn seq(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Size on the wire.
+    #[inline]
+    pub fn bytes(self) -> u16 {
+        (self.1 >> BYTES) as u16
+    }
+
+    /// Stops passed on the way to the other end.
+    #[inline]
+    pub fn hop(self) -> u8 {
+        (self.1 >> HOP) as u8
     }
 
     #[inline]
-    pub fn kind(&self) -> Kind {
-        [Kind::Data, Kind::Syn, Kind::Ack, Kind::Datagram][(self.flags & KIND) as usize]
+    pub fn set_hop(&mut self, hop: u8) {
+        self.1 = self.1 & !(0xff << HOP) | (hop as u64) << HOP;
+    }
+
+    #[inline]
+    pub fn kind(self) -> Kind {
+        [Kind::Data, Kind::Syn, Kind::Ack, Kind::Datagram][(self.1 & KIND) as usize]
     }
 
     /// Whether it goes from receiver to sender; also the index of its way.
     #[inline]
-    pub fn is_ack(&self) -> bool {
-        self.flags & KIND == Kind::Ack as u8
+    pub fn is_ack(self) -> bool {
+        self.1 & KIND == Kind::Ack as u64
     }
 
     /// The connection of its flow it belongs to.
     #[inline]
-    pub fn epoch(&self) -> u8 {
-        (self.sack_and_epoch >> 24) as u8
+    pub fn epoch(self) -> u8 {
+        (self.1 >> EPOCH) as u8
     }
 
     #[inline]
-    pub fn sack(&self) -> Option<SackId> {
-        let id = self.sack_and_epoch & NO_SACK;
+    pub fn sack(self) -> Option<SackId> {
+        let id = (self.1 >> SACK) as u32 & NO_SACK;
         (id != NO_SACK).then_some(SackId(id))
     }
 
     pub fn set_sack(&mut self, id: SackId) {
-        self.sack_and_epoch = (self.sack_and_epoch & !NO_SACK) | id.0;
+        self.1 = self.1 & !((NO_SACK as u64) << SACK) | (id.0 as u64) << SACK;
+    }
+
+    #[inline]
+    fn set(&mut self, flag: u64, on: bool) {
+        self.1 |= if on { flag } else { 0 };
     }
 
     #[inline]
     pub fn set_ect(&mut self, on: bool) {
-        self.flags |= if on { ECT } else { 0 };
+        self.set(ECT, on);
     }
 
     #[inline]
-    pub fn is_ce(&self) -> bool {
-        self.flags & CE != 0
+    pub fn is_ce(self) -> bool {
+        self.1 & CE != 0
     }
 
     /// ECN-Echo (RFC 3168 section 6.1), on acknowledgments.
     #[inline]
-    pub fn is_ece(&self) -> bool {
-        self.flags & ECE != 0
+    pub fn is_ece(self) -> bool {
+        self.1 & ECE != 0
     }
 
     #[inline]
     pub fn set_ece(&mut self, on: bool) {
-        self.flags |= if on { ECE } else { 0 };
+        self.set(ECE, on);
     }
 
     /// Congestion window reduced (RFC 3168 section 6.1), on data.
     #[inline]
-    pub fn is_cwr(&self) -> bool {
-        self.flags & CWR != 0
+    pub fn is_cwr(self) -> bool {
+        self.1 & CWR != 0
     }
 
     #[inline]
     pub fn set_cwr(&mut self, on: bool) {
-        self.flags |= if on { CWR } else { 0 };
+        self.set(CWR, on);
     }
 
     /// What identifies it in a digest: all but the table entry, which is the engine's affair.
     #[inline]
-    pub fn fingerprint(&self) -> u64 {
-        (self.flow as u64) << 32 ^ (self.seq as u64) << 8 ^ self.flags as u64 ^ (self.bytes as u64) << 48
+    pub fn fingerprint(self) -> u64 {
+        let bytes = self.bytes() as u64;
+        (self.0 & !0xffff_ffff) ^ (self.seq() as u64) << 8 ^ self.1 & FLAGS ^ bytes << 48
     }
 }
 
 impl Packet for Pkt {
     #[inline]
     fn bytes(&self) -> Bytes {
-        Bytes::new(self.bytes as u64)
+        Bytes::new(Pkt::bytes(*self) as u64)
     }
     #[inline]
     fn ecn(&self) -> Ecn {
-        match (self.flags & CE != 0, self.flags & ECT != 0) {
+        match (self.is_ce(), self.1 & ECT != 0) {
             (true, _) => Ecn::Ce,
             (false, true) => Ecn::Ect0,
             (false, false) => Ecn::NotEct,
@@ -127,11 +164,11 @@ impl Packet for Pkt {
     }
     #[inline]
     fn set_ce(&mut self) {
-        self.flags |= CE;
+        self.set(CE, true);
     }
     #[inline]
     fn flow(&self) -> FlowId {
-        FlowId(self.flow)
+        FlowId(Pkt::flow(*self))
     }
 }
 
@@ -177,7 +214,7 @@ impl SackTable {
 
     /// The blocks of a packet that has arrived or was lost; none if it carries none.
     #[inline]
-    pub fn take(&mut self, pkt: &Pkt) -> SackBlocks {
+    pub fn take(&mut self, pkt: Pkt) -> SackBlocks {
         match pkt.sack() {
             None => SackBlocks::default(),
             Some(SackId(id)) => {
@@ -202,7 +239,7 @@ mod tests {
         p.set_sack(table.put(blocks));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.kind(), p.is_ece(), p.is_ce()), (200, Kind::Ack, true, false));
-        assert_eq!(table.take(&p).as_slice(), &[(1, 2), (4, 6)]);
+        assert_eq!(table.take(p).as_slice(), &[(1, 2), (4, 6)]);
         assert_eq!(p.ecn(), Ecn::NotEct);
     }
 }

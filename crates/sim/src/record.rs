@@ -299,7 +299,7 @@ impl Recorder {
     /// A packet arrived, and this became of it. One that is kept [waits](Recorder::waits) or
     /// [goes on](Recorder::passed).
     #[inline]
-    pub fn arrived(&mut self, now: Time, class: u16, pkt: &Pkt, admission: Admission) {
+    pub fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
         let outcome = match admission {
             Admission::Queued => 0,
             Admission::Marked => 1,
@@ -309,9 +309,9 @@ impl Recorder {
         self.digest = (self.digest.rotate_left(23) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let counts = &mut self.classes[class as usize].counts;
         counts.arrived += 1;
-        counts.arrived_bytes += pkt.bytes as u64;
+        counts.arrived_bytes += pkt.bytes() as u64;
         if let Admission::Dropped(cause) = admission {
-            self.count_drop(class, pkt.bytes, cause);
+            self.count_drop(class, pkt.bytes(), cause);
         }
     }
 

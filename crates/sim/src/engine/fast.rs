@@ -99,7 +99,7 @@ impl Host for Net {
     #[inline]
     fn send(&mut self, now: Time, pkt: Pkt) {
         self.count.sent += 1;
-        if let Some(at) = self.forward(now, &pkt, self.way_of(&pkt)) {
+        if let Some(at) = self.forward(now, pkt, self.way_of(pkt)) {
             self.arrivals.push_back((at, pkt));
         }
     }
@@ -117,18 +117,18 @@ impl Host for Net {
 impl Net {
     /// Where the way of a packet begins in [`Net::hops`].
     #[inline]
-    fn way_of(&self, pkt: &Pkt) -> usize {
-        self.ways[pkt.flow as usize][pkt.is_ack() as usize] as usize
+    fn way_of(&self, pkt: Pkt) -> usize {
+        self.ways[pkt.flow() as usize][pkt.is_ack() as usize] as usize
     }
 
     /// Takes a packet that has just left a stop, or its sender, along hop number `hop` to its next
     /// stop; returns when it is at its other end, if nothing stops it before.
     #[inline]
-    fn forward(&mut self, mut now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
+    fn forward(&mut self, mut now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
         let at = &mut self.hops[hop];
         if at.wired {
             let start = at.wire.start(now);
-            let flight = at.wire.transmit(start, pkt.bytes);
+            let flight = at.wire.transmit(start, pkt.bytes());
             if flight.lost {
                 self.lose(start, pkt);
                 return None;
@@ -143,7 +143,7 @@ impl Net {
             if at.waiting.is_empty() {
                 self.tree.put(at.slot, now);
             }
-            at.waiting.push_back((now, *pkt));
+            at.waiting.push_back((now, pkt));
             return None;
         }
         if at.slot == NONE && at.stop == END {
@@ -154,21 +154,21 @@ impl Net {
 
     /// Nothing that happens from the end on can be seen.
     #[cold]
-    fn beyond_the_end(&mut self, pkt: &Pkt) {
+    fn beyond_the_end(&mut self, pkt: Pkt) {
         self.count.in_flight += 1;
         self.sacks.take(pkt);
     }
 
     /// The less usual ways on: another private link, a stream that hops share, one that is out of
     /// order after a wire's delay has shrunk.
-    fn forward_to(&mut self, now: Time, pkt: &Pkt, hop: usize) -> Option<Time> {
+    fn forward_to(&mut self, now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
         let at = &self.hops[hop];
         if at.stop == ON {
             return self.forward(now, pkt, hop + 1);
         }
         let (slot, stream) = (at.slot, at.stream as usize);
-        let mut pkt = *pkt;
-        pkt.hop = at.number;
+        let mut pkt = pkt;
+        pkt.set_hop(at.number);
         if self.hops[stream].waiting.insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
             self.tree.put(slot, now);
         }
@@ -176,7 +176,7 @@ impl Net {
     }
 
     /// A wire loses a packet whose transmission begins at `start`.
-    fn lose(&mut self, start: Time, pkt: &Pkt) {
+    fn lose(&mut self, start: Time, pkt: Pkt) {
         if start < self.end {
             self.count.lost += 1;
         } else {
@@ -185,20 +185,20 @@ impl Net {
         self.sacks.take(pkt);
     }
 
-    /// A packet arrives at a merging link at the end of hop number `hop`; returns when it is at its
-    /// other end, if nothing stops it before.
+    /// A packet arrives at a merging link at the end of hop number `hop`; returns it and when it is
+    /// at its other end, if nothing stops it before.
     #[inline]
-    fn arrive(&mut self, now: Time, link: u32, pkt: &mut Pkt, hop: usize) -> Option<Time> {
+    fn arrive(&mut self, now: Time, link: u32, mut pkt: Pkt, hop: usize) -> Option<(Time, Pkt)> {
         let at = &self.hops[hop];
         let passage = match &mut self.links[link as usize] {
             Link::Lindley(queue) => queue.arrive(now, at.class, pkt),
             Link::Plain(wire) => {
                 let start = wire.start(now);
-                Passage::over(wire, start, pkt.bytes)
+                Passage::over(wire, start, pkt.bytes(), false)
             }
             Link::Served(queue, wire, _) => {
-                pkt.hop = at.number;
-                match queue.arrive(now, at.class, *pkt, wire) {
+                pkt.set_hop(at.number);
+                match queue.arrive(now, at.class, pkt, wire) {
                     Admission::Dropped(_) => Passage::Dropped,
                     _ => {
                         if wire.busy_until <= now {
@@ -210,7 +210,12 @@ impl Net {
             }
         };
         match passage {
-            Passage::Arrives(at) => self.forward(at, pkt, hop + 1),
+            Passage::Arrives { at, marked } => {
+                if marked {
+                    quell_queue::Packet::set_ce(&mut pkt);
+                }
+                self.forward(at, pkt, hop + 1).map(|at| (at, pkt))
+            }
             Passage::Lost(start) => {
                 self.lose(start, pkt);
                 None
@@ -237,8 +242,8 @@ impl Net {
         };
         self.tree.put(*slot, wire.busy_until);
         if flight.lost {
-            self.lose(now, &pkt);
-        } else if let Some(at) = self.forward(flight.arrives, &pkt, self.way_of(&pkt) + pkt.hop as usize + 1)
+            self.lose(now, pkt);
+        } else if let Some(at) = self.forward(flight.arrives, pkt, self.way_of(pkt) + pkt.hop() as usize + 1)
         {
             self.arrivals.push_back((at, pkt));
         }
@@ -265,14 +270,14 @@ impl Engine {
     #[inline]
     fn deliver_arrivals(&mut self) {
         while let Some((at, pkt)) = self.net.arrivals.pop_front() {
-            self.deliver(at, &pkt);
+            self.deliver(at, pkt);
         }
     }
 
     #[inline]
-    fn deliver(&mut self, at: Time, pkt: &Pkt) {
+    fn deliver(&mut self, at: Time, pkt: Pkt) {
         self.net.count.delivered += 1;
-        let end = &mut self.ends[pkt.flow as usize];
+        let end = &mut self.ends[pkt.flow() as usize];
         end.flow.on_packet(&self.configs, at, pkt, &mut self.net);
         let due = end.flow.due();
         if due < end.watched {
@@ -299,17 +304,17 @@ impl Engine {
             Source::Served(link) => return self.net.serve(now, link),
         };
         let waiting = &mut self.net.hops[stream as usize].waiting;
-        let Some((_, mut pkt)) = waiting.pop_front() else { return };
+        let Some((_, pkt)) = waiting.pop_front() else { return };
         let next = waiting.front().map_or(Time::MAX, |(t, _)| t);
         self.net.tree.put(slot, next);
-        let hop = if own { stream as usize } else { self.net.way_of(&pkt) + pkt.hop as usize };
+        let hop = if own { stream as usize } else { self.net.way_of(pkt) + pkt.hop() as usize };
         let arrived = match self.net.hops[hop].stop {
-            END => Some(now),
-            RELAY => self.net.forward(now, &pkt, hop + 1),
-            link => self.net.arrive(now, link, &mut pkt, hop),
+            END => Some((now, pkt)),
+            RELAY => self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt)),
+            link => self.net.arrive(now, link, pkt, hop),
         };
-        if let Some(at) = arrived {
-            self.deliver(at, &pkt);
+        if let Some((at, pkt)) = arrived {
+            self.deliver(at, pkt);
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::wire::{Flight, Wire};
 /// What became of a packet that arrived at a link.
 #[derive(Clone, Copy)]
 pub(super) enum Passage {
-    /// It is at the other end then.
-    Arrives(Time),
+    /// It is at the other end then, and the queue has marked it or not.
+    Arrives { at: Time, marked: bool },
     /// The wire loses it; its transmission begins then.
     Lost(Time),
     /// The queue dropped it.
@@ -25,18 +25,18 @@ pub(super) enum Passage {
 impl Passage {
     /// Over a wire, from `start`.
     #[inline]
-    pub fn over(wire: &mut Wire, start: Time, bytes: u16) -> Self {
+    pub fn over(wire: &mut Wire, start: Time, bytes: u16, marked: bool) -> Self {
         match wire.transmit(start, bytes) {
             Flight { lost: true, .. } => Passage::Lost(start),
-            flight => Passage::Arrives(flight.arrives),
+            flight => Passage::Arrives { at: flight.arrives, marked },
         }
     }
 }
 
 /// A link with a queue whose packets' fate is known when they arrive.
 pub(super) trait ArrivalQueue {
-    /// A packet arrives. It is marked here, if it is.
-    fn arrive(&mut self, now: Time, class: u16, pkt: &mut Pkt) -> Passage;
+    /// A packet arrives.
+    fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage;
     /// Follows the queue to the end of the run, which departures at the end itself do not belong
     /// to, and gives the recorder up.
     fn finish(self: Box<Self>, end: Time) -> Option<Recorder>;
@@ -155,10 +155,10 @@ impl<A: Aqm> LindleyQueue<A> {
 }
 
 impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
-    fn arrive(&mut self, now: Time, class: u16, pkt: &mut Pkt) -> Passage {
+    fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage {
         self.advance(now);
         let meta =
-            PacketMeta { bytes: pkt.bytes(), enqueued_at: now, flow: FlowId(pkt.flow), ecn: pkt.ecn() };
+            PacketMeta { bytes: Bytes::new(pkt.bytes() as u64), enqueued_at: now, flow: FlowId(pkt.flow()), ecn: pkt.ecn() };
         let admission = self.gate.arrive(now, self.view(now), &meta);
         if let Some(recorder) = &mut self.recorder {
             recorder.arrived(now, class, pkt, admission);
@@ -169,23 +169,20 @@ impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
             Admission::Queued => false,
         };
         let starts = self.wire.start(now);
-        let passage = Passage::over(&mut self.wire, starts, pkt.bytes);
+        let passage = Passage::over(&mut self.wire, starts, pkt.bytes(), marked);
         let lost = matches!(passage, Passage::Lost(_));
-        let packet = Departure { arrived: now, class, bytes: pkt.bytes, marked, lost };
+        let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
         self.idle_told = false;
         if starts > now {
-            self.bytes += pkt.bytes as u64;
+            self.bytes += pkt.bytes() as u64;
             self.waiting.push_back(Waiting { starts, packet });
         }
         if let Some(recorder) = &mut self.recorder {
             if starts > now {
-                recorder.waits(now, pkt.bytes);
+                recorder.waits(now, pkt.bytes());
             } else {
                 recorder.passed(now, packet);
             }
-        }
-        if marked {
-            pkt.set_ce();
         }
         passage
     }

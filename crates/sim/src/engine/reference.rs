@@ -102,24 +102,24 @@ impl Net {
 
     /// A packet is ready for its next link, or its end, at `at`.
     fn go_on(&mut self, at: Time, pkt: Pkt) {
-        match self.ways[pkt.flow as usize][pkt.is_ack() as usize].get(pkt.hop as usize) {
-            None => self.schedule(at, Rank::Flow, pkt.flow, Event::End(pkt)),
+        match self.ways[pkt.flow() as usize][pkt.is_ack() as usize].get(pkt.hop() as usize) {
+            None => self.schedule(at, Rank::Flow, pkt.flow(), Event::End(pkt)),
             Some(&link) if self.plan.merges[link.0 as usize] => {
-                let stream = self.stream(&pkt);
+                let stream = self.stream(pkt);
                 self.schedule(at, Rank::Merge, stream, Event::Link(link, pkt));
             }
-            Some(&link) => self.schedule(at, Rank::Flow, pkt.flow, Event::Link(link, pkt)),
+            Some(&link) => self.schedule(at, Rank::Flow, pkt.flow(), Event::Link(link, pkt)),
         }
     }
 
     /// The stream in which the fast engine would keep a packet that goes to a merging link: it
     /// orders arrivals at the same time.
-    fn stream(&self, pkt: &Pkt) -> u32 {
+    fn stream(&self, pkt: Pkt) -> u32 {
         let mut links = 0;
-        for hop in self.plan.way(pkt.flow as usize, pkt.is_ack() as usize) {
+        for hop in self.plan.way(pkt.flow() as usize, pkt.is_ack() as usize) {
             links += (hop.links.1 - hop.links.0) as usize;
             if let (Stop::Merge(_), Some(stream)) = (hop.stop, hop.stream) {
-                if links == pkt.hop as usize {
+                if links == pkt.hop() as usize {
                     return stream.0;
                 }
                 links += 1;
@@ -129,11 +129,11 @@ impl Net {
     }
 
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
-        let class = self.classes[pkt.flow as usize][pkt.is_ack() as usize];
+        let class = self.classes[pkt.flow() as usize][pkt.is_ack() as usize];
         let link = &mut self.links[id.0 as usize];
         if let Admission::Dropped(_) = link.queue.arrive(now, class, pkt, &link.wire) {
             self.count.dropped += 1;
-            self.sacks.take(&pkt);
+            self.sacks.take(pkt);
         } else if link.wire.busy_until <= now {
             self.serve(now, id);
         }
@@ -151,9 +151,9 @@ impl Net {
         self.schedule(free, Rank::Service, id.0, Event::Service(id));
         if flight.lost {
             self.count.lost += 1;
-            self.sacks.take(&pkt);
+            self.sacks.take(pkt);
         } else {
-            pkt.hop += 1;
+            pkt.set_hop(pkt.hop() + 1);
             self.go_on(flight.arrives, pkt);
         }
     }
@@ -225,8 +225,8 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
             }
             Event::End(pkt) => {
                 net.count.delivered += 1;
-                ends.flows[pkt.flow as usize].on_packet(&ends.configs, now, &pkt, &mut net);
-                pkt.flow
+                ends.flows[pkt.flow() as usize].on_packet(&ends.configs, now, pkt, &mut net);
+                pkt.flow()
             }
         };
         let due = ends.flows[flow as usize].due();

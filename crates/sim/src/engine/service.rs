@@ -21,7 +21,7 @@ pub(super) struct Queued {
 
 impl Packet for Queued {
     fn bytes(&self) -> Bytes {
-        self.pkt.bytes()
+        Packet::bytes(&self.pkt)
     }
     fn ecn(&self) -> Ecn {
         self.pkt.ecn()
@@ -31,7 +31,7 @@ impl Packet for Queued {
         self.marked = true;
     }
     fn flow(&self) -> FlowId {
-        self.pkt.flow()
+        Packet::flow(&self.pkt)
     }
 }
 
@@ -56,9 +56,9 @@ impl ServiceQueue {
         }
         let admission = self.fifo.enqueue(now, Queued { pkt, class, marked: false });
         if let Some(recorder) = &mut self.recorder {
-            recorder.arrived(now, class, &pkt, admission);
+            recorder.arrived(now, class, pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
-                recorder.waits(now, pkt.bytes);
+                recorder.waits(now, pkt.bytes());
             }
         }
         admission
@@ -70,21 +70,21 @@ impl ServiceQueue {
         &mut self,
         now: Time,
         wire: &mut Wire,
-        mut dropped: impl FnMut(&Pkt),
+        mut dropped: impl FnMut(Pkt),
     ) -> Option<(Pkt, Flight)> {
         self.advance(now, wire);
         let recorder = &mut self.recorder;
         let mut lose = |q: Queued, cause: Cause| {
-            dropped(&q.pkt);
+            dropped(q.pkt);
             if let Some(recorder) = recorder {
-                recorder.dropped_at_head(now, q.class, q.pkt.bytes, cause);
+                recorder.dropped_at_head(now, q.class, q.pkt.bytes(), cause);
             }
         };
         let (head, arrived) = self.fifo.dequeue(now, &mut lose)?;
-        let flight = wire.transmit(now, head.pkt.bytes);
+        let flight = wire.transmit(now, head.pkt.bytes());
         if let Some(recorder) = &mut self.recorder {
             let Queued { pkt, class, marked } = head;
-            recorder.departed(now, Departure { arrived, class, bytes: pkt.bytes, marked, lost: flight.lost });
+            recorder.departed(now, Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost });
         }
         self.idle_told = false;
         Some((head.pkt, flight))

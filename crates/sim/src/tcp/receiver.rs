@@ -59,7 +59,7 @@ impl Receiver {
 
     /// Takes a SYN or data packet in; `None` if it belongs to a connection that is over.
     #[inline]
-    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: &Pkt) -> Option<Received> {
+    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt) -> Option<Received> {
         if pkt.epoch() != self.epoch {
             // A later connection of the flow begins with whatever of it comes first; what is left
             // of an earlier one is old (the number wraps, so "later" is within half its range).
@@ -75,11 +75,11 @@ impl Receiver {
             self.echo = false;
         }
         self.echo |= pkt.is_ce();
-        if pkt.seq == self.next && self.blocks.is_empty() {
+        if pkt.seq() == self.next && self.blocks.is_empty() {
             self.next += 1;
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
         }
-        let new = self.take_out_of_order(pkt.seq);
+        let new = self.take_out_of_order(pkt.seq());
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         Some(Received { new, acknowledge: true })
     }
@@ -180,9 +180,9 @@ mod tests {
     /// Feeds packets and returns the number that is acknowledged then.
     fn acked(cfg: &Config, r: &mut Receiver, seqs: &[u32]) -> u32 {
         for &s in seqs {
-            let _ = r.on_packet(cfg, Time::ZERO, &data(s));
+            let _ = r.on_packet(cfg, Time::ZERO, data(s));
         }
-        r.acknowledgment(cfg, 0, false).0.seq
+        r.acknowledgment(cfg, 0, false).0.seq()
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(acked(&cfg, &mut r, &[3]), 6);
         assert_eq!(acked(&cfg, &mut r, &[6]), 8);
         assert!(r.blocks.is_empty());
-        assert!(!r.on_packet(&cfg, Time::ZERO, &data(5)).unwrap().new);
+        assert!(!r.on_packet(&cfg, Time::ZERO, data(5)).unwrap().new);
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);
         let (ack, sack) = r.acknowledgment(&cfg, 0, false);
-        assert_eq!(ack.seq, 2);
+        assert_eq!(ack.seq(), 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
     }
 
@@ -213,14 +213,14 @@ mod tests {
         let cfg = config(TcpParams { delayed_ack: Some(Duration::from_millis(100)), ..Default::default() });
         let mut r = Receiver::new();
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        assert!(!r.on_packet(&cfg, at(0), &data(1)).unwrap().acknowledge);
+        assert!(!r.on_packet(&cfg, at(0), data(1)).unwrap().acknowledge);
         assert_eq!(r.deadline(), at(100));
-        assert!(r.on_packet(&cfg, at(10), &data(2)).unwrap().acknowledge);
-        assert_eq!(r.acknowledgment(&cfg, 0, false).0.seq, 3);
+        assert!(r.on_packet(&cfg, at(10), data(2)).unwrap().acknowledge);
+        assert_eq!(r.acknowledgment(&cfg, 0, false).0.seq(), 3);
         assert_eq!(r.deadline(), Time::MAX);
-        assert!(!r.on_packet(&cfg, at(20), &data(3)).unwrap().acknowledge);
+        assert!(!r.on_packet(&cfg, at(20), data(3)).unwrap().acknowledge);
         // A gap is acknowledged at once.
-        assert!(r.on_packet(&cfg, at(30), &data(5)).unwrap().acknowledge);
+        assert!(r.on_packet(&cfg, at(30), data(5)).unwrap().acknowledge);
     }
 
     #[test]
@@ -229,13 +229,13 @@ mod tests {
         let mut r = Receiver::new();
         let mut ce = data(1);
         quell_queue::Packet::set_ce(&mut ce);
-        let _ = r.on_packet(&cfg, Time::ZERO, &ce);
+        let _ = r.on_packet(&cfg, Time::ZERO, ce);
         assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
-        let _ = r.on_packet(&cfg, Time::ZERO, &data(2));
+        let _ = r.on_packet(&cfg, Time::ZERO, data(2));
         assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
         let mut cwr = data(3);
         cwr.set_cwr(true);
-        let _ = r.on_packet(&cfg, Time::ZERO, &cwr);
+        let _ = r.on_packet(&cfg, Time::ZERO, cwr);
         assert!(!r.acknowledgment(&cfg, 0, false).0.is_ece());
     }
 
@@ -244,9 +244,9 @@ mod tests {
         let cfg = config(TcpParams::default());
         let mut r = Receiver::new();
         let new = Pkt::new(Kind::Syn, 0, 1, 0, 40);
-        assert!(r.on_packet(&cfg, Time::ZERO, &data(1)).unwrap().new);
-        assert!(r.on_packet(&cfg, Time::ZERO, &new).unwrap().acknowledge);
-        assert_eq!(r.on_packet(&cfg, Time::ZERO, &data(2)), None);
+        assert!(r.on_packet(&cfg, Time::ZERO, data(1)).unwrap().new);
+        assert!(r.on_packet(&cfg, Time::ZERO, new).unwrap().acknowledge);
+        assert_eq!(r.on_packet(&cfg, Time::ZERO, data(2)), None);
         assert_eq!(r.next, 1);
     }
 }
