@@ -214,14 +214,16 @@ impl SackTable {
 
     /// The blocks of a packet that has arrived or was lost; none if it carries none.
     #[inline]
-    pub fn take(&mut self, pkt: Pkt) -> SackBlocks {
+    pub fn take(&mut self, pkt: Pkt) -> &[Block] {
         match pkt.sack() {
-            None => SackBlocks::default(),
-            Some(SackId(id)) => {
-                self.free.push(id);
-                self.entries[id as usize]
-            }
+            None => &[],
+            Some(id) => self.take_entry(id),
         }
+    }
+
+    fn take_entry(&mut self, SackId(id): SackId) -> &[Block] {
+        self.free.push(id);
+        self.entries[id as usize].as_slice()
     }
 }
 
@@ -239,7 +241,7 @@ mod tests {
         p.set_sack(table.put(blocks));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.kind(), p.is_ece(), p.is_ce()), (200, Kind::Ack, true, false));
-        assert_eq!(table.take(p).as_slice(), &[(1, 2), (4, 6)]);
+        assert_eq!(table.take(p), &[(1, 2), (4, 6)]);
         assert_eq!(p.ecn(), Ecn::NotEct);
     }
 }

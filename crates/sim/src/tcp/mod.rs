@@ -84,7 +84,8 @@ pub(crate) struct Config {
     pub max_window: f64,
     pub syn: bool,
     pub delayed_ack: Option<Duration>,
-    pub limited_transmit: bool,
+    /// Duplicates that may each send a packet (RFC 3042); Tahoe, older, does not know of it.
+    pub limited_transmit: u32,
     pub dup_threshold: u32,
     pub min_rto: Duration,
     pub max_rto: Duration,
@@ -159,7 +160,7 @@ impl Config {
             max_window: p.max_window as f64,
             syn: p.syn,
             delayed_ack: p.delayed_ack,
-            limited_transmit: p.limited_transmit,
+            limited_transmit: if p.limited_transmit && p.variant != Variant::Tahoe { 2 } else { 0 },
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
             max_rto: p.max_rto,

@@ -11,15 +11,17 @@ pub(crate) struct RttEstimator {
     srtt: f64,
     /// Its variation in seconds.
     rttvar: f64,
-    /// The timeout before backing off.
+    /// The timeout before backing off, and now.
     base: Duration,
+    rto: Duration,
     /// Doublings since the last measurement (RFC 6298 rule 5.5).
     backoff: u32,
 }
 
 impl RttEstimator {
     pub fn new(cfg: &Config) -> Self {
-        RttEstimator { srtt: -1.0, rttvar: 0.0, base: cfg.initial_rto, backoff: 0 }
+        let base = cfg.initial_rto;
+        RttEstimator { srtt: -1.0, rttvar: 0.0, base, rto: base.min(cfg.max_rto), backoff: 0 }
     }
 
     /// Takes a measurement in (RFC 6298 rules 2.2 and 2.3); ends any backing off, because the
@@ -37,18 +39,20 @@ impl RttEstimator {
             self.srtt += (r - self.srtt) / 8.0;
         }
         self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(g)).max(cfg.min_rto);
+        self.rto = self.base.min(cfg.max_rto);
         self.backoff = 0;
     }
 
     /// The timeout now.
     #[inline]
-    pub fn rto(&self, cfg: &Config) -> Duration {
-        Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto)
+    pub fn rto(&self) -> Duration {
+        self.rto
     }
 
     /// Doubles the timeout (RFC 6298 rule 5.5).
-    pub fn back_off(&mut self) {
+    pub fn back_off(&mut self, cfg: &Config) {
         self.backoff += 1;
+        self.rto = Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto);
     }
 
     /// Whether the timeout stands doubled.
@@ -66,18 +70,18 @@ mod tests {
     fn timeouts_follow_rfc_6298() {
         let cfg = Config::new(&TcpParams::default()).unwrap();
         let mut e = RttEstimator::new(&cfg);
-        assert_eq!(e.rto(&cfg), Duration::from_secs(3));
+        assert_eq!(e.rto(), Duration::from_secs(3));
         e.sample(&cfg, Duration::from_millis(400));
         // SRTT 0.4, RTTVAR 0.2: 1.2 s.
-        assert_eq!(e.rto(&cfg), Duration::from_millis(1200));
+        assert_eq!(e.rto(), Duration::from_millis(1200));
         e.sample(&cfg, Duration::from_millis(480));
         // RTTVAR 0.2 + (0.08 - 0.2)/4 = 0.17, SRTT 0.41: 1.09 s.
-        assert_eq!(e.rto(&cfg), Duration::from_millis(1090));
-        e.back_off();
-        e.back_off();
-        assert_eq!(e.rto(&cfg), Duration::from_millis(4360));
-        (0..10).for_each(|_| e.back_off());
-        assert_eq!(e.rto(&cfg), Duration::from_secs(60));
+        assert_eq!(e.rto(), Duration::from_millis(1090));
+        e.back_off(&cfg);
+        e.back_off(&cfg);
+        assert_eq!(e.rto(), Duration::from_millis(4360));
+        (0..10).for_each(|_| e.back_off(&cfg));
+        assert_eq!(e.rto(), Duration::from_secs(60));
         e.sample(&cfg, Duration::from_millis(410));
         assert!(!e.backed_off());
     }
@@ -87,6 +91,6 @@ mod tests {
         let cfg = Config::new(&TcpParams::default()).unwrap();
         let mut e = RttEstimator::new(&cfg);
         (0..100).for_each(|_| e.sample(&cfg, Duration::from_millis(1)));
-        assert_eq!(e.rto(&cfg), Duration::from_millis(200));
+        assert_eq!(e.rto(), Duration::from_millis(200));
     }
 }

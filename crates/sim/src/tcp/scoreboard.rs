@@ -14,6 +14,12 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Whether no packet above the cumulative acknowledgment is known to have arrived.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.sacked.clear();

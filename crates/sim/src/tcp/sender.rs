@@ -119,6 +119,7 @@ impl Sender {
     }
 
     /// Whether everything the application gave has been acknowledged.
+    #[inline]
     pub fn is_done(&self) -> bool {
         self.una >= self.limit
     }
@@ -129,8 +130,8 @@ impl Sender {
     }
 
     /// The retransmission timeout now.
-    pub fn rto(&self, cfg: &Config) -> quell_units::Duration {
-        self.rtt.rto(cfg)
+    pub fn rto(&self) -> quell_units::Duration {
+        self.rtt.rto()
     }
 
     /// When [`Sender::on_timeout`] must be called; [`Time::MAX`] for never.
@@ -140,13 +141,29 @@ impl Sender {
     }
 
     #[inline]
-    fn arm(&mut self, cfg: &Config, now: Time) {
-        self.deadline = now + self.rtt.rto(cfg);
+    fn arm(&mut self, now: Time) {
+        self.deadline = now + self.rtt.rto();
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
     #[inline]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+        if self.phase == Phase::Open && ack > self.una && !ece && blocks.is_empty() && self.sacked.is_empty() {
+            self.on_new_ack(cfg, now, ack, false);
+            return Reaction::default();
+        }
+        self.on_special_ack(cfg, now, ack, ece, blocks)
+    }
+
+    /// As [`Sender::on_ack`], without what is assumed there.
+    fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+    ) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             return Reaction::default();
@@ -227,7 +244,7 @@ impl Sender {
         if self.una >= self.max && self.cwnd >= 1.0 {
             self.deadline = Time::MAX;
         } else if restart_timer {
-            self.arm(cfg, now);
+            self.arm(now);
         }
     }
 
@@ -277,7 +294,7 @@ impl Sender {
                 self.sacked.rescued = false;
             }
         }
-        self.arm(cfg, now);
+        self.arm(now);
         true
     }
 
@@ -306,50 +323,58 @@ impl Sender {
             self.retransmit = false;
             self.sacked.clear();
         }
-        self.rtt.back_off();
-        self.arm(cfg, now);
+        self.rtt.back_off(cfg);
+        self.arm(now);
         true
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
     #[inline]
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        if self.phase != Phase::Open || self.retransmit {
+            return self.poll_special(cfg, now);
+        }
+        // A packet on each of two duplicates (RFC 3042). After a timeout that may be one sent
+        // before, as in ns-2: with small windows it is what keeps recovery going, and new data
+        // alone cost 100 flows under RED 4 % of their link.
+        self.poll_window(cfg, now, self.dup_acks.min(cfg.limited_transmit))
+    }
+
+    /// The next packet if the window and `more` packets allow one.
+    #[inline]
+    fn poll_window(&mut self, cfg: &Config, now: Time, more: u32) -> Option<Outgoing> {
+        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32 + more;
+        let seq = self.next;
+        if seq - self.una >= window || seq >= self.limit {
+            return None;
+        }
+        self.next = seq + 1;
+        Some(self.send(now, seq))
+    }
+
+    /// What goes before the window's next packet: the handshake and what is to be repaired.
+    fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {
-            return self.poll_syn(cfg, now);
+            return self.poll_syn(now);
         }
         if self.retransmit {
             self.retransmit = false;
-            return Some(self.send(cfg, now, self.una));
+            return Some(self.send(now, self.una));
         }
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
-        if self.next >= self.limit {
-            return None;
-        }
-        let mut window = self.cwnd.min(cfg.max_window) as u32;
-        if cfg.limited_transmit && self.phase == Phase::Open && cfg.variant != Variant::Tahoe {
-            // A packet on each of two duplicates (RFC 3042). After a timeout that may be one sent
-            // before, as in ns-2: with small windows it is what keeps recovery going, and new data
-            // alone cost 100 flows under RED 4 % of their link.
-            window += self.dup_acks.min(2);
-        }
-        if self.next - self.una >= window {
-            return None;
-        }
-        let seq = self.next;
-        self.next += 1;
-        Some(self.send(cfg, now, seq))
+        self.poll_window(cfg, now, 0)
     }
 
-    fn poll_syn(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+    fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
         if !self.syn_pending || self.limit <= 1 {
             return None;
         }
         self.syn_pending = false;
         if !self.rtt.backed_off() {
             self.timed = Some((0, now));
-            self.arm(cfg, now);
+            self.arm(now);
         }
         Some(Outgoing::Syn)
     }
@@ -380,11 +405,11 @@ impl Sender {
             }
             None => return None,
         };
-        Some(self.send(cfg, now, seq))
+        Some(self.send(now, seq))
     }
 
     #[inline]
-    fn send(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
+    fn send(&mut self, now: Time, seq: u32) -> Outgoing {
         let retransmission = seq < self.max;
         let mut cwr = false;
         if !retransmission {
@@ -395,7 +420,7 @@ impl Sender {
             cwr = std::mem::take(&mut self.cwr);
         }
         if self.deadline == Time::MAX {
-            self.arm(cfg, now);
+            self.arm(now);
         }
         Outgoing::Data { seq, retransmission, cwr }
     }
@@ -536,7 +561,7 @@ mod tests {
         assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
         s.on_timeout(&cfg, s.deadline());
         assert_eq!(s.ssthresh, 5.0);
-        assert_eq!(s.rto(&cfg), Duration::from_secs(12));
+        assert_eq!(s.rto(), Duration::from_secs(12));
         // Go back N: after the acknowledgment of packet 1, slow start from packet 2.
         drain(&cfg, &mut s, ms(9000));
         assert_eq!(ack(&cfg, &mut s, 2, &[]), [2, 3]);
