@@ -11,6 +11,7 @@ use quell_units::Time;
 use super::lindley::{self, ArrivalQueue, Passage};
 use super::ring::Ring;
 use super::service::ServiceQueue;
+use super::streams::{Pool, Stream};
 use super::tree::{BLOCK, WinnerTree};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Flow, Host};
@@ -60,9 +61,6 @@ struct Hop {
     plain: bool,
 }
 
-/// What waits for a stop, by time.
-type Stream = Ring<(Time, Pkt)>;
-
 /// What a slot of the tree stands for.
 #[derive(Clone, Copy)]
 enum Source {
@@ -85,6 +83,7 @@ struct Net {
     /// By slot.
     sources: Vec<Source>,
     tree: WinnerTree,
+    pool: Pool,
     sacks: SackTable,
     transfers: Vec<Transfer>,
     bounds: Vec<Time>,
@@ -92,7 +91,7 @@ struct Net {
     count: Conservation,
     /// Packets that reach the other end without a stop, and when: delivered one after the other
     /// once what sent them has returned.
-    arrivals: Stream,
+    arrivals: Ring<(Time, Pkt)>,
 }
 
 impl Host for Net {
@@ -143,7 +142,7 @@ impl Net {
             if at.waiting.is_empty() {
                 self.tree.put(at.slot, now);
             }
-            at.waiting.push_back((now, pkt));
+            self.pool.push(&mut at.waiting, now, pkt);
             return None;
         }
         if at.slot == NONE && at.stop == END {
@@ -169,7 +168,7 @@ impl Net {
         let (slot, stream) = (at.slot, at.stream as usize);
         let mut pkt = pkt;
         pkt.set_hop(at.number);
-        if self.hops[stream].waiting.insert_sorted((now, pkt), |(t, _)| *t > now) == 0 {
+        if self.pool.insert(&mut self.hops[stream].waiting, now, pkt) {
             self.tree.put(slot, now);
         }
         None
@@ -304,8 +303,7 @@ impl Engine {
             Source::Served(link) => return self.net.serve(now, link),
         };
         let waiting = &mut self.net.hops[stream as usize].waiting;
-        let Some((_, pkt)) = waiting.pop_front() else { return };
-        let next = waiting.front().map_or(Time::MAX, |(t, _)| t);
+        let Some((pkt, next)) = self.net.pool.pop(waiting) else { return };
         self.net.tree.put(slot, next);
         let hop = if own { stream as usize } else { self.net.way_of(pkt) + pkt.hop() as usize };
         let arrived = match self.net.hops[hop].stop {
@@ -375,7 +373,7 @@ impl Slots {
                     let hop = |wire: Option<Wire>, stop| Hop {
                         wired: wire.is_some(),
                         wire: wire.unwrap_or_default(),
-                        waiting: Ring::with_capacity(0),
+                        waiting: Stream::EMPTY,
                         stop,
                         slot: NONE,
                         stream: NONE,
@@ -395,7 +393,6 @@ impl Slots {
                         last.slot = self.streams[stream.0 as usize];
                         if *known == NONE {
                             *known = hops.len() as u32;
-                            last.waiting = Ring::with_capacity(16);
                             let own = own.contains(&stream.0);
                             let source = if own { Source::Own } else { Source::Shared };
                             sources[last.slot as usize] = source(*known);
@@ -465,6 +462,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             links,
             sources,
             tree,
+            pool: Pool::new(),
             sacks: SackTable::default(),
             transfers: Vec::new(),
             bounds: bounds.clone(),
@@ -498,7 +496,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
 
     let Engine { net, ends, configs } = engine;
     let mut count = net.count;
-    count.in_flight += net.hops.iter().map(|h| h.waiting.len() as u64).sum::<u64>();
+    count.in_flight += net.pool.len() as u64;
     let mut recorded = Vec::new();
     for link in net.links {
         let recorder = match link {

@@ -5,6 +5,7 @@ mod lindley;
 pub(crate) mod reference;
 mod ring;
 mod service;
+mod streams;
 mod tree;
 
 use quell_aqm::catalog::AnyAqm;
