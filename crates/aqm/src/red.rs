@@ -281,7 +281,7 @@ impl Red {
     }
 
     /// Samples the queue and decides about an arrival.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.avg.sample(self.gauge.read(&cx.queue));
         self.p_b = self.curve.probability(self.avg.avg);

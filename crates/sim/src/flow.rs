@@ -218,6 +218,13 @@ impl TcpFlow {
     /// about that.
     #[inline]
     fn advance_sender(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        if self.app_due.min(self.sender.deadline()) <= now {
+            self.catch_up(cfg, now, host);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
         loop {
             let due = self.app_due.min(self.sender.deadline());
             if due > now || due == Time::MAX {

@@ -112,7 +112,7 @@ impl<A: Aqm> LindleyQueue<A> {
     }
 
     /// The transmission of the first packet begins.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, starts: Time, packet: Departure) {
         self.waiting.pop_front();
         self.bytes -= packet.bytes as u64;

@@ -58,7 +58,7 @@ impl Receiver {
     }
 
     /// Takes a SYN or data packet in; `None` if it belongs to a connection that is over.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt) -> Option<Received> {
         if pkt.epoch() != self.epoch {
             // A later connection of the flow begins with whatever of it comes first; what is left
@@ -102,6 +102,7 @@ impl Receiver {
         self.deadline = Time::MAX;
     }
 
+    #[inline(never)]
     fn take_out_of_order(&mut self, seq: u32) -> bool {
         if seq < self.next {
             return false;
@@ -135,7 +136,7 @@ impl Receiver {
     }
 
     /// The acknowledgment to send, and the blocks it reports.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledgment(&mut self, cfg: &Config, flow: u32, syn: bool) -> (Pkt, SackBlocks) {
         self.owed = false;
         self.deadline = Time::MAX;

@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
         if self.phase == Phase::Open && ack > self.una && !ece && blocks.is_empty() && self.sacked.is_empty() {
             self.on_new_ack(cfg, now, ack, false);
@@ -156,6 +156,7 @@ impl Sender {
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
+    #[inline(never)]
     fn on_special_ack(
         &mut self,
         cfg: &Config,
@@ -329,7 +330,7 @@ impl Sender {
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase != Phase::Open || self.retransmit {
             return self.poll_special(cfg, now);
@@ -341,7 +342,7 @@ impl Sender {
     }
 
     /// The next packet if the window and `more` packets allow one.
-    #[inline]
+    #[inline(always)]
     fn poll_window(&mut self, cfg: &Config, now: Time, more: u32) -> Option<Outgoing> {
         let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32 + more;
         let seq = self.next;
@@ -353,6 +354,7 @@ impl Sender {
     }
 
     /// What goes before the window's next packet: the handshake and what is to be repaired.
+    #[inline(never)]
     fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {
             return self.poll_syn(now);
