@@ -14,14 +14,24 @@ use crate::tcp::{Config, Outgoing, Receiver, Sender};
 
 /// What a flow needs from whoever runs it.
 pub(crate) trait Host {
-    /// Puts a packet on its way at `now`, which never decreases for one flow and direction.
-    fn send(&mut self, now: Time, pkt: Pkt);
+    /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
+    /// flow and direction.
+    fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
     /// The blocks of the acknowledgments on their way.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
     /// The boundaries of the measured segments: the end of the warm-up first, the end of the run last.
     fn bounds(&self) -> &[Time];
+}
+
+/// Which way a packet goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Direction {
+    /// To the receiver.
+    Forward,
+    /// To the sender.
+    Back,
 }
 
 /// Counts what one end does, segment by segment.
@@ -271,9 +281,7 @@ impl TcpFlow {
                         self.epoch = self.epoch.wrapping_add(1);
                         self.sender.reopen(cfg);
                     }
-                    Connection::Persistent
-                        if t.last.is_some_and(|last| now - last > self.sender.rto()) =>
-                    {
+                    Connection::Persistent if t.last.is_some_and(|last| now - last > self.sender.rto()) => {
                         self.sender.restart_after_idle(cfg);
                     }
                     _ => {}
@@ -318,7 +326,7 @@ impl TcpFlow {
             self.received.at(now, host).delivered_bytes += cfg.payload_bytes;
         }
         if received.acknowledge {
-            self.acknowledge(cfg, now, pkt.kind() == Kind::Syn, host);
+            self.acknowledge(cfg, now, pkt.is_syn(), host);
         }
     }
 
@@ -342,31 +350,46 @@ impl TcpFlow {
 
     #[inline]
     fn acknowledge(&mut self, cfg: &Config, now: Time, syn: bool, host: &mut impl Host) {
-        let (mut ack, blocks) = self.receiver.acknowledgment(cfg, self.id, syn);
-        if blocks.len > 0 {
-            ack.set_sack(host.sacks().put(blocks));
+        let mut ack = self.receiver.acknowledgment(cfg, self.id, syn);
+        if self.receiver.reports(cfg) {
+            ack.set_sack(host.sacks().put(self.receiver.report()));
         }
-        host.send(now, ack);
+        host.send(now, ack, Direction::Back);
     }
 
-    /// Sends all that the window allows.
+    /// Sends all that may be sent now.
     #[inline]
     fn pump(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
-        while let Some(out) = self.sender.poll(cfg, now) {
-            let pkt = match out {
-                Outgoing::Syn => Pkt::new(Kind::Syn, self.id, self.epoch, 0, cfg.ack_bytes),
-                Outgoing::Data { seq, retransmission, cwr } => {
-                    let sent = self.sent.at(now, host);
-                    sent.sent_packets += 1;
-                    sent.retransmitted_packets += retransmission as u64;
-                    let mut pkt = Pkt::new(Kind::Data, self.id, self.epoch, seq, cfg.data_bytes);
-                    pkt.set_ect(cfg.ecn && (!retransmission || cfg.ecn_retransmissions));
-                    pkt.set_cwr(cwr);
-                    pkt
-                }
-            };
-            host.send(now, pkt);
+        if !self.sender.only_window() {
+            return self.pump_special(cfg, now, host);
         }
+        while let Some(out) = self.sender.poll_window(cfg, now) {
+            self.send(cfg, now, out, host);
+        }
+    }
+
+    #[inline(never)]
+    fn pump_special(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+        while let Some(out) = self.sender.poll(cfg, now) {
+            self.send(cfg, now, out, host);
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, cfg: &Config, now: Time, out: Outgoing, host: &mut impl Host) {
+        let pkt = match out {
+            Outgoing::Syn => cfg.synchronize.with(self.id, self.epoch, 0),
+            Outgoing::Data { seq, retransmission, cwr } => {
+                let sent = self.sent.at(now, host);
+                sent.sent_packets += 1;
+                sent.retransmitted_packets += retransmission as u64;
+                let kind = if retransmission { cfg.again } else { cfg.data };
+                let mut pkt = kind.with(self.id, self.epoch, seq);
+                pkt.set_cwr(cwr);
+                pkt
+            }
+        };
+        host.send(now, pkt, Direction::Forward);
     }
 }
 
@@ -412,7 +435,7 @@ impl UdpFlow {
         pkt.set_ect(self.spec.ecn);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
-        host.send(at, pkt);
+        host.send(at, pkt, Direction::Forward);
         let gap = match self.spec.gaps {
             Gaps::Constant => bytes as f64 * 8.0 / rate.bps() as f64,
             Gaps::Exponential => self.rng.exponential(self.spec.packet.mean() * 8.0 / rate.bps() as f64),

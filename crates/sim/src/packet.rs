@@ -77,9 +77,16 @@ impl Pkt {
         self.1 = self.1 & !(0xff << HOP) | (hop as u64) << HOP;
     }
 
+    /// The same packet of another flow, connection and number.
     #[inline]
-    pub fn kind(self) -> Kind {
-        [Kind::Data, Kind::Syn, Kind::Ack, Kind::Datagram][(self.1 & KIND) as usize]
+    pub fn with(self, flow: u32, epoch: u8, seq: u32) -> Self {
+        let rest = self.1 & !(0xff << EPOCH);
+        Pkt((flow as u64) << 32 | seq as u64, rest | (epoch as u64) << EPOCH)
+    }
+
+    #[inline]
+    pub fn is_syn(self) -> bool {
+        self.1 & KIND == Kind::Syn as u64
     }
 
     /// Whether it goes from receiver to sender; also the index of its way.
@@ -236,11 +243,17 @@ mod tests {
         assert_eq!(size_of::<Pkt>(), 16);
         let mut table = SackTable::default();
         let mut p = Pkt::new(Kind::Ack, 7, 200, 9, 40);
-        assert_eq!((p.sack(), p.epoch(), p.kind()), (None, 200, Kind::Ack));
+        assert_eq!((p.sack(), p.epoch(), p.is_ack(), p.is_syn()), (None, 200, true, false));
         let blocks = SackBlocks { blocks: [(1, 2), (4, 6), (0, 0)], len: 2 };
         p.set_sack(table.put(blocks));
         p.set_ece(true);
-        assert_eq!((p.epoch(), p.kind(), p.is_ece(), p.is_ce()), (200, Kind::Ack, true, false));
+        assert_eq!((p.epoch(), p.is_ack(), p.is_ece(), p.is_ce()), (200, true, true, false));
+        assert_eq!(p.with(1, 2, 3), {
+            let mut q = Pkt::new(Kind::Ack, 1, 2, 3, 40);
+            q.set_ece(true);
+            q.set_sack(p.sack().unwrap());
+            q
+        });
         assert_eq!(table.take(p), &[(1, 2), (4, 6)]);
         assert_eq!(p.ecn(), Ecn::NotEct);
     }

@@ -14,7 +14,7 @@ use super::service::ServiceQueue;
 use super::streams::{Pool, Stream};
 use super::tree::{BLOCK, WinnerTree};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
-use crate::flow::{Flow, Host};
+use crate::flow::{Direction, Flow, Host};
 use crate::network::Network;
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
@@ -96,9 +96,10 @@ struct Net {
 
 impl Host for Net {
     #[inline]
-    fn send(&mut self, now: Time, pkt: Pkt) {
+    fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         self.count.sent += 1;
-        if let Some(at) = self.forward(now, pkt, self.way_of(pkt)) {
+        let way = self.ways[pkt.flow() as usize][direction as usize] as usize;
+        if let Some(at) = self.forward(now, pkt, way) {
             self.arrivals.push_back((at, pkt));
         }
     }

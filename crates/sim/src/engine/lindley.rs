@@ -157,8 +157,12 @@ impl<A: Aqm> LindleyQueue<A> {
 impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
     fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage {
         self.advance(now);
-        let meta =
-            PacketMeta { bytes: Bytes::new(pkt.bytes() as u64), enqueued_at: now, flow: FlowId(pkt.flow()), ecn: pkt.ecn() };
+        let meta = PacketMeta {
+            bytes: Bytes::new(pkt.bytes() as u64),
+            enqueued_at: now,
+            flow: FlowId(pkt.flow()),
+            ecn: pkt.ecn(),
+        };
         let admission = self.gate.arrive(now, self.view(now), &meta);
         if let Some(recorder) = &mut self.recorder {
             recorder.arrived(now, class, pkt, admission);

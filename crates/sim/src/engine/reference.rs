@@ -9,7 +9,7 @@ use quell_units::Time;
 
 use super::service::ServiceQueue;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
-use crate::flow::Host;
+use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
@@ -79,7 +79,7 @@ struct Net {
 }
 
 impl Host for Net {
-    fn send(&mut self, now: Time, pkt: Pkt) {
+    fn send(&mut self, now: Time, pkt: Pkt, _: Direction) {
         self.count.sent += 1;
         self.go_on(now, pkt);
     }

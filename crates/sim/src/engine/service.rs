@@ -84,7 +84,8 @@ impl ServiceQueue {
         let flight = wire.transmit(now, head.pkt.bytes());
         if let Some(recorder) = &mut self.recorder {
             let Queued { pkt, class, marked } = head;
-            recorder.departed(now, Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost });
+            recorder
+                .departed(now, Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost });
         }
         self.idle_told = false;
         Some((head.pkt, flight))

@@ -67,18 +67,21 @@ pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Outgoing, Sender};
 
 use crate::network::ACK_BYTES;
+use crate::packet::{Kind, Pkt};
 
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub variant: Variant,
     pub sack: bool,
-    /// Data packets on the wire.
-    pub data_bytes: u16,
+    /// Data for the first time, data again, a SYN and an acknowledgment: flow, connection and
+    /// number to be filled in.
+    pub data: Pkt,
+    pub again: Pkt,
+    pub synchronize: Pkt,
+    pub ack: Pkt,
     /// What a data packet brings its receiver.
     pub payload_bytes: u64,
-    /// Acknowledgments and SYNs on the wire.
-    pub ack_bytes: u16,
     pub initial_window: f64,
     pub initial_ssthresh: f64,
     pub max_window: f64,
@@ -92,7 +95,6 @@ pub(crate) struct Config {
     pub initial_rto: Duration,
     pub granularity_s: f64,
     pub ecn: bool,
-    pub ecn_retransmissions: bool,
 }
 
 impl TcpParams {
@@ -149,12 +151,20 @@ impl Config {
             p.delayed_ack.unwrap_or_default(),
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
+        let bare = |kind| Pkt::new(kind, 0, 0, 0, ACK_BYTES.get() as u16);
+        let data = |ect| {
+            let mut pkt = Pkt::new(Kind::Data, 0, 0, 0, wire as u16);
+            pkt.set_ect(ect);
+            pkt
+        };
         Ok(Config {
             variant: p.variant,
             sack: p.variant == Variant::Sack,
-            data_bytes: wire as u16,
+            data: data(p.ecn),
+            again: data(p.ecn && p.ecn_retransmissions),
+            synchronize: bare(Kind::Syn),
+            ack: bare(Kind::Ack),
             payload_bytes: p.packet.get(),
-            ack_bytes: ACK_BYTES.get() as u16,
             initial_window: p.initial_window as f64,
             initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
             max_window: p.max_window as f64,
@@ -167,7 +177,6 @@ impl Config {
             initial_rto: p.initial_rto,
             granularity_s: p.granularity.as_secs_f64(),
             ecn: p.ecn,
-            ecn_retransmissions: p.ecn_retransmissions,
         })
     }
 }

@@ -3,7 +3,7 @@
 use quell_units::Time;
 
 use super::Config;
-use crate::packet::{Block, Kind, Pkt, SackBlocks};
+use crate::packet::{Block, Pkt, SackBlocks};
 
 /// What a packet made the receiver do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Receiver {
             }
             self.restart(pkt.epoch());
         }
-        if pkt.kind() == Kind::Syn {
+        if pkt.is_syn() {
             return Some(Received { new: false, acknowledge: true });
         }
         if pkt.is_cwr() {
@@ -135,20 +135,24 @@ impl Receiver {
         new
     }
 
-    /// The acknowledgment to send, and the blocks it reports.
+    /// The acknowledgment to send, without [`Receiver::report`].
     #[inline(always)]
-    pub fn acknowledgment(&mut self, cfg: &Config, flow: u32, syn: bool) -> (Pkt, SackBlocks) {
+    pub fn acknowledgment(&mut self, cfg: &Config, flow: u32, syn: bool) -> Pkt {
         self.owed = false;
         self.deadline = Time::MAX;
-        let next = if syn { 1 } else { self.next };
-        let mut ack = Pkt::new(Kind::Ack, flow, self.epoch, next, cfg.ack_bytes);
+        let mut ack = cfg.ack.with(flow, self.epoch, if syn { 1 } else { self.next });
         ack.set_ece(self.echo);
-        let blocks = if cfg.sack && !self.blocks.is_empty() { self.report() } else { SackBlocks::default() };
-        (ack, blocks)
+        ack
+    }
+
+    /// Whether an acknowledgment has blocks to report.
+    #[inline]
+    pub fn reports(&self, cfg: &Config) -> bool {
+        cfg.sack && !self.blocks.is_empty()
     }
 
     /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
-    fn report(&self) -> SackBlocks {
+    pub fn report(&self) -> SackBlocks {
         let mut out = SackBlocks::default();
         let holding = |seq: &u32| self.blocks.iter().find(|&&(from, to)| (from..to).contains(seq));
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
@@ -167,6 +171,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Kind;
     use crate::tcp::{TcpParams, Variant};
     use quell_units::Duration;
 
@@ -183,7 +188,7 @@ mod tests {
         for &s in seqs {
             let _ = r.on_packet(cfg, Time::ZERO, data(s));
         }
-        r.acknowledgment(cfg, 0, false).0.seq()
+        r.acknowledgment(cfg, 0, false).seq()
     }
 
     #[test]
@@ -204,7 +209,7 @@ mod tests {
         let mut r = Receiver::new();
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);
-        let (ack, sack) = r.acknowledgment(&cfg, 0, false);
+        let (ack, sack) = (r.acknowledgment(&cfg, 0, false), r.report());
         assert_eq!(ack.seq(), 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
     }
@@ -217,7 +222,7 @@ mod tests {
         assert!(!r.on_packet(&cfg, at(0), data(1)).unwrap().acknowledge);
         assert_eq!(r.deadline(), at(100));
         assert!(r.on_packet(&cfg, at(10), data(2)).unwrap().acknowledge);
-        assert_eq!(r.acknowledgment(&cfg, 0, false).0.seq(), 3);
+        assert_eq!(r.acknowledgment(&cfg, 0, false).seq(), 3);
         assert_eq!(r.deadline(), Time::MAX);
         assert!(!r.on_packet(&cfg, at(20), data(3)).unwrap().acknowledge);
         // A gap is acknowledged at once.
@@ -231,13 +236,13 @@ mod tests {
         let mut ce = data(1);
         quell_queue::Packet::set_ce(&mut ce);
         let _ = r.on_packet(&cfg, Time::ZERO, ce);
-        assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
+        assert!(r.acknowledgment(&cfg, 0, false).is_ece());
         let _ = r.on_packet(&cfg, Time::ZERO, data(2));
-        assert!(r.acknowledgment(&cfg, 0, false).0.is_ece());
+        assert!(r.acknowledgment(&cfg, 0, false).is_ece());
         let mut cwr = data(3);
         cwr.set_cwr(true);
         let _ = r.on_packet(&cfg, Time::ZERO, cwr);
-        assert!(!r.acknowledgment(&cfg, 0, false).0.is_ece());
+        assert!(!r.acknowledgment(&cfg, 0, false).is_ece());
     }
 
     #[test]

@@ -148,7 +148,8 @@ impl Sender {
     /// An acknowledgment of all packets below `ack` arrives.
     #[inline(always)]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
-        if self.phase == Phase::Open && ack > self.una && !ece && blocks.is_empty() && self.sacked.is_empty() {
+        if self.phase == Phase::Open && ack > self.una && !ece && blocks.is_empty() && self.sacked.is_empty()
+        {
             self.on_new_ack(cfg, now, ack, false);
             return Reaction::default();
         }
@@ -157,14 +158,7 @@ impl Sender {
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-        ece: bool,
-        blocks: &[Block],
-    ) -> Reaction {
+    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             return Reaction::default();
@@ -330,20 +324,28 @@ impl Sender {
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
-    #[inline(always)]
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.phase != Phase::Open || self.retransmit {
-            return self.poll_special(cfg, now);
-        }
+        if self.only_window() { self.poll_window(cfg, now) } else { self.poll_special(cfg, now) }
+    }
+
+    /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
+    #[inline]
+    pub fn only_window(&self) -> bool {
+        self.phase == Phase::Open && !self.retransmit
+    }
+
+    /// [`Sender::poll`] if only the window decides.
+    #[inline]
+    pub fn poll_window(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         // A packet on each of two duplicates (RFC 3042). After a timeout that may be one sent
         // before, as in ns-2: with small windows it is what keeps recovery going, and new data
         // alone cost 100 flows under RED 4 % of their link.
-        self.poll_window(cfg, now, self.dup_acks.min(cfg.limited_transmit))
+        self.poll_up_to(cfg, now, self.dup_acks.min(cfg.limited_transmit))
     }
 
     /// The next packet if the window and `more` packets allow one.
     #[inline(always)]
-    fn poll_window(&mut self, cfg: &Config, now: Time, more: u32) -> Option<Outgoing> {
+    fn poll_up_to(&mut self, cfg: &Config, now: Time, more: u32) -> Option<Outgoing> {
         let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32 + more;
         let seq = self.next;
         if seq - self.una >= window || seq >= self.limit {
@@ -366,7 +368,7 @@ impl Sender {
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
-        self.poll_window(cfg, now, 0)
+        self.poll_up_to(cfg, now, 0)
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
