@@ -77,11 +77,7 @@ impl Wire {
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
         let lost = self.special.is_some() && self.special(start);
         if bytes != self.bytes {
-            // At least a nanosecond, so that every hop takes time and events at one instant never
-            // cause another at the same merge point.
-            let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
-            self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
-            self.bytes = bytes;
+            self.size(bytes);
         }
         let busy_until = start.nanos() + self.tx_ns;
         self.busy_until = Time::from_nanos(busy_until);
@@ -101,8 +97,19 @@ impl Wire {
         (!s.rate.changes.is_empty()).then(|| s.rate.at(t))
     }
 
+    /// Packets are of another size.
+    #[inline(never)]
+    fn size(&mut self, bytes: u16) {
+        // At least a nanosecond, so that every hop takes time and events at one instant never
+        // cause another at the same merge point.
+        let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
+        self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
+        self.bytes = bytes;
+    }
+
     /// Takes changes in; true if the wire loses this packet.
     #[cold]
+    #[inline(never)]
     fn special(&mut self, start: Time) -> bool {
         let Some(s) = &mut self.special else { return false };
         if start >= s.next_change {

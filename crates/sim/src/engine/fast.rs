@@ -140,10 +140,9 @@ impl Net {
             return None;
         }
         if at.plain {
-            if at.waiting.is_empty() {
+            if self.pool.push(&mut at.waiting, now, pkt) {
                 self.tree.put(at.slot, now);
             }
-            self.pool.push(&mut at.waiting, now, pkt);
             return None;
         }
         if at.slot == NONE && at.stop == END {
@@ -154,6 +153,7 @@ impl Net {
 
     /// Nothing that happens from the end on can be seen.
     #[cold]
+    #[inline(never)]
     fn beyond_the_end(&mut self, pkt: Pkt) {
         self.count.in_flight += 1;
         self.sacks.take(pkt);
@@ -161,6 +161,7 @@ impl Net {
 
     /// The less usual ways on: another private link, a stream that hops share, one that is out of
     /// order after a wire's delay has shrunk.
+    #[inline(never)]
     fn forward_to(&mut self, now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
         let at = &self.hops[hop];
         if at.stop == ON {
@@ -176,6 +177,7 @@ impl Net {
     }
 
     /// A wire loses a packet whose transmission begins at `start`.
+    #[inline(never)]
     fn lose(&mut self, start: Time, pkt: Pkt) {
         if start < self.end {
             self.count.lost += 1;

@@ -36,8 +36,7 @@ pub(super) struct Stream {
 impl Stream {
     pub const EMPTY: Stream = Stream { first: NONE, last: NONE };
 
-    #[inline]
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.first == NONE
     }
 }
@@ -55,41 +54,41 @@ impl Pool {
 
     #[inline]
     fn place(&mut self, at: Time, pkt: Pkt) -> u32 {
-        let place = Place { at, pkt, next: NONE };
-        match self.places.get_mut(self.free as usize) {
-            Some(free) => {
-                let i = std::mem::replace(&mut self.free, free.next);
-                *free = place;
-                i
-            }
-            None => self.grow(place),
-        }
+        let i = self.free;
+        let Some(place) = self.places.get_mut(i as usize) else { return self.grow(at, pkt) };
+        self.free = place.next;
+        place.at = at;
+        place.pkt = pkt;
+        place.next = NONE;
+        i
     }
 
     #[cold]
-    fn grow(&mut self, place: Place) -> u32 {
-        self.places.push(place);
+    #[inline(never)]
+    fn grow(&mut self, at: Time, pkt: Pkt) -> u32 {
+        self.places.push(Place { at, pkt, next: NONE });
         self.places.len() as u32 - 1
     }
 
-    /// Puts a packet at the end of a stream, none of whose packets reaches the stop later.
+    /// Puts a packet at the end of a stream, none of whose packets reaches the stop later; true if
+    /// it is the first then.
     #[inline]
-    pub fn push(&mut self, stream: &mut Stream, at: Time, pkt: Pkt) {
+    pub fn push(&mut self, stream: &mut Stream, at: Time, pkt: Pkt) -> bool {
         let i = self.place(at, pkt);
-        if stream.is_empty() {
+        let last = std::mem::replace(&mut stream.last, i);
+        if stream.first == NONE {
             stream.first = i;
-        } else {
-            self.places[stream.last as usize].next = i;
+            return true;
         }
-        stream.last = i;
+        self.places[last as usize].next = i;
+        false
     }
 
     /// Puts a packet behind all that do not reach the stop later; true if it is the first then.
     pub fn insert(&mut self, stream: &mut Stream, at: Time, pkt: Pkt) -> bool {
         let last = self.places.get(stream.last as usize);
         if !stream.is_empty() && last.is_some_and(|last| last.at <= at) {
-            self.push(stream, at, pkt);
-            return false;
+            return self.push(stream, at, pkt);
         }
         let mut before = NONE;
         let mut behind = stream.first;
@@ -141,7 +140,7 @@ mod tests {
                 match op {
                     0 => {
                         let at = list.last().map_or(Time::from_nanos(time), |l| l.0);
-                        pool.push(stream, at, pkt);
+                        prop_assert_eq!(pool.push(stream, at, pkt), list.is_empty());
                         list.push((at, pkt));
                     }
                     1 => {
