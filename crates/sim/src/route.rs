@@ -2,17 +2,14 @@
 //!
 //! A packet's way is cut at its *stops*: the links where flows merge, and the few places where
 //! packets of one flow may overtake each other. Between stops nothing can interfere, so those links
-//! are computed ahead, in the order of the flow, when the packet leaves its last stop. What waits to
-//! reach a stop waits in a *stream*, sorted by time; packets that reach a link at the same instant
-//! are served in the order of their streams' numbers. Both engines use the same plan, so they agree
-//! on ties.
+//! are computed ahead, in the order of the flow, when the packet leaves its last stop. Packets that
+//! reach a link at the same instant are served in the order of their hops' numbers, those of one hop
+//! as they set out. Both engines use the same plan, so they agree on ties.
+
+use std::ops::Range;
 
 use crate::Error;
 use crate::network::{App, LinkId, LinkSpec, Network, Traffic};
-
-/// The index of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StreamId(pub u32);
 
 /// Where a packet must wait for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,31 +28,19 @@ pub(crate) struct Hop {
     /// The private links: a range of [`Plan::private`].
     pub links: (u32, u32),
     pub stop: Stop,
-    /// Where the packet waits for the stop; `None` if it is reached without an event.
-    pub stream: Option<StreamId>,
-    /// Packets that reach the stop by this step do so in the order in which they set out.
-    pub in_order: bool,
+    /// The stop takes an event; it does not where nothing can come between.
+    pub event: bool,
 }
 
 /// How a network is run.
 pub(crate) struct Plan {
-    hops: Vec<Hop>,
-    /// Where in `hops` each way ends: of each flow that of data, then that of acknowledgments.
-    ends: Vec<u32>,
+    /// All ways, one after the other.
+    pub hops: Vec<Hop>,
+    /// Per flow: the first hop of data and of acknowledgments.
+    ways: Vec<[u32; 2]>,
     pub private: Vec<LinkId>,
-    /// Streams of one flow only: those of flow f are number `own[f]` to before `own[f + 1]`.
-    own: Vec<u32>,
-    /// The outputs of merging links come after them.
-    pub streams: u32,
     /// Per link: whether flows merge there.
     pub merges: Vec<bool>,
-}
-
-/// A stream is private to a step of a flow, or the output of a merging link.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Own,
-    Output(LinkId),
 }
 
 /// Whether packets on the link's wire may overtake each other.
@@ -79,116 +64,61 @@ impl Plan {
             .zip(&users)
             .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
             .collect();
-        let mut plan = Plan {
-            hops: Vec::new(),
-            ends: Vec::new(),
-            private: Vec::new(),
-            own: vec![0],
-            streams: 0,
-            merges,
-        };
-        let mut ways = Vec::with_capacity(2 * network.flows.len());
+        let mut plan = Plan { hops: Vec::new(), ways: Vec::new(), private: Vec::new(), merges };
         for flow in &network.flows {
-            ways.push(plan.cut(network, &flow.forward, true));
-            ways.push(match flow.traffic {
-                Traffic::Tcp { .. } => plan.cut(network, &flow.reverse, false),
-                Traffic::Udp(_) => Vec::new(),
-            });
-        }
-        plan.number_streams(&mut ways);
-        for way in ways {
-            plan.hops.extend(way.into_iter().map(|(hop, _)| hop));
-            plan.ends.push(plan.hops.len() as u32);
+            let data = plan.hops.len() as u32;
+            plan.cut(network, &flow.forward, true);
+            let acks = plan.hops.len() as u32;
+            if let Traffic::Tcp { .. } = flow.traffic {
+                plan.cut(network, &flow.reverse, false);
+            }
+            plan.ways.push([data, acks]);
         }
         Ok(plan)
     }
 
     /// Cuts a way into hops.
-    fn cut(&mut self, network: &Network, links: &[LinkId], data: bool) -> Vec<(Hop, Key)> {
-        let mut way = Vec::new();
+    fn cut(&mut self, network: &Network, links: &[LinkId], data: bool) {
         let mut begin = self.private.len() as u32;
-        // The merging link just left, if no private link has come since.
-        let mut output = None;
         let mut shuffled = false;
         let mut stopped = false;
-        let mut stop = |plan: &mut Plan, stop: Stop, event: bool, output: Option<LinkId>, in_order: bool| {
+        let mut stop = |plan: &mut Plan, stop: Stop, event: bool| {
             let links = (begin, plan.private.len() as u32);
             begin = links.1;
-            // Numbered below; a placeholder says that there is one.
-            let key = match (stop, output) {
-                (Stop::Merge(_), Some(link)) => Key::Output(link),
-                _ => Key::Own,
-            };
-            way.push((Hop { links, stop, stream: event.then_some(StreamId(0)), in_order }, key));
+            plan.hops.push(Hop { links, stop, event });
         };
         for &id in links {
-            let link = &network.links[id.0 as usize];
             if self.merges[id.0 as usize] {
-                stop(self, Stop::Merge(id), true, output, !shuffled);
-                output = Some(id);
-                shuffled = reorders(link);
+                stop(self, Stop::Merge(id), true);
                 stopped = true;
             } else {
                 if shuffled {
-                    stop(self, Stop::Relay, true, None, false);
+                    stop(self, Stop::Relay, true);
                     stopped = true;
                 }
                 self.private.push(id);
-                output = None;
-                shuffled = reorders(link);
             }
+            shuffled = reorders(&network.links[id.0 as usize]);
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
-        stop(self, Stop::End, shuffled || (data && !stopped), None, !shuffled);
-        way
+        stop(self, Stop::End, shuffled || (data && !stopped));
     }
 
     /// The way of a flow's data (0) or acknowledgments (1).
     pub fn way(&self, flow: usize, direction: usize) -> &[Hop] {
-        let i = 2 * flow + direction;
-        let begin = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.hops[begin as usize..self.ends[i] as usize]
+        &self.hops[self.way_range(flow, direction)]
     }
 
-    /// The streams of one flow only.
-    pub fn own_streams(&self, flow: usize) -> std::ops::Range<u32> {
-        self.own[flow]..self.own[flow + 1]
+    /// Where that way is in [`Plan::hops`].
+    pub fn way_range(&self, flow: usize, direction: usize) -> Range<usize> {
+        let [data, acks] = self.ways[flow];
+        let end = self.ways.get(flow + 1).map_or(self.hops.len() as u32, |next| next[0]);
+        [data as usize..acks as usize, acks as usize..end as usize][direction].clone()
     }
 
-    /// Streams of a flow in the order of the flows, those to a relay or an end first: what leaves
-    /// them may at the same instant come to a merging link. Then the outputs of merging links.
-    fn number_streams(&mut self, ways: &mut [Vec<(Hop, Key)>]) {
-        let mut next = 0;
-        let mut number = |hop: &mut Hop| {
-            hop.stream = Some(StreamId(next));
-            next += 1;
-            next
-        };
-        for both in ways.chunks_mut(2) {
-            let mut end = self.own[self.own.len() - 1];
-            for merge in [false, true] {
-                let own = |(hop, key): &&mut (Hop, Key)| {
-                    let merges = matches!(hop.stop, Stop::Merge(_));
-                    hop.stream.is_some() && merges == merge && *key == Key::Own
-                };
-                for (hop, _) in both.iter_mut().flatten().filter(own) {
-                    end = number(hop);
-                }
-            }
-            self.own.push(end);
-        }
-        let mut outputs = vec![None; self.merges.len()];
-        for (hop, key) in ways.iter_mut().flatten() {
-            if let Key::Output(link) = key {
-                let output = &mut outputs[link.0 as usize];
-                if output.is_none() {
-                    self.streams = number(hop);
-                    *output = hop.stream;
-                }
-                hop.stream = *output;
-            }
-        }
-        self.streams = self.streams.max(self.own[self.own.len() - 1]);
+    /// The private links of a step.
+    pub fn private_links(&self, hop: &Hop) -> &[LinkId] {
+        &self.private[hop.links.0 as usize..hop.links.1 as usize]
     }
 }
 

@@ -4,18 +4,22 @@
 //! next stop with it: private links, the receiver and its acknowledgment, the sender and what it
 //! sends. That runs ahead of the clock for one flow at a time, which is exact because nothing else
 //! can touch that flow in between except its own timers, and [`Flow`] runs those first.
+//!
+//! What happens at one link can reach another only after the delays between them. So a link is run
+//! on as long as nothing at the other links and no timer can still send it an earlier packet
+//! ([`Net::horizon`]): many packets at a time, where delays are long.
 
 use quell_queue::{Admission, Fifo};
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
+use super::inbox::{Inbox, Key};
 use super::lindley::{self, ArrivalQueue, Passage};
 use super::ring::Ring;
 use super::service::ServiceQueue;
-use super::streams::{Pool, Stream};
-use super::tree::{BLOCK, WinnerTree};
+use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Direction, Flow, Host};
-use crate::network::Network;
+use crate::network::{LinkId, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
@@ -28,49 +32,41 @@ enum Link {
     Plain(Wire),
     /// Its queue decides on arrival.
     Lindley(Box<dyn ArrivalQueue>),
-    /// Its queue decides at the head, served by the events of this slot.
-    Served(Box<ServiceQueue>, Wire, u32),
+    /// Its queue decides at the head and is served whenever the wire is free.
+    Served(Box<ServiceQueue>, Wire),
 }
 
-/// No slot.
-const NONE: u32 = u32::MAX;
-
-/// Where a hop leads: the index of a merging link, or one of these.
+/// Where a hop leads if not to a node.
 const END: u32 = u32::MAX;
-const RELAY: u32 = u32::MAX - 1;
-/// Not a stop: another private link.
-const ON: u32 = u32::MAX - 2;
+/// To another private link.
+const ON: u32 = u32::MAX - 1;
 
-/// One step of a way: over a private link, if there is one, to a stop. Nobody else uses it, so
-/// what belongs to the link and what waits for the stop is here.
+/// One step of a way: over a private link, if there is one, to a stop.
 struct Hop {
     wire: Wire,
-    waiting: Stream,
-    stop: u32,
-    /// The slot of the stream in which packets wait for the stop, or [`NONE`].
-    slot: u32,
-    /// That stream: [`Hop::waiting`] of the hop with this number.
-    stream: u32,
-    /// The class of the packets at the stop.
+    /// The node that the packet goes to, or [`END`] or [`ON`].
+    to: u32,
+    /// The class of the packets.
     class: u16,
     /// Its number on its way.
     number: u8,
     /// There is a wire.
     wired: bool,
-    /// Packets wait here, and come in order.
-    plain: bool,
+    /// The node is the flow's other end, see [`Net::relay`].
+    ends: bool,
 }
 
-/// What a slot of the tree stands for.
-#[derive(Clone, Copy)]
-enum Source {
-    /// The stream at this hop, which all its packets are at.
-    Own(u32),
-    /// The stream at this hop, each of whose packets knows its own hop.
-    Shared(u32),
-    Timer(u32),
-    /// A merging link.
-    Served(u32),
+/// The node for all stops that are no merging links.
+const RELAY: u32 = 0;
+
+/// Where packets stop: a merging link, or the place for all other stops.
+struct Node {
+    inbox: Inbox,
+    /// When something happens there next; zero while the node runs.
+    due: Time,
+    /// How long what happens at another node, or a flow's timer, takes at least to get here.
+    from_nodes: u64,
+    from_timers: u64,
 }
 
 /// The network between the ends.
@@ -80,15 +76,21 @@ struct Net {
     /// Per flow: the first hop of data and of acknowledgments.
     ways: Vec<[u32; 2]>,
     links: Vec<Link>,
-    /// By slot.
-    sources: Vec<Source>,
-    tree: WinnerTree,
-    pool: Pool,
+    /// Number 0 is for relays and for ends that packets may reach out of order, the others are those
+    /// of the links.
+    nodes: Vec<Node>,
+    /// The nodes by when they are due, without the one that runs.
+    waiting: WinnerTree,
+    /// The flows by when their timers are due.
+    timers: WinnerTree,
+    /// Bits of a [`Key`] that hold the hop.
+    bits: u32,
     sacks: SackTable,
     transfers: Vec<Transfer>,
     bounds: Vec<Time>,
     end: Time,
     count: Conservation,
+    events: u64,
     /// Packets that reach the other end without a stop, and when: delivered one after the other
     /// once what sent them has returned.
     arrivals: Ring<(Time, Pkt)>,
@@ -139,16 +141,22 @@ impl Net {
             self.beyond_the_end(pkt);
             return None;
         }
-        if at.plain {
-            if self.pool.push(&mut at.waiting, now, pkt) {
-                self.tree.put(at.slot, now);
-            }
-            return None;
+        let to = at.to;
+        if to >= ON {
+            return if to == END { Some(now) } else { self.forward_on(now, pkt, hop + 1) };
         }
-        if at.slot == NONE && at.stop == END {
-            return Some(now);
+        let node = &mut self.nodes[to as usize];
+        node.inbox.push(Key::new(now, hop, self.bits), pkt);
+        if now < node.due {
+            node.due = now;
+            self.waiting.set(to, now);
         }
-        self.forward_to(now, pkt, hop)
+        None
+    }
+
+    #[inline(never)]
+    fn forward_on(&mut self, now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
+        self.forward(now, pkt, hop)
     }
 
     /// Nothing that happens from the end on can be seen.
@@ -157,23 +165,6 @@ impl Net {
     fn beyond_the_end(&mut self, pkt: Pkt) {
         self.count.in_flight += 1;
         self.sacks.take(pkt);
-    }
-
-    /// The less usual ways on: another private link, a stream that hops share, one that is out of
-    /// order after a wire's delay has shrunk.
-    #[inline(never)]
-    fn forward_to(&mut self, now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
-        let at = &self.hops[hop];
-        if at.stop == ON {
-            return self.forward(now, pkt, hop + 1);
-        }
-        let (slot, stream) = (at.slot, at.stream as usize);
-        let mut pkt = pkt;
-        pkt.set_hop(at.number);
-        if self.pool.insert(&mut self.hops[stream].waiting, now, pkt) {
-            self.tree.put(slot, now);
-        }
-        None
     }
 
     /// A wire loses a packet whose transmission begins at `start`.
@@ -190,24 +181,20 @@ impl Net {
     /// A packet arrives at a merging link at the end of hop number `hop`; returns it and when it is
     /// at its other end, if nothing stops it before.
     #[inline]
-    fn arrive(&mut self, now: Time, link: u32, mut pkt: Pkt, hop: usize) -> Option<(Time, Pkt)> {
+    fn arrive(&mut self, now: Time, node: u32, mut pkt: Pkt, hop: usize) -> Option<(Time, Pkt)> {
         let at = &self.hops[hop];
-        let passage = match &mut self.links[link as usize] {
+        let passage = match &mut self.links[node as usize - 1] {
             Link::Lindley(queue) => queue.arrive(now, at.class, pkt),
             Link::Plain(wire) => {
                 let start = wire.start(now);
                 Passage::over(wire, start, pkt.bytes(), false)
             }
-            Link::Served(queue, wire, _) => {
+            Link::Served(queue, wire) => {
                 pkt.set_hop(at.number);
                 match queue.arrive(now, at.class, pkt, wire) {
                     Admission::Dropped(_) => Passage::Dropped,
-                    _ => {
-                        if wire.busy_until <= now {
-                            self.serve(now, link);
-                        }
-                        return None;
-                    }
+                    _ if wire.busy_until <= now => return self.serve(now, node),
+                    _ => return None,
                 }
             }
         };
@@ -230,34 +217,46 @@ impl Net {
         }
     }
 
-    /// The wire of a served link is free.
-    fn serve(&mut self, now: Time, link: u32) {
-        let Link::Served(queue, wire, slot) = &mut self.links[link as usize] else { return };
+    /// The wire of a served link is free; as [`Net::arrive`] for the packet that it takes.
+    fn serve(&mut self, now: Time, node: u32) -> Option<(Time, Pkt)> {
+        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return None };
         let (count, sacks) = (&mut self.count, &mut self.sacks);
-        let started = queue.serve(now, wire, |pkt| {
+        let (pkt, flight) = queue.serve(now, wire, |pkt| {
             count.dropped += 1;
             sacks.take(pkt);
-        });
-        let Some((pkt, flight)) = started else {
-            self.tree.put(*slot, Time::MAX);
-            return;
-        };
-        self.tree.put(*slot, wire.busy_until);
+        })?;
         if flight.lost {
             self.lose(now, pkt);
-        } else if let Some(at) = self.forward(flight.arrives, pkt, self.way_of(pkt) + pkt.hop() as usize + 1)
-        {
-            self.arrivals.push_back((at, pkt));
+            return None;
         }
+        let hop = self.way_of(pkt) + pkt.hop() as usize + 1;
+        self.forward(flight.arrives, pkt, hop).map(|at| (at, pkt))
+    }
+
+    /// When the wire of a served link is free for a packet that waits; never for other links.
+    fn next_service(&self, node: u32) -> Time {
+        match self.links.get((node as usize).wrapping_sub(1)) {
+            Some(Link::Served(queue, wire)) if queue.len() > 0 => wire.busy_until,
+            _ => Time::MAX,
+        }
+    }
+
+    /// The time up to which (and not at which) a node that runs can go on: before it nothing that
+    /// happens elsewhere can have a packet here.
+    #[inline]
+    fn horizon(&self, node: usize) -> Time {
+        let at = &self.nodes[node];
+        let nodes = self.waiting.first().0.nanos().min(NEVER) + at.from_nodes;
+        let timers = self.timers.first().0.nanos().min(NEVER) + at.from_timers;
+        Time::from_nanos(nodes.min(timers).min(self.end.nanos()))
     }
 }
 
 /// A flow and its timer.
 struct End {
     flow: Flow,
-    /// The slot of its timer, and the event there: one that comes too early does no harm and finds
-    /// the right time, so only an earlier deadline moves it.
-    slot: u32,
+    /// The event there: one that comes too early does no harm and finds the right time, so only an
+    /// earlier deadline moves it.
     watched: Time,
 }
 
@@ -284,137 +283,141 @@ impl Engine {
         let due = end.flow.due();
         if due < end.watched {
             end.watched = due;
-            self.net.tree.put(end.slot, due);
+            self.net.timers.set(pkt.flow(), due);
         }
     }
 
     /// A flow's own event.
     fn wake(&mut self, now: Time, flow: u32) {
+        self.net.events += 1;
         let end = &mut self.ends[flow as usize];
         end.flow.advance(&self.configs, now, &mut self.net);
         end.watched = end.flow.due();
-        self.net.tree.put(end.slot, end.watched);
+        self.net.timers.set(flow, end.watched);
+        self.deliver_arrivals();
     }
 
-    /// What waits at a slot happens.
-    #[inline]
-    fn event(&mut self, now: Time, slot: u32) {
-        let (stream, own) = match self.net.sources[slot as usize] {
-            Source::Own(hop) => (hop, true),
-            Source::Shared(hop) => (hop, false),
-            Source::Timer(flow) => return self.wake(now, flow),
-            Source::Served(link) => return self.net.serve(now, link),
-        };
-        let waiting = &mut self.net.hops[stream as usize].waiting;
-        let Some((pkt, next)) = self.net.pool.pop(waiting) else { return };
-        self.net.tree.put(slot, next);
-        let hop = if own { stream as usize } else { self.net.way_of(pkt) + pkt.hop() as usize };
-        let arrived = match self.net.hops[hop].stop {
-            END => Some((now, pkt)),
-            RELAY => self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt)),
-            link => self.net.arrive(now, link, pkt, hop),
-        };
-        if let Some((at, pkt)) = arrived {
-            self.deliver(at, pkt);
-        }
-    }
-}
-
-/// The slots of the tree: served links, the flows (each its timer and its own streams, in blocks of
-/// its own), the outputs of merging links.
-struct Slots {
-    /// Per flow: the slot of its timer.
-    timers: Vec<u32>,
-    /// Per stream.
-    streams: Vec<u32>,
-    total: u32,
-}
-
-impl Slots {
-    fn new(plan: &Plan, served: u32, flows: usize) -> Self {
-        let mut slots = Slots {
-            timers: Vec::with_capacity(flows),
-            streams: Vec::with_capacity(plan.streams as usize),
-            total: served.next_multiple_of(BLOCK),
-        };
-        for flow in 0..flows {
-            let own = plan.own_streams(flow).len() as u32;
-            slots.timers.push(slots.total);
-            slots.streams.extend((1..=own).map(|i| slots.total + i));
-            slots.total += (1 + own).next_multiple_of(BLOCK);
-        }
-        let outputs = plan.streams - slots.streams.len() as u32;
-        slots.streams.extend((0..outputs).map(|i| slots.total + i));
-        slots.total += outputs;
-        slots
-    }
-
-    /// The hops of all ways, where those of each flow begin, and what each slot stands for.
-    fn hops(
-        &self,
-        plan: &Plan,
-        network: &Network,
-        merging: &[u32],
-    ) -> (Vec<Hop>, Vec<[u32; 2]>, Vec<Source>) {
-        let mut hops: Vec<Hop> = Vec::new();
-        let mut ways = Vec::with_capacity(network.flows.len());
-        let mut sources = vec![Source::Timer(0); self.total as usize];
-        // The hop that has each stream.
-        let mut streams = vec![NONE; plan.streams as usize];
-        for (flow, spec) in network.flows.iter().enumerate() {
-            sources[self.timers[flow] as usize] = Source::Timer(flow as u32);
-            let own = plan.own_streams(flow);
-            let ends = [(plan.way(flow, 0), spec.class), (plan.way(flow, 1), spec.ack_class)];
-            ways.push(ends.map(|(way, class)| {
-                let first = hops.len();
-                for step in way {
-                    let (from, to) = (step.links.0 as usize, step.links.1 as usize);
-                    let mut wires = plan.private[from..to].iter().map(|link| {
-                        let i = link.0 as usize;
-                        Wire::new(&network.links[i], network.seed, i as u32)
-                    });
-                    let hop = |wire: Option<Wire>, stop| Hop {
-                        wired: wire.is_some(),
-                        wire: wire.unwrap_or_default(),
-                        waiting: Stream::EMPTY,
-                        stop,
-                        slot: NONE,
-                        stream: NONE,
-                        class,
-                        number: 0,
-                        plain: false,
-                    };
-                    hops.extend(wires.by_ref().take((to - from).saturating_sub(1)).map(|w| hop(Some(w), ON)));
-                    let stop = match step.stop {
-                        Stop::Merge(link) => merging[link.0 as usize],
-                        Stop::Relay => RELAY,
-                        Stop::End => END,
-                    };
-                    let mut last = hop(wires.next(), stop);
-                    if let Some(stream) = step.stream {
-                        let known = &mut streams[stream.0 as usize];
-                        last.slot = self.streams[stream.0 as usize];
-                        if *known == NONE {
-                            *known = hops.len() as u32;
-                            let own = own.contains(&stream.0);
-                            let source = if own { Source::Own } else { Source::Shared };
-                            sources[last.slot as usize] = source(*known);
-                            last.plain = own && step.in_order;
-                        }
-                        last.stream = *known;
+    /// Runs a node as far as it can go.
+    fn visit(&mut self, node: u32, control: &Control) -> Result<(), Error> {
+        let i = node as usize;
+        self.net.waiting.set(node, Time::MAX);
+        // What is due at this instant can happen: every transmission takes time, and what needs none
+        // (timers, and the relay, whose number is the lowest) came before.
+        let now = std::mem::replace(&mut self.net.nodes[i].due, Time::ZERO);
+        let soon = now + Duration::from_nanos(1);
+        loop {
+            let horizon = self.net.horizon(i).max(soon);
+            let service = self.net.next_service(node);
+            // At one instant the wire is free before packets arrive.
+            let limit = service.min(horizon);
+            let arrived = match self.net.nodes[i].inbox.pop_below(Key::new(limit, 0, self.net.bits)) {
+                Some((key, pkt)) => {
+                    let (now, hop) = (key.time(self.net.bits), key.hop(self.net.bits));
+                    if node != RELAY {
+                        self.net.arrive(now, node, pkt, hop)
+                    } else if self.net.hops[hop].ends {
+                        Some((now, pkt))
+                    } else {
+                        self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt))
                     }
-                    hops.push(last);
                 }
-                hops[first..].iter_mut().zip(0..).for_each(|(hop, number)| hop.number = number);
-                first as u32
-            }));
+                None if service < horizon => self.net.serve(service, node),
+                None => break,
+            };
+            if let Some((at, pkt)) = arrived {
+                self.deliver(at, pkt);
+            }
+            self.deliver_arrivals();
+            self.net.events += 1;
+            if self.net.events.is_multiple_of(CHECK_EVERY) {
+                report(control, horizon)?;
+            }
         }
-        (hops, ways, sources)
+        let first = self.net.nodes[i].inbox.first().map_or(Time::MAX, |key| key.time(self.net.bits));
+        let due = first.min(self.net.next_service(node));
+        self.net.nodes[i].due = due;
+        self.net.waiting.set(node, due);
+        Ok(())
     }
 }
 
-/// The merging link `i` of a network; `slot` is its own if it needs one.
-fn link(network: &mut Network, i: usize, slot: u32) -> Link {
+/// The hops of all ways and where those of each flow begin. `merging` gives each merging link its
+/// node.
+fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32; 2]>) {
+    let wire = |link: &LinkId| Wire::new(&network.links[link.0 as usize], network.seed, link.0);
+    let mut hops: Vec<Hop> = Vec::new();
+    let mut ways = Vec::with_capacity(network.flows.len());
+    for (flow, spec) in network.flows.iter().enumerate() {
+        ways.push([(0, spec.class), (1, spec.ack_class)].map(|(direction, class)| {
+            let first = hops.len();
+            for step in plan.way(flow, direction) {
+                let mut wires = plan.private_links(step).iter().map(wire).peekable();
+                loop {
+                    let wire = wires.next();
+                    let to = match step.stop {
+                        _ if wires.peek().is_some() => ON,
+                        Stop::Merge(link) => merging[link.0 as usize],
+                        _ if step.event => RELAY,
+                        _ => END,
+                    };
+                    let number = (hops.len() - first) as u8;
+                    let ends = step.stop == Stop::End;
+                    let wired = wire.is_some();
+                    hops.push(Hop { wire: wire.unwrap_or_default(), to, class, number, wired, ends });
+                    if to != ON {
+                        break;
+                    }
+                }
+            }
+            first as u32
+        }));
+    }
+    (hops, ways)
+}
+
+/// Longer than every delay, and sums of a few do not overflow.
+const NEVER: u64 = 1 << 60;
+
+/// How long it takes at least from other nodes, and from the timers of flows, to each node. Delays
+/// alone: that transmissions take time makes it a little longer.
+fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
+    let delay = |link: &LinkId| {
+        let delay = &network.links[link.0 as usize].delay;
+        let least = delay.changes.iter().map(|c| c.1).fold(delay.initial, Duration::min);
+        least.nanos().min(NEVER / 1024)
+    };
+    for (flow, spec) in network.flows.iter().enumerate() {
+        let delayed_ack = matches!(&spec.traffic, Traffic::Tcp { tcp, .. } if tcp.delayed_ack.is_some());
+        let (mut since_stop, mut since_timer) = (NEVER, NEVER);
+        // Data follows acknowledgments: the second time round the last stop before it is known.
+        for direction in [0, 1, 0] {
+            if direction == 0 || delayed_ack {
+                since_timer = 0;
+            }
+            for step in plan.way(flow, direction) {
+                let along: u64 = plan.private_links(step).iter().map(delay).sum();
+                since_stop = (since_stop + along).min(NEVER);
+                since_timer = (since_timer + along).min(NEVER);
+                let (node, after) = match step.stop {
+                    Stop::Merge(link) => (merging[link.0 as usize] as usize, delay(&link)),
+                    _ if step.event => (RELAY as usize, 0),
+                    _ => continue,
+                };
+                nodes[node].from_nodes = nodes[node].from_nodes.min(since_stop);
+                nodes[node].from_timers = nodes[node].from_timers.min(since_timer);
+                (since_stop, since_timer) = (after, NEVER);
+            }
+        }
+    }
+    // What a timer sends can also get here by way of other nodes.
+    let first = nodes.iter().map(|node| node.from_timers).min().unwrap_or(0);
+    for node in nodes {
+        node.from_timers = node.from_timers.min(first + node.from_nodes);
+    }
+}
+
+/// The merging link `i` of a network.
+fn link(network: &mut Network, i: usize) -> Link {
     let recorder = recorder(network, i);
     let spec = &mut network.links[i];
     let wire = Wire::new(spec, network.seed, i as u32);
@@ -426,7 +429,7 @@ fn link(network: &mut Network, i: usize, slot: u32) -> Link {
     let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
     if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
         let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-        Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire, slot)
+        Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire)
     } else {
         Link::Lindley(aqm.visit(lindley::Builder { wire, rng, limit, ecn, rate, recorder }))
     }
@@ -439,73 +442,79 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let measure = network.measure.clone();
     let ends = Ends::new(&network, &bounds)?;
 
-    let mut links = Vec::new();
-    // Per link of the network: its number among the merging ones.
-    let mut merging = vec![NONE; network.links.len()];
-    let mut served = Vec::new();
-    for i in (0..network.links.len()).filter(|i| plan.merges[*i]) {
-        merging[i] = links.len() as u32;
-        let link = link(&mut network, i, served.len() as u32);
-        if let Link::Served(..) = link {
-            served.push(links.len() as u32);
-        }
-        links.push(link);
+    let mut merging = vec![END; network.links.len()];
+    let merge = (0..network.links.len()).filter(|i| plan.merges[*i]);
+    merge.zip(1..).for_each(|(i, number)| merging[i] = number);
+    // At most one hop for each private link more than the plan has.
+    let bits = (plan.hops.len() + plan.private.len()).next_power_of_two().trailing_zeros();
+    if measure.end.nanos() >= u64::MAX >> bits >> 1 {
+        let hours = (u64::MAX >> bits) as f64 / 7.2e12;
+        return Err(Error::Invalid(format!(
+            "a run with ways of {} steps in all can last {hours:.1} hours at most",
+            plan.hops.len()
+        )));
     }
+    let count = merging.iter().filter(|m| **m != END).count();
+    let node = || Node { inbox: Inbox::new(bits), due: Time::MAX, from_nodes: NEVER, from_timers: NEVER };
+    let mut nodes: Vec<Node> = (0..=count).map(|_| node()).collect();
+    reach(&plan, &network, &merging, &mut nodes);
+    let (hops, ways) = hops(&plan, &network, &merging);
+    let links: Vec<Link> =
+        (0..network.links.len()).filter(|i| plan.merges[*i]).map(|i| link(&mut network, i)).collect();
+    drop(network);
 
-    let slots = Slots::new(&plan, served.len() as u32, ends.flows.len());
-    let tree = WinnerTree::new(slots.total as usize, measure.end)?;
+    let mut timers = WinnerTree::new(ends.flows.len(), measure.end)?;
     let classes = ends.classes;
-    let (hops, ways, mut sources) = slots.hops(&plan, &network, &merging);
-    served.iter().zip(&mut sources).for_each(|(link, source)| *source = Source::Served(*link));
-    drop((plan, network));
+    let mut flows = Vec::with_capacity(ends.flows.len());
+    for (i, flow) in ends.flows.into_iter().enumerate() {
+        let watched = flow.due();
+        timers.set(i as u32, watched);
+        flows.push(End { flow, watched });
+    }
     let mut engine = Engine {
         net: Net {
             hops,
             ways,
             links,
-            sources,
-            tree,
-            pool: Pool::new(),
+            waiting: WinnerTree::new(nodes.len(), measure.end)?,
+            nodes,
+            timers,
+            bits,
             sacks: SackTable::default(),
             transfers: Vec::new(),
             bounds: bounds.clone(),
             end: measure.end,
             count: Conservation::default(),
+            events: 0,
             arrivals: Ring::with_capacity(4),
         },
-        ends: Vec::with_capacity(ends.flows.len()),
+        ends: flows,
         configs: ends.configs,
     };
-    for (flow, slot) in ends.flows.into_iter().zip(slots.timers) {
-        let watched = flow.due();
-        engine.net.tree.put(slot, watched);
-        engine.ends.push(End { flow, slot, watched });
-    }
 
-    let mut events = 0u64;
     loop {
-        let (now, slot) = engine.net.tree.next();
-        if now >= measure.end {
+        let (node_due, node) = engine.net.waiting.first();
+        let (timer_due, flow) = engine.net.timers.first();
+        if node_due.min(timer_due) >= measure.end {
             break;
         }
-        if events.is_multiple_of(CHECK_EVERY) {
-            report(control, now)?;
+        // At one instant timers come before arrivals.
+        if timer_due <= node_due {
+            engine.wake(timer_due, flow);
+        } else {
+            engine.visit(node, control)?;
         }
-        events += 1;
-        engine.event(now, slot);
-        engine.deliver_arrivals();
-        engine.net.tree.settle();
     }
 
     let Engine { net, ends, configs } = engine;
     let mut count = net.count;
-    count.in_flight += net.pool.len() as u64;
+    count.in_flight += net.nodes.iter().map(|n| n.inbox.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
         let recorder = match link {
             Link::Plain(_) => None,
             Link::Lindley(queue) => queue.finish(measure.end),
-            Link::Served(queue, wire, _) => {
+            Link::Served(queue, wire) => {
                 count.in_flight += queue.len() as u64;
                 queue.finish(measure.end, &wire)
             }
@@ -514,5 +523,5 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     }
     let ends = Ends { flows: ends.into_iter().map(|end| end.flow).collect(), configs, classes };
     let flows = ends.finish(&bounds);
-    Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
+    Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, net.events))
 }

@@ -1,11 +1,11 @@
 //! The two engines and what they share.
 
 pub(crate) mod fast;
+mod inbox;
 mod lindley;
 pub(crate) mod reference;
 mod ring;
 mod service;
-mod streams;
 mod tree;
 
 use quell_aqm::catalog::AnyAqm;

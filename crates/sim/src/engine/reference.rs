@@ -24,7 +24,7 @@ enum Rank {
     Service,
     /// Flows' timers run out and packets reach their ends or private links.
     Flow,
-    /// Packets reach merging links, by stream.
+    /// Packets reach merging links, by hop.
     Merge,
 }
 
@@ -105,27 +105,27 @@ impl Net {
         match self.ways[pkt.flow() as usize][pkt.is_ack() as usize].get(pkt.hop() as usize) {
             None => self.schedule(at, Rank::Flow, pkt.flow(), Event::End(pkt)),
             Some(&link) if self.plan.merges[link.0 as usize] => {
-                let stream = self.stream(pkt);
-                self.schedule(at, Rank::Merge, stream, Event::Link(link, pkt));
+                let hop = self.hop(pkt);
+                self.schedule(at, Rank::Merge, hop, Event::Link(link, pkt));
             }
             Some(&link) => self.schedule(at, Rank::Flow, pkt.flow(), Event::Link(link, pkt)),
         }
     }
 
-    /// The stream in which the fast engine would keep a packet that goes to a merging link: it
-    /// orders arrivals at the same time.
-    fn stream(&self, pkt: Pkt) -> u32 {
+    /// The hop by which a packet goes to a merging link: it orders arrivals at the same time.
+    fn hop(&self, pkt: Pkt) -> u32 {
         let mut links = 0;
-        for hop in self.plan.way(pkt.flow() as usize, pkt.is_ack() as usize) {
+        for i in self.plan.way_range(pkt.flow() as usize, pkt.is_ack() as usize) {
+            let hop = &self.plan.hops[i];
             links += (hop.links.1 - hop.links.0) as usize;
-            if let (Stop::Merge(_), Some(stream)) = (hop.stop, hop.stream) {
+            if let Stop::Merge(_) = hop.stop {
                 if links == pkt.hop() as usize {
-                    return stream.0;
+                    return i as u32;
                 }
                 links += 1;
             }
         }
-        unreachable!("every merging link of a way has a stream")
+        unreachable!("a hop of the way ends at every merging link")
     }
 
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {

@@ -1,0 +1,249 @@
+//! What is on its way to a stop, by time.
+//!
+//! A calendar: the near future is cut into days that hold their packets unsorted until they come.
+//! How long a day is follows the traffic, so that a few packets share each; the order in which
+//! packets come out does not depend on it.
+
+use std::collections::BTreeMap;
+
+use quell_units::Time;
+
+use crate::packet::Pkt;
+
+/// When a packet reaches its stop and by which hop: `time << bits | hop`, so that the order of keys
+/// is that of events. Packets with equal keys keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u64);
+
+impl Key {
+    #[inline]
+    pub fn new(time: Time, hop: usize, bits: u32) -> Self {
+        Key(time.nanos() << bits | hop as u64)
+    }
+
+    #[inline]
+    pub fn time(self, bits: u32) -> Time {
+        Time::from_nanos(self.0 >> bits)
+    }
+
+    #[inline]
+    pub fn hop(self, bits: u32) -> usize {
+        (self.0 & ((1 << bits) - 1)) as usize
+    }
+}
+
+type Entry = (Key, Pkt);
+
+/// Days shown to begin with, and at most.
+const FEWEST_DAYS: usize = 64;
+const MOST_DAYS: usize = 1 << 16;
+
+/// Days with packets after which it is asked whether the calendar suits the traffic, and how many
+/// packets should share a day then.
+const REVIEW: u32 = 64;
+const CROWDED: u32 = 32;
+const LONELY: u32 = 8;
+
+/// The packets on their way to one stop.
+pub(super) struct Inbox {
+    /// Those of today and before, sorted, from `next` on.
+    today: Vec<Entry>,
+    next: usize,
+    /// A key's day is `key >> shift`.
+    shift: u32,
+    /// Today's number.
+    day: u64,
+    /// The days after today, each at its number modulo the length, a power of two.
+    days: Vec<Vec<Entry>>,
+    /// How many packets are in `days`.
+    waiting: usize,
+    /// What lies beyond the days shown, by day.
+    later: BTreeMap<u64, Vec<Entry>>,
+    /// Room of days past.
+    spare: Vec<Vec<Entry>>,
+    /// Since the last review: days with packets, their packets, and packets that came for days not
+    /// shown.
+    reviewed: [u32; 3],
+}
+
+impl Inbox {
+    /// An empty one, for keys with `bits` bits of hop.
+    pub fn new(bits: u32) -> Self {
+        Inbox {
+            today: Vec::new(),
+            next: 0,
+            shift: bits + 20, // a millisecond
+            day: 0,
+            days: vec![Vec::new(); FEWEST_DAYS],
+            waiting: 0,
+            later: BTreeMap::new(),
+            spare: Vec::new(),
+            reviewed: [0; 3],
+        }
+    }
+
+    /// How many packets are on their way.
+    pub fn len(&self) -> usize {
+        self.today.len() - self.next + self.waiting + self.later.values().map(Vec::len).sum::<usize>()
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub fn push(&mut self, key: Key, pkt: Pkt) {
+        let day = key.0 >> self.shift;
+        let at = day as usize & (self.days.len() - 1);
+        if day > self.day && day - self.day < self.days.len() as u64 {
+            self.waiting += 1;
+            let entries = &mut self.days[at];
+            if entries.is_empty() && entries.capacity() == 0 {
+                *entries = self.spare.pop().unwrap_or_default();
+            }
+            entries.push((key, pkt));
+        } else {
+            self.push_special(day, key, pkt);
+        }
+    }
+
+    #[inline(never)]
+    fn push_special(&mut self, day: u64, key: Key, pkt: Pkt) {
+        if day <= self.day {
+            let at = self.next + self.today[self.next..].partition_point(|(other, _)| *other <= key);
+            self.today.insert(at, (key, pkt));
+        } else {
+            self.reviewed[2] += 1;
+            self.later.entry(day).or_default().push((key, pkt));
+        }
+    }
+
+    /// The key of the next packet.
+    #[inline]
+    pub fn first(&mut self) -> Option<Key> {
+        if self.next == self.today.len() {
+            self.turn_the_page();
+        }
+        self.today.get(self.next).map(|(key, _)| *key)
+    }
+
+    /// The next packet if its key is below `limit`.
+    #[inline]
+    pub fn pop_below(&mut self, limit: Key) -> Option<Entry> {
+        if self.next == self.today.len() {
+            self.turn_the_page();
+        }
+        let entry = *self.today.get(self.next)?;
+        if entry.0 >= limit {
+            return None;
+        }
+        self.next += 1;
+        Some(entry)
+    }
+
+    /// Today is over: the next day that has packets becomes today.
+    #[inline(never)]
+    fn turn_the_page(&mut self) {
+        self.today.clear();
+        self.next = 0;
+        if self.waiting == 0 {
+            let Some(day) = self.later.keys().next() else { return };
+            self.day = day - 1;
+        }
+        let mask = self.days.len() - 1;
+        loop {
+            self.day += 1;
+            while let Some(first) = self.later.first_entry()
+                && *first.key() - self.day < self.days.len() as u64
+            {
+                let (day, entries) = first.remove_entry();
+                self.waiting += entries.len();
+                self.days[day as usize & mask] = entries;
+            }
+            if !self.days[self.day as usize & mask].is_empty() {
+                break;
+            }
+        }
+        let entries = std::mem::take(&mut self.days[self.day as usize & mask]);
+        self.spare.push(std::mem::replace(&mut self.today, entries));
+        self.waiting -= self.today.len();
+        self.today.sort_by_key(|(key, _)| *key);
+        self.reviewed[0] += 1;
+        self.reviewed[1] += self.today.len() as u32;
+        if self.reviewed[0] == REVIEW {
+            self.review();
+        }
+    }
+
+    #[cold]
+    fn review(&mut self) {
+        let [days, packets, beyond] = std::mem::take(&mut self.reviewed);
+        let shown = self.days.len();
+        if packets > CROWDED * days && self.shift > 0 {
+            self.rule(self.shift - 1, shown);
+        } else if packets < LONELY * days && self.shift < 60 {
+            self.rule(self.shift + 1, shown);
+        } else if beyond > packets / 16 && shown < MOST_DAYS {
+            self.rule(self.shift, 2 * shown);
+        }
+    }
+
+    /// Days of another length or number from now on.
+    fn rule(&mut self, shift: u32, shown: usize) {
+        let mut all: Vec<Entry> = self.today.drain(self.next..).collect();
+        for i in 1..self.days.len() {
+            let at = (self.day as usize + i) & (self.days.len() - 1);
+            all.append(&mut self.days[at]);
+        }
+        all.extend(std::mem::take(&mut self.later).into_values().flatten());
+        (self.shift, self.waiting, self.next) = (shift, 0, 0);
+        self.today.clear();
+        self.days.resize(shown, Vec::new());
+        self.day = all.first().map_or(self.day, |(key, _)| key.0 >> shift);
+        all.into_iter().for_each(|(key, pkt)| self.push(key, pkt));
+        self.reviewed = [0; 3];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+    use proptest::prelude::*;
+
+    const BITS: u32 = 4;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+
+        /// Packets come out by time, then hop, then as they came, whatever the calendar does.
+        #[test]
+        fn an_inbox_is_a_sorted_list(
+            scale in 1u64..40,
+            ops in prop::collection::vec((0u64..1000, 0usize..4, 0u8..20), 0..4000),
+        ) {
+            let mut inbox = Inbox::new(BITS);
+            let mut list: Vec<Entry> = Vec::new();
+            let mut now = Time::ZERO;
+            for (number, (ahead, hop, op)) in ops.into_iter().enumerate() {
+                // In bursts, so that it fills and empties.
+                if op < 10 + (number / 700 % 2) as u8 * 5 {
+                    let far = if op == 0 { 1000 } else { 1 };
+                    let time = now + quell_units::Duration::from_nanos((ahead << scale >> 10) * far);
+                    let key = Key::new(time, hop, BITS);
+                    let pkt = Pkt::new(Kind::Data, 0, 0, number as u32, 40);
+                    inbox.push(key, pkt);
+                    let at = list.partition_point(|(other, _)| *other <= key);
+                    list.insert(at, (key, pkt));
+                } else if let Some(first) = list.first().copied() {
+                    prop_assert_eq!(inbox.first(), Some(first.0));
+                    prop_assert!(inbox.pop_below(first.0).is_none());
+                    prop_assert!(inbox.pop_below(Key(first.0.0 + 1)) == Some(first));
+                    prop_assert_eq!(first.0.hop(BITS) as u64, first.0.0 & 15);
+                    now = first.0.time(BITS);
+                    list.remove(0);
+                } else {
+                    prop_assert!(inbox.first().is_none());
+                }
+                prop_assert_eq!(inbox.len(), list.len());
+            }
+        }
+    }
+}
