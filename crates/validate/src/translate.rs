@@ -121,6 +121,7 @@ fn aqm(p: &Parameters) -> Result<String, String> {
             set("alpha", "0.1".into()); // a constant of ns-2's
             set("q_ref", quoted(length(p.number("qref"), p)));
             set("update_interval", format!("\"{}\"", seconds(p.number("rupd"))));
+            set("mark_at", "\"departure\"".into());
             by_size(p, set);
         }
         "Vq" => {
