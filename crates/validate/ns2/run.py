@@ -4,8 +4,8 @@
     python3 run.py TEXT SEED [SEED ...]
 
 runs every case of cases.csv whose name contains TEXT with each seed that it has no run of yet. The
-name is "scenario algorithm (variant)". Cases whose starts and stops are drawn per seed (column
-`events`) are left alone.
+name is "scenario algorithm (variant)". Starts and stops that a seed drew (column `events`) are taken
+from the runs of the same scenario.
 """
 
 import csv
@@ -50,13 +50,14 @@ def main(text, *seeds):
         if text not in f"{case['scenario']} {case['algorithm']} ({case['variant']})":
             continue
         mine = [run for run in runs if all(run[k] == case[k] for k in KEY)]
-        if any(run["events"] for run in mine):
-            continue
         for seed in seeds:
             if any(run["seed"] == seed for run in mine):
                 continue
-            figures = measure([*case["parameters"].split(), "seed", seed])
-            run = {**dict.fromkeys(columns, ""), **figures, **{k: case[k] for k in KEY}, "seed": seed}
+            alike = (r for r in runs if (r["scenario"], r["seed"]) == (case["scenario"], seed))
+            events = next((r["events"] for r in alike), "")
+            figures = measure([*case["parameters"].split(), "events", events, "seed", seed])
+            key = {**{k: case[k] for k in KEY}, "seed": seed, "events": events}
+            run = {**dict.fromkeys(columns, ""), **figures, **key}
             runs.append({c: run[c] for c in columns})
             print(*(case[k] for k in KEY), seed, figures["util"], figures["loss"], flush=True)
     with open(HERE / "runs.csv", "w", newline="") as file:

@@ -2,12 +2,16 @@
 
 mod compare;
 mod excuse;
+mod laws;
 mod little;
 mod ns2;
+mod report;
 mod run;
 mod text;
 mod translate;
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -33,6 +37,9 @@ struct Args {
     /// How to print the comparison.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Also write the whole comparison into this Markdown file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "short", "scenarios"])]
+    write: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,8 +48,8 @@ enum Format {
     Json,
 }
 
-/// What `--short` runs: each algorithm once, and what has been wrong before.
-const SHORT: &[&str] = &["R2"];
+/// What `--short` runs: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes.
+const SHORT: &[&str] = &["R2", "R4-tcp DropTail", "R7-mixed RED", "R7-mixed DropTail"];
 
 fn main() -> ExitCode {
     match work(&Args::parse()) {
@@ -78,11 +85,32 @@ fn work(args: &Args) -> Result<bool, String> {
         return Ok(true);
     }
     let comparisons = run::all(&cases, seeds)?;
+    let laws = match (args.short, args.only.is_empty()) {
+        (true, _) => Some(laws::short()?),
+        (false, true) => Some(laws::full()?),
+        (false, false) => None,
+    };
     match args.format {
-        Format::Text => print!("{}", text::table(&comparisons)),
+        Format::Text => print!("{}", text::table(&comparisons, laws.as_ref())),
         Format::Json => {
-            println!("{}", serde_json::to_string_pretty(&comparisons).map_err(|e| e.to_string())?)
+            let all = serde_json::json!({ "cases": comparisons, "laws": laws });
+            println!("{}", serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?);
         }
     }
-    Ok(comparisons.iter().all(compare::Comparison::agrees))
+    if let (Some(path), Some(laws)) = (&args.write, &laws) {
+        write(path, &report::page(&comparisons, laws)).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(comparisons.iter().all(compare::Comparison::agrees) && laws.is_none_or(|l| l.hold()))
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is its owner's alone; this one is a page of the documentation.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|e| e.error)
 }

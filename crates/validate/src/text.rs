@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::compare::{Comparison, Row, Verdict, count};
+use crate::laws::{Law, Laws};
 
-pub fn table(comparisons: &[Comparison]) -> String {
+pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
     let mut out = String::new();
     for c in comparisons {
         let _ = writeln!(out, "{}", c.case);
@@ -16,6 +17,35 @@ pub fn table(comparisons: &[Comparison]) -> String {
         }
         if let Some(little) = c.little.filter(|l| !l.holds()) {
             let _ = writeln!(out, "  Little's law fails: queue {}, law {}", little.queue, little.law);
+        }
+    }
+    let whole = laws.is_some();
+    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::excuse::needed(e, comparisons)) {
+        let _ = writeln!(out, "\nno longer needs its excuse: {}", excuse.cases.join("; "));
+    }
+    if let Some(laws) = laws {
+        out.push_str("\nwindow at a loss rate: measured, 1.31/sqrt(p), Padhye\n");
+        for w in &laws.windows {
+            let verdict = match (w.bound, w.holds()) {
+                (None, _) => "shown",
+                (_, true) => "holds",
+                (_, false) => "FAILS",
+            };
+            let _ = writeln!(
+                out,
+                "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1} % {:>8.2} {:>+6.1} %  {verdict}",
+                w.variant,
+                w.p,
+                w.window,
+                w.square_root,
+                100.0 * w.against(Law::SquareRoot),
+                w.padhye,
+                100.0 * w.against(Law::Padhye),
+            );
+        }
+        for c in &laws.checks {
+            let verdict = if c.holds() { "holds" } else { "FAILS" };
+            let _ = writeln!(out, "{}: {:.3}, law {:.3}  {verdict}", c.what, c.measured, c.law);
         }
     }
     let _ = writeln!(
