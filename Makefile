@@ -4,10 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test lint test-rust test-py py docs fmt clean
+.PHONY: run validate test lint test-rust test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
+
+validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
+	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 test: lint test-rust test-py ## Every test, Rust and Python
 

@@ -12,6 +12,8 @@
 //!   link settles 6 % below tau, and against sources that do not respond the capacity sinks to
 //!   nothing. The aim of thesis 3.7.1, a link used to tau, needs the admitted rate; ns-2 uses that,
 //!   and so does this file by default. With marks the two are the same.
+//!   A packet that AVQ lets pass and that the real buffer has no room for is input either way: the
+//!   load that overflows a buffer is to be held down.
 //! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it is taken
 //!   for a mark; a queue that does not mark should not be offered ECN-capable packets.
 //! - With the first arrival no time has passed, so the virtual capacity still is the initial one.
@@ -25,7 +27,7 @@ use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 choice! {
     /// What counts as input.
     pub enum InputRate {
-        /// Arrivals that are not dropped.
+        /// Arrivals that AVQ does not drop.
         Admitted = "admitted",
         /// All arrivals.
         Offered = "offered",
@@ -41,7 +43,7 @@ params! {
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
         /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
         buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.7.2";
-        /// The input that adapts the virtual capacity: "admitted" leaves out what is dropped, "offered" counts every arrival.
+        /// The input that adapts the virtual capacity: "admitted" leaves out what AVQ drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "thesis 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "vrc Table 1";
@@ -94,7 +96,6 @@ impl AvqParams {
             input_rate: self.input_rate,
             last_arrival: None,
             last_input: None,
-            before: (0.0, None),
         })
     }
 }
@@ -118,8 +119,6 @@ pub struct Avq {
     last_arrival: Option<Time>,
     /// When the previous packet that counts as input did.
     last_input: Option<Time>,
-    /// Capacity and time of input before the last arrival, in case it does not fit the real buffer.
-    before: (f64, Option<Time>),
 }
 
 impl Aqm for Avq {
@@ -129,7 +128,6 @@ impl Aqm for Avq {
         let size = pkt.bytes.get() as f64 * self.per_byte + self.per_packet;
         let fits = self.queue.offer(size, since(self.last_arrival));
         self.last_arrival = Some(cx.now);
-        self.before = (self.queue.capacity, self.last_input);
         let dropped = !fits && !pkt.ecn.is_capable();
         if !dropped || self.input_rate == InputRate::Offered {
             let c = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
@@ -138,12 +136,6 @@ impl Aqm for Avq {
             self.last_input = Some(cx.now);
         }
         if fits { Verdict::Pass } else { Verdict::Signal(Cause::Early) }
-    }
-
-    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
-        if self.input_rate == InputRate::Admitted {
-            (self.queue.capacity, self.last_input) = self.before;
-        }
     }
 
     fn observe(&self, out: &mut dyn Probe) {

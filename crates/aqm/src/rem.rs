@@ -9,8 +9,8 @@
 //!   could have sent in it, at the link's rate now where the host knows it. Every arrival counts,
 //!   also one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the sum that the
 //!   price forms is the same.
-//! - Signals happen on arrival. ns-2 drops on arrival but marks at departure, which brings its marks
-//!   to the sender one queueing delay earlier.
+//! - The documents signal arrivals. The authors' own code, in ns-2, drops on arrival but marks what
+//!   leaves, and so brings its marks to the sender one queueing delay earlier: `mark_at`.
 //! - ns-2 fixes alpha at 0.1.
 
 use quell_units::{Duration, QueueSize, Time};
@@ -26,6 +26,16 @@ choice! {
         Rate = "rate",
         /// As the change of the queue (thesis eq. 3.9).
         Queue = "queue",
+    }
+}
+
+choice! {
+    /// When ECN-capable packets are marked. Others are dropped on arrival.
+    pub enum MarkAt {
+        /// On arrival (thesis 3.5).
+        Arrival = "arrival",
+        /// As they leave, with the probability of that time (the authors' code in ns-2).
+        Departure = "departure",
     }
 }
 
@@ -46,6 +56,8 @@ params! {
         form: PriceForm = PriceForm::Rate, unit "name", source "thesis eq. 3.8; Athuraliya et al. 2001";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+        /// When ECN-capable packets are marked: on "arrival" or at "departure", which tells the sender one queueing delay earlier.
+        mark_at: MarkAt = MarkAt::Arrival, unit "name", source "thesis 3.5; ns-2 marks at departure";
     }
 }
 
@@ -88,6 +100,7 @@ impl RemParams {
             ),
             gauge: Gauge::of(self.q_ref, link),
             sizer: Sizer::new(self.signal, link),
+            mark_at: self.mark_at,
             link: *link,
             ticker: Ticker::new("update_interval", self.update_interval)?,
         })
@@ -110,19 +123,40 @@ pub struct Rem {
     arrivals: Sizer,
     gauge: Gauge,
     sizer: Sizer,
+    mark_at: MarkAt,
     link: Link,
     ticker: Ticker,
+}
+
+impl Rem {
+    #[inline]
+    fn judge(&self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
+            Verdict::Signal(Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
 }
 
 impl Aqm for Rem {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.arrived += self.arrivals.factor(pkt.bytes);
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
+        if self.mark_at == MarkAt::Departure && pkt.ecn.is_capable() {
+            return Verdict::Pass;
         }
+        self.judge(cx, pkt)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if pkt.ecn.is_capable() { self.judge(cx, pkt) } else { Verdict::Pass }
+    }
+
+    #[inline]
+    fn decides_at_dequeue(&self) -> bool {
+        self.mark_at == MarkAt::Departure
     }
 
     #[inline]
@@ -190,4 +224,40 @@ pub fn exponential_marking(ln_phi: f64, price: f64) -> f64 {
 pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
     let per_packet = law.gamma * libm::log(phi);
     ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, FlowId, QueueView, Seed};
+    use quell_units::{BitRate, Bytes, Packets};
+
+    #[test]
+    fn marks_at_departure_leave_arrivals_that_are_ecn_capable_alone() {
+        let link = Link {
+            rate: BitRate::from_bps(8_000_000),
+            buffer: QueueSize::Packets(100.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let mut rng = Seed(1).stream("rem");
+        let mut verdicts = |mark_at, ecn| {
+            let mut rem = RemParams { mark_at, ..Default::default() }.build(&link).unwrap();
+            rem.p = 1.0;
+            let queue = QueueView {
+                packets: Packets::new(1),
+                bytes: Bytes::new(1000),
+                head_since: None,
+                link_rate: None,
+            };
+            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            let pkt = PacketMeta { bytes: Bytes::new(1000), enqueued_at: Time::ZERO, flow: FlowId(0), ecn };
+            let arrival = rem.on_enqueue(&mut cx, &pkt);
+            let departure = rem.decides_at_dequeue().then(|| rem.on_dequeue(&mut cx, &pkt));
+            (arrival, departure)
+        };
+        let signal = Verdict::Signal(Cause::Early);
+        assert_eq!(verdicts(MarkAt::Arrival, Ecn::Ect0), (signal, None));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::Ect0), (Verdict::Pass, Some(signal)));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::NotEct), (signal, Some(Verdict::Pass)));
+    }
 }

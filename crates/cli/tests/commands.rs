@@ -11,7 +11,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     let out = bench.ok(&["run", "small.toml"]);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[0], "Small");
-    for heading in ["utilisation", "goodput", "loss", "queue", "P99", "Jain index"] {
+    for heading in ["utilisation", "goodput", "loss", "queue", "P99", "Jain"] {
         assert!(out.contains(heading), "{heading} is missing:\n{out}");
     }
     for unit in ["%", "Mbit/s", "packets", "ms"] {

@@ -88,6 +88,7 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     let share = if everything > 0.0 { bits / (everything * 8.0) } else { 1.0 };
     values.set(Metric::Utilization, sent * share / capacity);
     values.set(Metric::Throughput, bits / seconds);
+    values.set(Metric::PacketRate, departed / seconds);
     values.set(Metric::LossRate, sum(ClassStats::dropped) / arrived);
     values.set(Metric::ByteLossRate, sum(|c| c.dropped_bytes) / sum(|c| c.arrived_bytes));
     values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);

@@ -56,6 +56,7 @@ pub enum Better {
 metrics! {
     Utilization, "utilization", "utilisation", "1", Higher, "Bits sent over the bits that the link could have sent.";
     Throughput, "throughput_bps", "throughput", "bit/s", Higher, "Bits sent per second, headers and retransmissions included.";
+    PacketRate, "packet_rate_pps", "packet rate", "packet/s", Neither, "Packets sent per second.";
     Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that the receivers got, in bits per second, of the flows whose data crosses the link.";
     LossRate, "loss_rate", "loss", "1", Lower, "Packets dropped at the link over packets that arrived there.";
     ByteLossRate, "byte_loss_rate", "byte loss", "1", Lower, "Bytes dropped at the link over bytes that arrived there.";

@@ -87,13 +87,13 @@ pub(crate) struct Config {
     pub max_window: f64,
     pub syn: bool,
     pub delayed_ack: Option<Duration>,
-    /// Duplicates that may each send a packet (RFC 3042); Tahoe, older, does not know of it.
+    /// Duplicates that may each send a packet (RFC 3042).
     pub limited_transmit: u32,
     pub dup_threshold: u32,
     pub min_rto: Duration,
     pub max_rto: Duration,
     pub initial_rto: Duration,
-    pub granularity_s: f64,
+    pub granularity: Duration,
     pub ecn: bool,
 }
 
@@ -170,12 +170,12 @@ impl Config {
             max_window: p.max_window as f64,
             syn: p.syn,
             delayed_ack: p.delayed_ack,
-            limited_transmit: if p.limited_transmit && p.variant != Variant::Tahoe { 2 } else { 0 },
+            limited_transmit: if p.limited_transmit { 2 } else { 0 },
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
             max_rto: p.max_rto,
             initial_rto: p.initial_rto,
-            granularity_s: p.granularity.as_secs_f64(),
+            granularity: p.granularity,
             ecn: p.ecn,
         })
     }

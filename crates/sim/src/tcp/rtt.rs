@@ -1,16 +1,18 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use quell_units::Duration;
+use quell_units::{Duration, Time};
 
 use super::Config;
 
-/// Estimates the round-trip time and derives the retransmission timeout from it.
+/// Estimates the round-trip time and derives the retransmission timeout from it, in whole ticks of a
+/// coarse clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
+/// integers cut off makes the timeout one or two ticks longer than exact arithmetic would.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
-    /// Smoothed round-trip time in seconds; negative before the first measurement.
-    srtt: f64,
-    /// Its variation in seconds.
-    rttvar: f64,
+    /// Eight times the smoothed round-trip time in ticks; 0 before the first measurement.
+    srtt8: u64,
+    /// Four times its variation in ticks.
+    rttvar4: u64,
     /// The timeout before backing off, and now.
     base: Duration,
     rto: Duration,
@@ -21,24 +23,26 @@ pub(crate) struct RttEstimator {
 impl RttEstimator {
     pub fn new(cfg: &Config) -> Self {
         let base = cfg.initial_rto;
-        RttEstimator { srtt: -1.0, rttvar: 0.0, base, rto: base.min(cfg.max_rto), backoff: 0 }
+        RttEstimator { srtt8: 0, rttvar4: 0, base, rto: base.min(cfg.max_rto), backoff: 0 }
     }
 
-    /// Takes a measurement in (RFC 6298 rules 2.2 and 2.3); ends any backing off, because the
-    /// measured packet was sent once (Karn's rule).
+    /// Takes in the measurement of a packet that was sent once, at `sent` (RFC 6298 rules 2.2 and 2.3,
+    /// Karn's rule); ends any backing off.
     #[inline]
-    pub fn sample(&mut self, cfg: &Config, rtt: Duration) {
-        let g = cfg.granularity_s;
-        // A clock of granularity G reads the nearest whole number of ticks, at least one.
-        let r = libm::floor(rtt.as_secs_f64() / g + 0.5).max(1.0) * g;
-        if self.srtt < 0.0 {
-            self.srtt = r;
-            self.rttvar = r / 2.0;
+    pub fn sample(&mut self, cfg: &Config, sent: Time, now: Time) {
+        let tick = cfg.granularity.nanos();
+        // Ticks of the clock between the two events, at least one.
+        let rtt = (now.nanos() / tick - sent.nanos() / tick).max(1);
+        if self.srtt8 == 0 {
+            self.srtt8 = rtt * 8;
+            self.rttvar4 = rtt * 2;
         } else {
-            self.rttvar += ((self.srtt - r).abs() - self.rttvar) / 4.0;
-            self.srtt += (r - self.srtt) / 8.0;
+            let smoothed = self.srtt8 / 8;
+            self.srtt8 = (self.srtt8 + rtt - smoothed).max(1);
+            self.rttvar4 = (self.rttvar4 + rtt.abs_diff(smoothed) - self.rttvar4 / 4).max(1);
         }
-        self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(g)).max(cfg.min_rto);
+        let ticks = (self.srtt8 + 8 * self.rttvar4) / 8;
+        self.base = (cfg.granularity * ticks).max(cfg.min_rto);
         self.rto = self.base.min(cfg.max_rto);
         self.backoff = 0;
     }
@@ -66,15 +70,19 @@ mod tests {
     use super::*;
     use crate::tcp::TcpParams;
 
+    fn measure(e: &mut RttEstimator, cfg: &Config, ms: u64) {
+        e.sample(cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms));
+    }
+
     #[test]
     fn timeouts_follow_rfc_6298() {
         let cfg = Config::new(&TcpParams::default()).unwrap();
         let mut e = RttEstimator::new(&cfg);
         assert_eq!(e.rto(), Duration::from_secs(3));
-        e.sample(&cfg, Duration::from_millis(400));
+        measure(&mut e, &cfg, 400);
         // SRTT 0.4, RTTVAR 0.2: 1.2 s.
         assert_eq!(e.rto(), Duration::from_millis(1200));
-        e.sample(&cfg, Duration::from_millis(480));
+        measure(&mut e, &cfg, 480);
         // RTTVAR 0.2 + (0.08 - 0.2)/4 = 0.17, SRTT 0.41: 1.09 s.
         assert_eq!(e.rto(), Duration::from_millis(1090));
         e.back_off(&cfg);
@@ -82,15 +90,24 @@ mod tests {
         assert_eq!(e.rto(), Duration::from_millis(4360));
         (0..10).for_each(|_| e.back_off(&cfg));
         assert_eq!(e.rto(), Duration::from_secs(60));
-        e.sample(&cfg, Duration::from_millis(410));
+        measure(&mut e, &cfg, 410);
         assert!(!e.backed_off());
+    }
+
+    #[test]
+    fn a_steady_round_trip_time_keeps_a_remainder_of_variation() {
+        let cfg = Config::new(&TcpParams::default()).unwrap();
+        let mut e = RttEstimator::new(&cfg);
+        (0..100).for_each(|_| measure(&mut e, &cfg, 500));
+        // Three quarters of a tick that the integers no longer halve.
+        assert_eq!(e.rto(), Duration::from_millis(530));
     }
 
     #[test]
     fn the_timeout_never_falls_below_its_minimum() {
         let cfg = Config::new(&TcpParams::default()).unwrap();
         let mut e = RttEstimator::new(&cfg);
-        (0..100).for_each(|_| e.sample(&cfg, Duration::from_millis(1)));
+        (0..100).for_each(|_| measure(&mut e, &cfg, 1));
         assert_eq!(e.rto(), Duration::from_millis(200));
     }
 }

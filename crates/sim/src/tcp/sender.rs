@@ -1,8 +1,12 @@
 //! The sending end of a TCP connection: congestion control and loss recovery.
 //!
-//! Windows count packets, as in ns-2 and the fluid models. The equations are those of RFC 5681 with
-//! `ssthresh` from half the congestion window (RFC 2001) instead of half the flight size, which is
-//! what the documents' simulator did; for a sender that always has data the two agree.
+//! Windows count packets, as in ns-2 and the fluid models. The equations are those of RFC 2581, the
+//! TCP of the documents and of their simulator. Where it differs from RFC 5681:
+//! - `ssthresh` comes from the congestion window (RFC 2001) instead of the flight size; for a sender
+//!   that always has data the two agree. It is a whole number of packets, as in BSD and in ns-2, and
+//!   as a flight size is: rounding down takes 4 % off the loss of 64 flows at a full drop-tail buffer.
+//! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
+//!   by then and leaves 2.
 
 use quell_units::Time;
 
@@ -58,6 +62,8 @@ pub(crate) struct Sender {
     /// One past the highest packet sent when the window was last reduced (RFC 6582): a second
     /// reduction needs an acknowledgment beyond it.
     recover: u32,
+    /// ECN asked for the last reduction.
+    ecn_reduced: bool,
     dup_acks: u32,
     phase: Phase,
     /// Send the first unacknowledged packet now, whatever the window says.
@@ -68,6 +74,9 @@ pub(crate) struct Sender {
     /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 3.2).
     timer_restarted: bool,
     cwnd: f64,
+    /// What fast recovery adds to the window: packets that duplicates say have left the network
+    /// (RFC 5681 section 3.2 steps 3 and 4).
+    inflation: i32,
     ssthresh: f64,
     /// When the retransmission timer runs out.
     deadline: Time,
@@ -86,6 +95,7 @@ impl Sender {
             max: 1,
             limit: 1,
             recover: 0,
+            ecn_reduced: false,
             dup_acks: 0,
             phase: if cfg.syn { Phase::Handshake } else { Phase::Open },
             retransmit: false,
@@ -93,6 +103,7 @@ impl Sender {
             syn_pending: cfg.syn,
             timer_restarted: false,
             cwnd: cfg.initial_window,
+            inflation: 0,
             ssthresh: cfg.initial_ssthresh,
             deadline: Time::MAX,
             timed: None,
@@ -183,7 +194,7 @@ impl Sender {
 
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
         if let Some((_, sent)) = self.timed.take() {
-            self.rtt.sample(cfg, now - sent);
+            self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
             self.cwnd = 1.0;
@@ -197,10 +208,16 @@ impl Sender {
     /// of a sender whose window is one already; without that, 200 flows on 15 Mbit/s need 49 % marks
     /// instead of 34 % (PI; ns-2: 32 %).
     fn on_ecn_echo(&mut self) {
+        self.halve_threshold();
         self.cwnd /= 2.0;
-        self.ssthresh = self.cwnd.max(2.0);
         self.recover = self.max;
+        self.ecn_reduced = true;
         self.cwr = true;
+    }
+
+    /// RFC 5681 eq. 4, in whole packets.
+    fn halve_threshold(&mut self) {
+        self.ssthresh = libm::floor(self.cwnd / 2.0).max(2.0);
     }
 
     #[inline]
@@ -212,7 +229,7 @@ impl Sender {
             && ack > seq
         {
             self.timed = None;
-            self.rtt.sample(cfg, now - sent);
+            self.rtt.sample(cfg, sent, now);
         }
         self.dup_acks = 0;
         let mut restart_timer = true;
@@ -221,16 +238,18 @@ impl Sender {
                 Variant::NewReno if ack < self.recover => {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
-                    self.cwnd = (self.cwnd - newly as f64 + 1.0).max(1.0);
+                    self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.cwnd as i32);
                     restart_timer = !std::mem::replace(&mut self.timer_restarted, true);
                 }
                 Variant::Sack if ack < self.recover => {}
                 _ => {
                     self.phase = Phase::Open;
+                    self.inflation = 0; // RFC 5681 section 3.2 step 6
+                    // The window that SACK leaves recovery with is half the old one (RFC 6675 section
+                    // 5); the others take the acknowledgment for one more.
                     if cfg.variant != Variant::Sack {
-                        self.cwnd = self.ssthresh; // deflate (RFC 5681 section 3.2 step 6)
+                        self.grow(congested);
                     }
-                    self.grow(congested);
                 }
             }
         } else {
@@ -256,20 +275,25 @@ impl Sender {
     fn on_dup_ack(&mut self, cfg: &Config, now: Time) -> bool {
         self.dup_acks += 1;
         if self.phase == Phase::Recovery {
-            if cfg.variant != Variant::Sack {
-                self.cwnd += 1.0; // a packet has left the network (RFC 5681 section 3.2 step 4)
-            }
+            self.inflation += 1;
             return false;
         }
         let lost = self.dup_acks == cfg.dup_threshold
             || (cfg.sack && self.sacked.is_lost(self.una, cfg.dup_threshold));
-        // No second reduction for the same window of data (RFC 6582 section 3.2 step 2).
-        if !lost || self.una <= self.recover {
+        // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
+        // asked for has repaired nothing, though: what is lost of its window is sent again, and the
+        // window stays as it is (RFC 3168 section 6.1.2).
+        let reduced = self.una <= self.recover;
+        if !lost || (reduced && !self.ecn_reduced) {
             return false;
         }
-        self.recover = self.max;
-        self.ssthresh = (self.cwnd / 2.0).max(2.0);
+        self.ecn_reduced = false;
         self.timed = None;
+        if !reduced {
+            self.recover = self.max;
+            self.halve_threshold();
+            self.cwnd /= 2.0;
+        }
         match cfg.variant {
             Variant::Tahoe => {
                 self.cwnd = 1.0;
@@ -277,13 +301,12 @@ impl Sender {
             }
             Variant::Reno | Variant::NewReno => {
                 self.phase = Phase::Recovery;
-                self.cwnd = self.ssthresh + cfg.dup_threshold as f64;
+                self.inflation = cfg.dup_threshold as i32;
                 self.retransmit = true;
                 self.timer_restarted = false;
             }
             Variant::Sack => {
                 self.phase = Phase::Recovery;
-                self.cwnd = self.ssthresh;
                 self.retransmit = true;
                 self.sacked.high_rxt = self.una + 1;
                 self.sacked.rescued = false;
@@ -305,15 +328,13 @@ impl Sender {
         if self.phase == Phase::Handshake {
             self.syn_pending = true;
         } else {
-            if !self.rtt.backed_off() {
-                // Only the first timeout of a packet lowers ssthresh (RFC 5681 section 3.1).
-                let window = if self.phase == Phase::Recovery { self.ssthresh } else { self.cwnd };
-                self.ssthresh = (window / 2.0).max(2.0);
-            }
+            self.halve_threshold();
             self.cwnd = 1.0;
+            self.inflation = 0;
             self.phase = Phase::Open;
             self.dup_acks = 0;
             self.recover = self.max;
+            self.ecn_reduced = false;
             self.next = self.una;
             self.retransmit = false;
             self.sacked.clear();
@@ -337,16 +358,18 @@ impl Sender {
     /// [`Sender::poll`] if only the window decides.
     #[inline]
     pub fn poll_window(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        // A packet on each of two duplicates (RFC 3042). After a timeout that may be one sent
-        // before, as in ns-2: with small windows it is what keeps recovery going, and new data
-        // alone cost 100 flows under RED 4 % of their link.
-        self.poll_up_to(cfg, now, self.dup_acks.min(cfg.limited_transmit))
+        // A packet on each of the first two duplicates (RFC 3042), and none for them later. After a
+        // timeout that may be one sent before, as in ns-2: with small windows it is what keeps
+        // recovery going, and new data alone cost 100 flows under RED 4 % of their link.
+        let more = if self.dup_acks <= cfg.limited_transmit { self.dup_acks } else { 0 };
+        self.poll_up_to(cfg, now, more as i32)
     }
 
     /// The next packet if the window and `more` packets allow one.
     #[inline(always)]
-    fn poll_up_to(&mut self, cfg: &Config, now: Time, more: u32) -> Option<Outgoing> {
-        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32 + more;
+    fn poll_up_to(&mut self, cfg: &Config, now: Time, more: i32) -> Option<Outgoing> {
+        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32;
+        let window = window.saturating_add_signed(more);
         let seq = self.next;
         if seq - self.una >= window || seq >= self.limit {
             return None;
@@ -368,7 +391,7 @@ impl Sender {
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
-        self.poll_up_to(cfg, now, 0)
+        self.poll_up_to(cfg, now, self.inflation)
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
@@ -509,12 +532,21 @@ mod tests {
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
-        assert_eq!(s.cwnd, 8.0);
+        assert_eq!((s.cwnd, s.inflation), (5.0, 3));
         let later: Vec<u32> = (0..6).flat_map(|_| ack(&cfg, &mut s, 1, &[])).collect();
         assert_eq!(later, [13, 14]);
         ack(&cfg, &mut s, 11, &[]);
         assert!((s.cwnd - 5.2).abs() < 1e-9, "half, and one growth: {}", s.cwnd);
         assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn ssthresh_is_a_whole_number_and_the_window_is_not() {
+        let (cfg, mut s) = flying(Variant::Reno, 7);
+        (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
+        assert_eq!((s.cwnd, s.ssthresh), (3.5, 3.0));
+        s.on_timeout(&cfg, s.deadline());
+        assert_eq!((s.cwnd, s.ssthresh), (1.0, 2.0));
     }
 
     #[test]
@@ -533,10 +565,32 @@ mod tests {
     #[test]
     fn tahoe_starts_over_from_one_packet() {
         let (cfg, mut s) = flying(Variant::Tahoe, 10);
-        (0..2).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
         assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
-        assert_eq!(ack(&cfg, &mut s, 11, &[]), [11, 12][..].to_vec());
+        assert_eq!(ack(&cfg, &mut s, 1, &[]), [], "only the first two duplicates send");
+        assert_eq!(ack(&cfg, &mut s, 11, &[]), [11, 12]);
+    }
+
+    #[test]
+    fn a_loss_in_a_window_that_ecn_has_reduced_is_repaired_without_another_reduction() {
+        let params = TcpParams { ecn: true, initial_window: 10, syn: false, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(u32::MAX);
+        drain(&cfg, &mut s, ms(0));
+        // 1 is marked, 2 is lost.
+        s.on_ack(&cfg, ms(100), 2, true, &[]);
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        assert_eq!(drain(&cfg, &mut s, ms(100)), [2]);
+        assert_eq!((s.cwnd, s.ssthresh), (5.0, 5.0));
+        // Once: what is lost after that waits for the timer, as without ECN.
+        ack(&cfg, &mut s, 5, &[]);
+        (0..3).for_each(|_| drop(ack(&cfg, &mut s, 5, &[])));
+        assert_eq!(s.phase, Phase::Open);
     }
 
     #[test]
@@ -558,13 +612,13 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_goes_back_and_only_the_first_lowers_ssthresh() {
+    fn a_timeout_goes_back_and_a_second_one_leaves_an_ssthresh_of_two() {
         let (cfg, mut s) = flying(Variant::Reno, 10);
         s.on_timeout(&cfg, s.deadline());
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
         assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
         s.on_timeout(&cfg, s.deadline());
-        assert_eq!(s.ssthresh, 5.0);
+        assert_eq!(s.ssthresh, 2.0);
         assert_eq!(s.rto(), Duration::from_secs(12));
         // Go back N: after the acknowledgment of packet 1, slow start from packet 2.
         drain(&cfg, &mut s, ms(9000));

@@ -1,0 +1,161 @@
+//! The measurements made with ns-2: `ns2/cases.csv`, `ns2/runs.csv`, `ns2/dumbbell.tcl`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+const CASES: &str = include_str!("../ns2/cases.csv");
+const RUNS: &str = include_str!("../ns2/runs.csv");
+const SCRIPT: &str = include_str!("../ns2/dumbbell.tcl");
+
+/// What names a case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Name {
+    /// The scenario, such as "R4".
+    pub scenario: String,
+    /// What departs from the scenario's base; may be empty.
+    pub variant: String,
+    /// The algorithm, by ns-2's name for it or the documents'.
+    pub algorithm: String,
+    /// 1 with ECN, 0 without.
+    pub ecn: u8,
+}
+
+impl Name {
+    fn of(row: &Row) -> Name {
+        let text = |column: &str| row[column].clone();
+        let ecn = u8::from(row["ecn"] == "1");
+        Name { scenario: text("scenario"), variant: text("variant"), algorithm: text("algorithm"), ecn }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.scenario, self.algorithm)?;
+        if self.ecn == 1 {
+            write!(f, " ECN")?;
+        }
+        if !self.variant.is_empty() {
+            write!(f, " ({})", self.variant)?;
+        }
+        Ok(())
+    }
+}
+
+/// A setting of the script and the runs that were made with it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: Name,
+    /// Every parameter of the script, defaults included.
+    pub parameters: Parameters,
+    pub runs: Vec<Run>,
+}
+
+/// One run of ns-2.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was measured, by column.
+    columns: Row,
+}
+
+/// A line of a table, by column.
+type Row = BTreeMap<String, String>;
+
+impl Run {
+    /// What was measured, if it was.
+    pub fn value(&self, column: &str) -> Option<f64> {
+        self.columns.get(column)?.parse().ok()
+    }
+
+    /// The script's `events`: starts and stops that this run's seed drew.
+    pub fn events(&self) -> &str {
+        &self.columns["events"]
+    }
+}
+
+/// Parameters of the script by name.
+#[derive(Clone, Debug)]
+pub struct Parameters(BTreeMap<String, String>);
+
+impl Parameters {
+    pub fn text(&self, key: &str) -> &str {
+        self.0.get(key).map_or_else(|| panic!("the script has no parameter {key}"), String::as_str)
+    }
+
+    pub fn number(&self, key: &str) -> f64 {
+        let text = self.text(key);
+        text.parse().unwrap_or_else(|_| panic!("the script's {key} is {text}, which is no number"))
+    }
+
+    pub fn count(&self, key: &str) -> u32 {
+        self.number(key).max(0.0) as u32
+    }
+
+    pub fn is_set(&self, key: &str) -> bool {
+        self.number(key) != 0.0
+    }
+
+    /// The defaults: the list of keys and values in `array set P { ... }`.
+    fn defaults() -> Self {
+        let list = SCRIPT.split_once("array set P {\n").and_then(|(_, rest)| rest.split_once("\n}"));
+        let words = list.expect("the script sets its defaults").0.split_whitespace();
+        Parameters(pairs(words.map(|w| w.trim_matches('"'))))
+    }
+
+    fn with(&self, arguments: &str) -> Self {
+        let mut all = self.0.clone();
+        for (key, value) in pairs(arguments.split_whitespace()) {
+            let old = all.insert(key.clone(), value);
+            assert!(old.is_some(), "the script has no parameter {key}");
+        }
+        Parameters(all)
+    }
+}
+
+fn pairs<'a>(mut words: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::new();
+    while let (Some(key), Some(value)) = (words.next(), words.next()) {
+        map.insert(key.to_string(), value.to_string());
+    }
+    map
+}
+
+/// Every case with its runs.
+pub fn cases() -> Vec<Case> {
+    let defaults = Parameters::defaults();
+    let mut runs: BTreeMap<Name, Vec<Run>> = BTreeMap::new();
+    for columns in rows(RUNS) {
+        runs.entry(Name::of(&columns)).or_default().push(Run { columns });
+    }
+    let case = |row: Row| {
+        let name = Name::of(&row);
+        let runs = runs.remove(&name).unwrap_or_default();
+        Case { parameters: defaults.with(&row["parameters"]), runs, name }
+    };
+    rows(CASES).into_iter().map(case).collect()
+}
+
+fn rows(text: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    reader.deserialize().collect::<Result<_, _>>().expect("the data is part of the program")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_belongs_to_a_case() {
+        let cases = cases();
+        assert_eq!(cases.iter().map(|c| c.runs.len()).sum::<usize>(), rows(RUNS).len());
+        assert!(cases.iter().all(|c| !c.runs.is_empty()));
+    }
+
+    #[test]
+    fn defaults_are_the_scripts() {
+        let p = Parameters::defaults();
+        assert_eq!((p.text("tcp"), p.text("events"), p.count("n")), ("Reno", "", 30));
+        assert_eq!(p.number("udpoff"), 1.0);
+        assert_eq!(p.with("n 4 cap 1e6").number("cap"), 1e6);
+    }
+}

@@ -1,0 +1,114 @@
+//! Runs Quell on every case.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use quell_lab::{Options, Plugins, Replication, Study};
+
+use crate::compare::{Comparison, rows};
+use crate::little::Little;
+use crate::ns2::Case;
+use crate::translate;
+
+/// Which seeds of Quell's run with which of the starts and stops that ns-2's seeds drew.
+pub fn seeds(case: &Case, count: u32) -> BTreeMap<&str, Vec<u64>> {
+    let mut events: Vec<&str> = case.runs.iter().map(|r| r.events()).collect();
+    events.dedup();
+    let mut groups: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (seed, events) in (1..=u64::from(count)).zip(events.iter().cycle()) {
+        groups.entry(events).or_default().push(seed);
+    }
+    groups
+}
+
+/// Every case with as many seeds.
+///
+/// # Errors
+/// If a scenario cannot be run.
+pub fn all(cases: &[Case], count: u32) -> Result<Vec<Comparison>, String> {
+    // About as long as the packets that can be sent.
+    let effort = |c: &Case| {
+        let p = &c.parameters;
+        (p.number("cap") / p.number("pkt") * p.number("dur")) as u64
+    };
+    let meter = Meter::new(cases.iter().map(effort).sum());
+    let comparisons = cases.iter().map(|case| {
+        meter.begin(&case.name.to_string());
+        let comparison = one(case, count);
+        meter.done(effort(case));
+        comparison
+    });
+    let comparisons = comparisons.collect();
+    meter.finish();
+    comparisons
+}
+
+fn one(case: &Case, count: u32) -> Result<Comparison, String> {
+    let mut replications: Vec<Replication> = Vec::new();
+    let mut comparison =
+        Comparison { case: case.name.clone(), rows: Vec::new(), left_out: None, little: None };
+    for (events, seeds) in seeds(case, count) {
+        let scenario = match translate::scenario(case, events, &seeds) {
+            Ok(scenario) => scenario,
+            Err(why) => return Ok(Comparison { left_out: Some(why), ..comparison }),
+        };
+        let study = Study::parse(&scenario, &case.name.to_string(), &Plugins::new())
+            .map_err(|e| format!("{e}\n{scenario}"))?;
+        let results = quell_lab::run(&study, &Options::default()).map_err(|e| e.to_string())?;
+        replications.extend(results.replications);
+    }
+    let samples = |metric| {
+        let whole = |r: &Replication| {
+            let row = r.metrics.iter().find(|m| m.scope == "all" && m.segment.is_none())?;
+            row.values.get(metric)
+        };
+        replications.iter().filter_map(whole).collect()
+    };
+    comparison.rows = rows(case, &samples);
+    let mean_packet = case.parameters.number("meanpkt");
+    let littles = replications.iter().filter_map(|r| Little::of(r, mean_packet));
+    comparison.little = littles.max_by(|a, b| a.excess().total_cmp(&b.excess()));
+    Ok(comparison)
+}
+
+/// Progress on a terminal.
+struct Meter(Option<ProgressBar>, Instant);
+
+impl Meter {
+    fn new(total: u64) -> Self {
+        use std::io::IsTerminal;
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total);
+            // The template is a constant that indicatif accepts; its default would do too.
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Meter(bar, Instant::now())
+    }
+
+    fn begin(&self, name: &str) {
+        let Some(bar) = &self.0 else { return };
+        let done = bar.position() as f64 / bar.length().unwrap_or(1).max(1) as f64;
+        let left = match done > 0.02 {
+            true => format!("{} s left", (self.1.elapsed().as_secs_f64() / done * (1.0 - done)).ceil()),
+            false => "…".to_string(),
+        };
+        bar.set_message(format!("{left}  {name}"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn done(&self, effort: u64) {
+        if let Some(bar) = &self.0 {
+            bar.inc(effort);
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
