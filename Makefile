@@ -4,12 +4,20 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test lint test-rust test-py py docs fmt clean
+.PHONY: run test bench lint test-rust test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
 
 test: lint test-rust test-py ## Every test, Rust and Python
+
+BENCH := cargo run --release --quiet -p quell-bench --
+
+bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" keeps the tables
+	$(BENCH) cases $(WRITE)
+	$(BENCH) memory $(WRITE)
+	$(BENCH) decisions $(WRITE)
+	$(BENCH) scaling $(WRITE)
 
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
