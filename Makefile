@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test bench lint test-rust test-py py docs fmt clean
+.PHONY: run test bench bench-peers lint test-rust test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -18,6 +18,9 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 	$(BENCH) memory $(WRITE)
 	$(BENCH) decisions $(WRITE)
 	$(BENCH) scaling $(WRITE)
+
+bench-peers: ## The same in ns-2, and in ns-3 where it is installed
+	$(BENCH) peers $(WRITE)
 
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:

@@ -6,6 +6,7 @@ mod cost;
 mod decisions;
 mod memory;
 mod one;
+mod peers;
 mod progress;
 mod scaling;
 mod table;
@@ -55,6 +56,18 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// The same cases in ns-2 and ns-3, and how much faster Quell is
+    Peers {
+        #[command(flatten)]
+        which: peers::Which,
+        #[command(flatten)]
+        times: Times,
+        /// Leave ns-3 out
+        #[arg(long)]
+        no_ns3: bool,
+        #[command(flatten)]
+        write: Write,
+    },
     /// Runs one case once and prints what it cost as JSON
     One(one::Args),
 }
@@ -89,6 +102,7 @@ fn main() -> ExitCode {
         Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
         Command::One(args) => one::command(&args),
     };
     match done {
@@ -97,5 +111,15 @@ fn main() -> ExitCode {
             eprintln!("error: {why}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn peers(which: &peers::Which, times: u32, no_ns3: bool, write: &Write) -> Outcome<()> {
+    for section in peers::ns2_ratios(which, times)? {
+        write.publish(&section)?;
+    }
+    match if no_ns3 { None } else { peers::ns3_ratios(times)? } {
+        Some(section) => write.publish(&section),
+        None => Ok(()),
     }
 }
