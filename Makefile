@@ -4,12 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test bench bench-peers lint test-rust test-py py docs fmt clean
+.PHONY: run test bench bench-peers lint test-rust test-instructions test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
 
-test: lint test-rust test-py ## Every test, Rust and Python
+test: lint test-rust test-instructions test-py ## Every test, Rust and Python
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
@@ -29,6 +29,10 @@ lint:
 
 test-rust:
 	cargo test --workspace --quiet
+
+# Times would depend on the machine; instructions hardly do.
+test-instructions:
+	@valgrind --version >/dev/null 2>&1 || { echo "test-instructions: no valgrind here, skipped"; exit 0; } && cargo run --quiet -p quell-bench -- instructions
 
 # The extension is built with the profile of the tests, which have built most of it already.
 test-py: py

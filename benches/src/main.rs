@@ -4,6 +4,7 @@
 mod case;
 mod cost;
 mod decisions;
+mod instructions;
 mod memory;
 mod one;
 mod peers;
@@ -68,6 +69,8 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// Instructions per packet under valgrind, compared with those of benches/instructions.toml
+    Instructions(instructions::Options),
     /// Runs one case once and prints what it cost as JSON
     One(one::Args),
 }
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
+        Command::Instructions(options) => instructions::check(&options),
         Command::One(args) => one::command(&args),
     };
     match done {

@@ -3,11 +3,11 @@
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
+use cpu_time::ProcessTime;
 use quell_lab::Plugins;
 use quell_sim::network::Network;
 use quell_sim::outcome::{ClassStats, Outcome as Measured};
 use quell_sim::{Control, Engine};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
@@ -34,6 +34,15 @@ pub struct Args {
 impl Args {
     pub fn new(case: &str, aqm: &str) -> Self {
         Args { case: case.to_string(), aqm: aqm.to_string(), set: Vec::new(), reference: false, hops: false }
+    }
+
+    /// The same on the command line of this program.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = vec!["one".into(), self.case.clone(), "--aqm".into(), self.aqm.clone()];
+        words.extend(self.set.iter().flat_map(|s| ["--set".to_string(), s.clone()]));
+        words.extend(self.hops.then(|| "--hops".into()));
+        words.extend(self.reference.then(|| "--reference".into()));
+        words
     }
 }
 
@@ -65,9 +74,8 @@ pub struct Cost {
 }
 
 /// CPU time of this process in nanoseconds.
-pub fn cpu_ns() -> u64 {
-    let t = clock_gettime(ClockId::ProcessCPUTime);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+fn cpu_ns() -> u64 {
+    ProcessTime::now().as_duration().as_nanos() as u64
 }
 
 pub fn command(args: &Args) -> Outcome<()> {
@@ -165,11 +173,10 @@ fn peak_bytes() -> Outcome<u64> {
 /// Runs a case in a process of its own.
 pub fn spawn(args: &Args) -> Outcome<Cost> {
     let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-    let mut command = Command::new(program);
-    command.args(["one", &args.case, "--aqm", &args.aqm]);
-    command.args(args.set.iter().flat_map(|s| ["--set", s]));
-    command.args(args.hops.then_some("--hops")).args(args.reference.then_some("--reference"));
-    let output = command.output().map_err(|e| format!("cannot start this program again: {e}"))?;
+    let output = Command::new(program)
+        .args(args.words())
+        .output()
+        .map_err(|e| format!("cannot start this program again: {e}"))?;
     let name = format!("case {} with {}", args.case, args.aqm);
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);

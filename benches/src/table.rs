@@ -60,20 +60,26 @@ impl Section {
 
     /// Puts the table between its markers in a file, in one step.
     pub fn write(&self, file: &Path) -> Outcome<()> {
-        let fail = |what: &str, e: std::io::Error| format!("cannot {what} {}: {e}", file.display());
-        let old = std::fs::read_to_string(file).map_err(|e| fail("read", e))?;
+        let old =
+            std::fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
         let (begin, end) = (format!("<!-- {} -->", self.name), format!("<!-- end {} -->", self.name));
         let new = between(&old, &begin, &end, &self.text())
             .ok_or_else(|| format!("{} has no lines \"{begin}\" and \"{end}\" after it", file.display()))?;
-        let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(|e| fail("write beside", e))?;
-        fresh.write_all(new.as_bytes()).map_err(|e| fail("write", e))?;
-        if let Ok(old) = std::fs::metadata(file) {
-            fresh.as_file().set_permissions(old.permissions()).map_err(|e| fail("write", e))?;
-        }
-        fresh.persist(file).map_err(|e| fail("write", e.error))?;
-        Ok(())
+        replace(file, &new)
     }
+}
+
+/// Writes a file anew, in one step: an interruption leaves the old one or the new one.
+pub fn replace(file: &Path, text: &str) -> Outcome<()> {
+    let fail = |e: std::io::Error| format!("cannot write {}: {e}", file.display());
+    let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    fresh.write_all(text.as_bytes()).map_err(fail)?;
+    if let Ok(old) = std::fs::metadata(file) {
+        fresh.as_file().set_permissions(old.permissions()).map_err(fail)?;
+    }
+    fresh.persist(file).map_err(|e| fail(e.error))?;
+    Ok(())
 }
 
 fn between(text: &str, begin: &str, end: &str, new: &str) -> Option<String> {
