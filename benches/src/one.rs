@@ -63,6 +63,8 @@ pub struct Cost {
     pub dropped: u64,
     /// Packets of every kind that arrived at recorded links.
     pub arrivals: u64,
+    /// Packets of every kind that took an access link.
+    pub access: u64,
     pub events: u64,
     /// Mean over the recorded links.
     pub utilization: f64,
@@ -113,6 +115,7 @@ fn measure(args: &Args) -> Outcome<Cost> {
     let engine = if args.reference { Engine::Reference } else { Engine::Fast };
     let network = self::network(args)?;
     let (flows, classes) = (network.flows.len() as u64, network.classes.clone());
+    let access = share_of_access(&network);
     let before = cpu_ns();
     let outcome = quell_sim::run(network, engine, &Control::default()).map_err(|e| e.to_string())?;
     let process_ns = cpu_ns();
@@ -139,12 +142,26 @@ fn measure(args: &Args) -> Outcome<Cost> {
         packets: sum(&outcome, data, |c| c.arrived),
         dropped: sum(&outcome, data, ClassStats::dropped),
         arrivals: sum(&outcome, |_| true, |c| c.arrived),
+        access: (access * (outcome.conservation.sent + outcome.conservation.delivered) as f64) as u64,
         events: outcome.events,
         utilization: utilization(&outcome),
         flows,
         peak_bytes,
         digest: format!("{:016x}", outcome.digest),
     })
+}
+
+/// The share of the ends of the flows' ways that have an access link, which has no limit and no
+/// algorithm: 1 if every packet takes one where it is sent and one where it is delivered.
+fn share_of_access(network: &Network) -> f64 {
+    let ways = network.flows.iter().flat_map(|f| [&f.forward, &f.reverse]).filter(|way| !way.is_empty());
+    let ends = ways.flat_map(|way| [way[0], way[way.len() - 1]]);
+    let (mut all, mut access) = (0, 0);
+    for link in ends {
+        all += 1;
+        access += usize::from(network.links[link.0 as usize].queue.is_none());
+    }
+    access as f64 / all as f64
 }
 
 fn sum(outcome: &Measured, which: impl Fn(usize) -> bool, of: impl Fn(&ClassStats) -> u64) -> u64 {
