@@ -9,8 +9,8 @@ use crate::case::find;
 use crate::progress::Progress;
 use crate::table::{Section, figure, load};
 
-/// Replications per core.
-const EACH: usize = 6;
+/// Replications per core and queue.
+const EACH: usize = 12;
 
 pub fn cores(times: u32) -> Outcome<Section> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -35,7 +35,7 @@ pub fn cores(times: u32) -> Outcome<Section> {
     let spread = format!("{}–{}", figure(worst), figure(best));
     section.row(vec![cores.to_string(), figure(least(&all)), figure(least(&one) / least(&all)), spread]);
     section.remark(format!(
-        "Wall-clock time of {} replications of case b ({EACH} per core and queue, 30 s each) by the runner that `quell run` \
+        "Wall-clock time of {} replications of case b ({EACH} per core and queue) by the runner that `quell run` \
          uses; the least of {times}, *spread* over the pairs. It says something on an idle machine only: {before} \
          before, {} after.",
         study.points.iter().map(|p| p.scenario.aqm.len()).sum::<usize>() * cores * EACH,
