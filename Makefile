@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run validate test lint test-rust test-py py docs fmt clean
+.PHONY: run validate bench bench-peers test lint test-rust test-instructions test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -12,7 +12,18 @@ run: ## Compare seven algorithms on one link, and write the report
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-py ## Every test, Rust and Python
+test: lint test-rust test-instructions test-py ## Every test, Rust and Python
+
+BENCH := cargo run --release --quiet -p quell-bench --
+
+bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" keeps the tables
+	$(BENCH) cases $(WRITE)
+	$(BENCH) memory $(WRITE)
+	$(BENCH) decisions $(WRITE)
+	$(BENCH) scaling $(WRITE)
+
+bench-peers: ## The same in ns-2, and in ns-3 where it is installed
+	$(BENCH) peers $(WRITE)
 
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
@@ -21,6 +32,10 @@ lint:
 
 test-rust:
 	cargo test --workspace --quiet
+
+# Times would depend on the machine; instructions hardly do.
+test-instructions:
+	@valgrind --version >/dev/null 2>&1 || { echo "test-instructions: no valgrind here, skipped"; exit 0; } && cargo run --quiet -p quell-bench -- instructions
 
 # The extension is built with the profile of the tests, which have built most of it already.
 test-py: py

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quell_aqm::{Aqm, Link, catalog};
+use quell_sim::network::Network;
 
 use crate::error::{Problem, ScenarioError, Source};
 use crate::node::{Entry, Node, Path, Step, Value, nearest, steps};
@@ -101,6 +102,15 @@ impl Point {
     /// The names of the links that are measured, in order; known before anything runs.
     pub fn links(&self) -> Vec<String> {
         plan::observed_links(&self.scenario)
+    }
+
+    /// What [`run`](crate::run) simulates for the algorithm number `aqm` of the scenario and a seed.
+    ///
+    /// # Errors
+    /// If the algorithm refuses its link, or a plug-in does.
+    pub fn network(&self, aqm: usize, seed: u64, plugins: &Plugins) -> Result<Network, ScenarioError> {
+        let plan = plan::plan(&self.scenario, aqm, seed, plugins).map_err(|problem| self.error(problem))?;
+        Ok(plan.network)
     }
 
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {

@@ -35,16 +35,18 @@ impl Delays {
         self.counts[Self::bucket(us.min(LONGEST_DELAY_US))] += 1;
     }
 
-    /// What was recorded since the last call.
-    fn take(&mut self) -> Histogram<u32> {
-        let mut histogram =
-            Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3).expect("1 <= 2 * 1 <= the longest delay");
+    /// Moves what was recorded since the last call to a histogram.
+    fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
             let halvings = (bucket >> 10).saturating_sub(1);
             let us = ((bucket - (halvings << 10)) as u64) << halvings;
             histogram.saturating_record_n(us, std::mem::take(count));
         }
-        histogram
+    }
+
+    /// Forgets what was recorded.
+    fn clear(&mut self) {
+        self.counts.fill(0);
     }
 }
 
@@ -69,22 +71,37 @@ impl Counts {
         self.dropped_early + self.dropped_forced + self.dropped_overflow
     }
 
-    /// What happened after `then`.
-    fn since(&self, then: &Counts, delay_us: Histogram<u32>) -> ClassStats {
-        ClassStats {
-            arrived: self.arrived - then.arrived,
-            arrived_bytes: self.arrived_bytes - then.arrived_bytes,
-            dropped_early: self.dropped_early - then.dropped_early,
-            dropped_forced: self.dropped_forced - then.dropped_forced,
-            dropped_overflow: self.dropped_overflow - then.dropped_overflow,
-            dropped_bytes: self.dropped_bytes - then.dropped_bytes,
-            marked: self.marked - then.marked,
-            lost: self.lost - then.lost,
-            departed: self.departed - then.departed,
-            departed_bytes: self.departed_bytes - then.departed_bytes,
-            delay_sum_ns: self.delay_sum_ns - then.delay_sum_ns,
-            delay_us,
-        }
+    /// Puts what happened after `then` into `stats`.
+    fn since(&self, then: &Counts, stats: &mut ClassStats) {
+        stats.arrived = self.arrived - then.arrived;
+        stats.arrived_bytes = self.arrived_bytes - then.arrived_bytes;
+        stats.dropped_early = self.dropped_early - then.dropped_early;
+        stats.dropped_forced = self.dropped_forced - then.dropped_forced;
+        stats.dropped_overflow = self.dropped_overflow - then.dropped_overflow;
+        stats.dropped_bytes = self.dropped_bytes - then.dropped_bytes;
+        stats.marked = self.marked - then.marked;
+        stats.lost = self.lost - then.lost;
+        stats.departed = self.departed - then.departed;
+        stats.departed_bytes = self.departed_bytes - then.departed_bytes;
+        stats.delay_sum_ns = self.delay_sum_ns - then.delay_sum_ns;
+    }
+}
+
+fn empty_stats() -> ClassStats {
+    ClassStats {
+        arrived: 0,
+        arrived_bytes: 0,
+        dropped_early: 0,
+        dropped_forced: 0,
+        dropped_overflow: 0,
+        dropped_bytes: 0,
+        marked: 0,
+        lost: 0,
+        departed: 0,
+        departed_bytes: 0,
+        delay_sum_ns: 0,
+        delay_us: Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
+            .expect("1 <= 2 * 1 <= the longest delay"),
     }
 }
 
@@ -143,6 +160,8 @@ pub(crate) struct Recorder {
     sums_at_segment: Integrals,
     sums_at_step: Integrals,
     segments: Vec<Segment>,
+    /// The statistics of the segments to come, made beforehand so that the run takes no memory.
+    blank: Vec<Vec<ClassStats>>,
     /// Bits of the packet sent at the last boundary that were still to be sent.
     carried_bits: f64,
     step: Option<Duration>,
@@ -161,11 +180,12 @@ impl Recorder {
             queue_bytes: Vec::with_capacity(samples),
             queue_mean_packets: Vec::with_capacity(samples),
             delay_mean_s: Vec::with_capacity(samples),
-            throughput_bps: vec![Vec::with_capacity(samples); classes],
+            throughput_bps: (0..classes).map(|_| Vec::with_capacity(samples)).collect(),
             dropped: Vec::with_capacity(samples),
             marked: Vec::with_capacity(samples),
             internals: Vec::new(),
         };
+        let segments = bounds.len() - 1;
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),
@@ -188,7 +208,8 @@ impl Recorder {
             passed: 0,
             sums_at_segment: Integrals::default(),
             sums_at_step: Integrals::default(),
-            segments: Vec::with_capacity(measure.boundaries.len() + 1),
+            segments: Vec::with_capacity(segments),
+            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats()).collect()).collect(),
             carried_bits: 0.0,
             step: measure.step,
             step_end,
@@ -251,8 +272,8 @@ impl Recorder {
         out.delay_mean_s.push(delay_ns as f64 * 1e-9 / departed as f64);
         out.dropped.push(dropped);
         out.marked.push(marked);
-        let samples = out.time_s.len();
-        aqm.observe(&mut Internals { out: &mut out.internals, samples, at: 0 });
+        let (samples, all) = (out.time_s.len(), out.time_s.capacity());
+        aqm.observe(&mut Internals { out: &mut out.internals, samples, all, at: 0 });
         for internal in &mut out.internals {
             internal.values.resize(samples, f64::NAN);
         }
@@ -268,16 +289,18 @@ impl Recorder {
                 self.last_bytes as f64 * 8.0 * rest as f64 / whole as f64
             }
         };
-        let stats = |class: &mut Class| {
-            let stats = class.counts.since(&class.at_segment, class.delays.take());
-            class.at_segment = class.counts;
-            stats
-        };
-        let classes: Vec<_> = self.classes.iter_mut().map(stats).collect();
-        let begun_bytes: u64 = classes.iter().map(|c| c.departed_bytes).sum();
+        let begun = |c: &Class| c.counts.departed_bytes - c.at_segment.departed_bytes;
+        let begun_bytes: u64 = self.classes.iter().map(begun).sum();
         let sent_bits = (begun_bytes * 8) as f64 + self.carried_bits - after;
         self.carried_bits = after;
-        if self.passed > 0 {
+        if self.passed == 0 {
+            self.classes.iter_mut().for_each(|c| c.delays.clear()); // the warm-up's
+        } else {
+            let mut stats = self.blank.pop().expect("one for each segment");
+            for (class, stats) in self.classes.iter_mut().zip(&mut stats) {
+                class.counts.since(&class.at_segment, stats);
+                class.delays.move_to(&mut stats.delay_us);
+            }
             let (now, then) = (self.sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
             self.segments.push(Segment {
@@ -289,9 +312,10 @@ impl Recorder {
                 queue_packet2_seconds: (now.second[0] - then.second[0]) * 1e-9,
                 queue_byte_seconds: (now.first[1] - then.first[1]) * 1e-9,
                 queue_byte2_seconds: (now.second[1] - then.second[1]) * 1e-9,
-                classes,
+                classes: stats,
             });
         }
+        self.classes.iter_mut().for_each(|c| c.at_segment = c.counts);
         self.sums_at_segment = self.sums;
         self.passed += 1;
     }
@@ -405,6 +429,8 @@ struct Internals<'a> {
     out: &'a mut Vec<Internal>,
     /// Samples of the series, this one included.
     samples: usize,
+    /// Samples of the series when it is complete.
+    all: usize,
     /// Where the next signal stands if the algorithm reports the same ones as last time.
     at: usize,
 }
@@ -414,7 +440,7 @@ impl Probe for Internals<'_> {
         let expected = self.out.get(self.at).is_some_and(|i| i.name == name);
         let i = if expected { Some(self.at) } else { self.out.iter().position(|i| i.name == name) };
         let i = i.unwrap_or_else(|| {
-            self.out.push(Internal { name, unit, values: Vec::with_capacity(self.samples) });
+            self.out.push(Internal { name, unit, values: Vec::with_capacity(self.all) });
             self.out.len() - 1
         });
         self.out[i].values.resize(self.samples - 1, f64::NAN);

@@ -1,0 +1,129 @@
+//! What a simulated packet costs, in Quell and in other simulators. The method and the figures stand
+//! in `docs/performance.md`.
+
+mod case;
+mod cost;
+mod decisions;
+mod instructions;
+mod memory;
+mod one;
+mod peers;
+mod progress;
+mod scaling;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::table::Section;
+
+/// A result, or one line that says what is wrong and what helps.
+type Outcome<T> = Result<T, String>;
+
+#[derive(Parser)]
+#[command(version, about = "What a simulated packet costs in Quell, and in other simulators", long_about = None)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// CPU time per packet, events per packet and memory of every case
+    Cases {
+        #[command(flatten)]
+        which: case::Which,
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
+    /// Memory per flow: what twice as many flows take more
+    Memory {
+        #[command(flatten)]
+        write: Write,
+    },
+    /// What one decision of every algorithm of the catalog costs
+    Decisions {
+        #[command(flatten)]
+        write: Write,
+    },
+    /// How much faster the same replications are done on all cores
+    Scaling {
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
+    /// The same cases in ns-2 and ns-3, and how much faster Quell is
+    Peers {
+        #[command(flatten)]
+        which: peers::Which,
+        #[command(flatten)]
+        times: Times,
+        /// Leave ns-3 out
+        #[arg(long)]
+        no_ns3: bool,
+        #[command(flatten)]
+        write: Write,
+    },
+    /// Instructions per packet under valgrind, compared with those of benches/instructions.toml
+    Instructions(instructions::Options),
+    /// Runs one case once and prints what it cost as JSON
+    One(one::Args),
+}
+
+#[derive(Args, Clone, Copy)]
+struct Times {
+    /// How often each is run, in turn with the others
+    #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    times: u32,
+}
+
+#[derive(Args)]
+struct Write {
+    /// Also put the table into this file, between the markers that bear its name
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+impl Write {
+    /// Shows a section, and puts it into the file.
+    fn publish(&self, section: &Section) -> Outcome<()> {
+        println!("{}", section.text());
+        self.write.as_deref().map_or(Ok(()), |file| section.write(file))
+    }
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Cases { which, times, write } => {
+            cost::cases(&which, times.times).and_then(|s| write.publish(&s))
+        }
+        Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
+        Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
+        Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
+        Command::Instructions(options) => instructions::check(&options),
+        Command::One(args) => one::command(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn peers(which: &peers::Which, times: u32, no_ns3: bool, write: &Write) -> Outcome<()> {
+    for section in peers::ns2_ratios(which, times)? {
+        write.publish(&section)?;
+    }
+    match if no_ns3 { None } else { peers::ns3_ratios(times)? } {
+        Some(section) => write.publish(&section),
+        None => Ok(()),
+    }
+}

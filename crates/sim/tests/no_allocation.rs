@@ -1,0 +1,210 @@
+//! After the warm-up an engine takes no memory: not for packets, timers, segments, series or the
+//! algorithm's signals. An allocator counts; the first queue's algorithm, which knows the time, says
+//! from when to when.
+//!
+//! Three things grow to the largest size they have needed and keep it: the rings of packets on the
+//! way (by doubling), the list of a receiver's blocks, and the list of finished transfers, which is
+//! output. The windows here are so small that the first two are large enough from their first use,
+//! and a wire that loses packets brings it early.
+#![allow(unsafe_code)] // an allocator is unsafe by nature; this one hands on to the system's
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use common::*;
+use quell_aqm::catalog::{AnyAqm, AqmConfig};
+use quell_aqm::{Aqm, Ctx, PacketMeta, Probe, Verdict};
+use quell_sim::network::*;
+use quell_sim::tcp::{TcpParams, Variant};
+use quell_units::{BitRate, QueueSize, Time};
+
+thread_local! {
+    /// Whether this thread's requests count.
+    static COUNTING: Cell<bool> = const { Cell::new(false) };
+    static REQUESTS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+impl Counting {
+    fn note(&self, bytes: usize) {
+        // A thread that ends may have lost its cell already.
+        if COUNTING.try_with(Cell::get) != Ok(true) {
+            return;
+        }
+        COUNTING.set(false);
+        REQUESTS.set(REQUESTS.get() + 1);
+        eprintln!("{bytes} bytes requested here:\n{}", std::backtrace::Backtrace::force_capture());
+        COUNTING.set(true);
+    }
+}
+
+// SAFETY: everything is the system allocator's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.note(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        self.note(size);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// An algorithm that has the allocator count between two times.
+struct Watch {
+    inner: AnyAqm,
+    from: Time,
+    to: Time,
+    at_dequeue: bool,
+}
+
+impl Aqm for Watch {
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        COUNTING.set(cx.now >= self.from && cx.now < self.to);
+        self.inner.on_enqueue(cx, pkt)
+    }
+    fn decides_at_dequeue(&self) -> bool {
+        self.at_dequeue
+    }
+    fn on_idle(&mut self, since: Time) {
+        self.inner.on_idle(since);
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.inner.next_update()
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        self.inner.on_update(cx);
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.inner.observe(out);
+    }
+}
+
+const WARMUP: f64 = 40.0;
+const END: f64 = 80.0;
+/// Rings begin with 16 packets, lists of blocks with four, which need eight packets.
+const WINDOW: u32 = 8;
+
+/// Requests for memory after the warm-up of a network whose first link has this algorithm.
+fn requests(network: Network, config: &AqmConfig, at_dequeue: bool) -> u64 {
+    counted(network, config, at_dequeue).0
+}
+
+/// The same, and how many transfers were finished after the warm-up.
+fn counted(mut network: Network, config: &AqmConfig, at_dequeue: bool) -> (u64, usize) {
+    let inner = build(config, 10_000_000, QueueSize::Packets(100.0), 1000);
+    let watch = Watch { inner, from: at(WARMUP), to: at(END - 0.5), at_dequeue };
+    network.links[0].queue.as_mut().unwrap().aqm = AnyAqm::Custom(Box::new(watch));
+    network.links[0].loss = 0.01;
+    network.measure = Measure {
+        warmup: at(WARMUP),
+        end: at(END),
+        boundaries: (5..8).map(|i| at(10.0 * i as f64)).collect(),
+        step: Some(secs(0.1)),
+    };
+    REQUESTS.set(0);
+    let outcome = go(network);
+    COUNTING.set(false);
+    assert!(outcome.conservation.delivered > 50_000, "{:?}", outcome.conservation);
+    (REQUESTS.get(), outcome.transfers.len())
+}
+
+fn red() -> AqmConfig {
+    let (min_th, max_th) = (QueueSize::Packets(20.0), QueueSize::Packets(60.0));
+    AqmConfig::Red(quell_aqm::red::RedParams { min_th, max_th, ..Default::default() })
+}
+
+/// Greedy flows that recover with `variant`.
+fn bulk(variant: Variant) -> Network {
+    Dumbbell { tcp: TcpParams { variant, max_window: WINDOW, ..Default::default() }, ..Default::default() }
+        .network()
+}
+
+/// Beside greedy flows there and back: web transfers, each on a connection of its own, and UDP.
+fn mixed() -> Network {
+    let mut network = bulk(Variant::Reno);
+    let flows = network.flows.len();
+    let ways: Vec<_> = network.flows.iter().map(|f| (f.forward.clone(), f.reverse.clone())).collect();
+    for (i, (forward, reverse)) in ways.into_iter().enumerate() {
+        let tcp = TcpParams { max_window: WINDOW, ..Default::default() };
+        let traffic = match i % 3 {
+            0 => Traffic::Tcp {
+                tcp,
+                app: App::Transfers {
+                    size: Distribution::Exponential(12.0),
+                    think: Distribution::Exponential(0.5),
+                    count: None,
+                    connection: Connection::Fresh,
+                },
+            },
+            1 => Traffic::Udp(UdpSpec {
+                packet: Distribution::Constant(500.0),
+                rate: Schedule::constant(BitRate::from_bps(100_000)),
+                gaps: Gaps::Exponential,
+                on_off: Some((Distribution::Exponential(1.0), Distribution::Exponential(1.0))),
+                ecn: false,
+            }),
+            _ => Traffic::Tcp { tcp, app: App::Bulk },
+        };
+        let back = i % 3 == 2;
+        let (forward, reverse) = if back { (reverse, forward) } else { (forward, reverse) };
+        let reverse = if i % 3 == 1 { Vec::new() } else { reverse };
+        network.flows.push(FlowSpec {
+            class: 0,
+            ack_class: 1,
+            forward,
+            reverse,
+            traffic,
+            start: at(i as f64 / flows as f64),
+            stop: None,
+        });
+    }
+    let queue = QueueSpec { buffer: QueueSize::Packets(50.0), aqm: drop_tail(), ecn: false };
+    network.links[1].queue = Some(Box::new(queue));
+    network.links[1].observe = true;
+    network
+}
+
+#[test]
+fn greedy_flows_take_no_memory_after_the_warm_up() {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+        assert_eq!(requests(bulk(variant), &red(), false), 0, "{variant:?}");
+    }
+}
+
+#[test]
+fn a_queue_served_packet_by_packet_takes_no_memory_after_the_warm_up() {
+    assert_eq!(requests(bulk(Variant::Reno), &red(), true), 0);
+}
+
+#[test]
+fn every_algorithm_takes_no_memory_after_the_warm_up() {
+    for entry in quell_aqm::catalog::CATALOG {
+        assert_eq!(requests(bulk(Variant::Reno), &(entry.default)(), false), 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn mixed_traffic_takes_memory_for_its_finished_transfers_only() {
+    let (requests, transfers) = counted(mixed(), &red(), false);
+    assert!(transfers > 100, "{transfers}");
+    // Their list doubles: as many fit into the second half of the run as into the first.
+    assert!(requests <= 2, "{requests}");
+}
+
+#[test]
+fn the_counter_counts() {
+    COUNTING.set(true);
+    let taken = std::hint::black_box(Box::new(7));
+    COUNTING.set(false);
+    assert_eq!((*taken, REQUESTS.get()), (7, 1));
+}
