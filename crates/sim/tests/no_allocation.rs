@@ -194,11 +194,12 @@ fn every_algorithm_takes_no_memory_after_the_warm_up() {
 }
 
 #[test]
-fn mixed_traffic_takes_memory_for_its_finished_transfers_only() {
+fn mixed_traffic_takes_little_memory_after_the_warm_up() {
     let (requests, transfers) = counted(mixed(), &red(), false);
     assert!(transfers > 100, "{transfers}");
-    // Their list doubles: as many fit into the second half of the run as into the first.
-    assert!(requests <= 2, "{requests}");
+    // Their list doubles: as many fit into the second half of the run as into the first. And the
+    // calendars follow the load, which web traffic changes.
+    assert!(requests <= 8, "{requests}");
 }
 
 #[test]

@@ -35,14 +35,17 @@ impl Key {
 type Entry = (Key, Pkt);
 
 /// Days shown to begin with, and at most.
-const FEWEST_DAYS: usize = 64;
+const FEWEST_DAYS: usize = 256;
 const MOST_DAYS: usize = 1 << 16;
 
-/// Days with packets after which it is asked whether the calendar suits the traffic, and how many
-/// packets should share a day then.
+/// Days with packets after which it is asked whether the calendar suits the traffic, how many packets
+/// should share a day on average, and how far off that may be.
 const REVIEW: u32 = 64;
-const CROWDED: u32 = 32;
-const LONELY: u32 = 8;
+const PER_DAY: f64 = 16.0;
+const TOO_FAR: f64 = 4.0;
+
+/// Room for the packets of a day, more than it usually needs, so that none is asked for again.
+const ROOM: usize = 128;
 
 /// The packets on their way to one stop.
 pub(super) struct Inbox {
@@ -61,9 +64,13 @@ pub(super) struct Inbox {
     later: BTreeMap<u64, Vec<Entry>>,
     /// Room of days past.
     spare: Vec<Vec<Entry>>,
+    /// Room for all packets, when days are ruled anew.
+    scratch: Vec<Entry>,
     /// Since the last review: days with packets, their packets, and packets that came for days not
     /// shown.
     reviewed: [u32; 3],
+    /// The day of the last review.
+    reviewed_at: u64,
 }
 
 impl Inbox {
@@ -72,13 +79,15 @@ impl Inbox {
         Inbox {
             today: Vec::new(),
             next: 0,
-            shift: bits + 20, // a millisecond
+            shift: bits + 22, // four milliseconds
             day: 0,
             days: vec![Vec::new(); FEWEST_DAYS],
             waiting: 0,
             later: BTreeMap::new(),
             spare: Vec::new(),
+            scratch: Vec::new(),
             reviewed: [0; 3],
+            reviewed_at: 0,
         }
     }
 
@@ -91,12 +100,12 @@ impl Inbox {
     #[inline]
     pub fn push(&mut self, key: Key, pkt: Pkt) {
         let day = key.0 >> self.shift;
-        let at = day as usize & (self.days.len() - 1);
+        let at = self.at(day);
         if day > self.day && day - self.day < self.days.len() as u64 {
             self.waiting += 1;
             let entries = &mut self.days[at];
             if entries.is_empty() && entries.capacity() == 0 {
-                *entries = self.spare.pop().unwrap_or_default();
+                *entries = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(ROOM));
             }
             entries.push((key, pkt));
         } else {
@@ -116,19 +125,29 @@ impl Inbox {
     }
 
     /// The key of the next packet.
-    #[inline]
-    pub fn first(&mut self) -> Option<Key> {
-        if self.next == self.today.len() {
-            self.turn_the_page();
+    pub fn first(&self) -> Option<Key> {
+        let least = |entries: &Vec<Entry>| entries.iter().map(|(key, _)| *key).min();
+        if let Some((key, _)) = self.today.get(self.next) {
+            Some(*key)
+        } else if self.waiting > 0 {
+            let days = 1..self.days.len() as u64;
+            days.map(|ahead| self.at(self.day + ahead)).find_map(|at| least(&self.days[at]))
+        } else {
+            self.later.values().next().and_then(least)
         }
-        self.today.get(self.next).map(|(key, _)| *key)
     }
 
-    /// The next packet if its key is below `limit`.
+    /// Where a day is among those shown.
+    #[inline]
+    fn at(&self, day: u64) -> usize {
+        day as usize & (self.days.len() - 1)
+    }
+
+    /// The next packet if its key is below `limit`; none may come below it from now on.
     #[inline]
     pub fn pop_below(&mut self, limit: Key) -> Option<Entry> {
         if self.next == self.today.len() {
-            self.turn_the_page();
+            self.turn_the_page(limit);
         }
         let entry = *self.today.get(self.next)?;
         if entry.0 >= limit {
@@ -138,58 +157,73 @@ impl Inbox {
         Some(entry)
     }
 
-    /// Today is over: the next day that has packets becomes today.
+    /// Today is over: the next day that has packets becomes today, if it begins below `limit`. A
+    /// later one may still get packets for the days before it.
     #[inline(never)]
-    fn turn_the_page(&mut self) {
+    fn turn_the_page(&mut self, limit: Key) {
         self.today.clear();
         self.next = 0;
+        let last = limit.0 >> self.shift;
         if self.waiting == 0 {
-            let Some(day) = self.later.keys().next() else { return };
-            self.day = day - 1;
+            let next = self.later.keys().next().map_or(last, |day| last.min(*day));
+            self.go_to(self.day.max(next.saturating_sub(1)));
         }
-        let mask = self.days.len() - 1;
         loop {
-            self.day += 1;
-            while let Some(first) = self.later.first_entry()
-                && *first.key() - self.day < self.days.len() as u64
-            {
-                let (day, entries) = first.remove_entry();
-                self.waiting += entries.len();
-                self.days[day as usize & mask] = entries;
+            let tomorrow = self.day + 1;
+            if tomorrow > last || tomorrow == last && self.days[self.at(last)].is_empty() {
+                return;
             }
-            if !self.days[self.day as usize & mask].is_empty() {
+            self.go_to(tomorrow);
+            if !self.days[self.at(tomorrow)].is_empty() {
                 break;
             }
         }
-        let entries = std::mem::take(&mut self.days[self.day as usize & mask]);
+        let at = self.at(self.day);
+        let entries = std::mem::take(&mut self.days[at]);
         self.spare.push(std::mem::replace(&mut self.today, entries));
         self.waiting -= self.today.len();
         self.today.sort_by_key(|(key, _)| *key);
         self.reviewed[0] += 1;
         self.reviewed[1] += self.today.len() as u32;
-        if self.reviewed[0] == REVIEW {
+        if self.reviewed[0] >= REVIEW || self.reviewed[1] > REVIEW * ROOM as u32 {
             self.review();
+        }
+    }
+
+    /// Another day is today, and later ones come into view.
+    #[inline]
+    fn go_to(&mut self, day: u64) {
+        self.day = day;
+        while let Some(first) = self.later.first_entry()
+            && *first.key() - day < self.days.len() as u64
+        {
+            let (day, entries) = first.remove_entry();
+            self.waiting += entries.len();
+            let at = self.at(day);
+            self.days[at] = entries;
         }
     }
 
     #[cold]
     fn review(&mut self) {
-        let [days, packets, beyond] = std::mem::take(&mut self.reviewed);
+        let [_, packets, beyond] = std::mem::take(&mut self.reviewed);
+        let days = self.day - std::mem::replace(&mut self.reviewed_at, self.day);
+        let off = packets as f64 / days as f64 / PER_DAY;
         let shown = self.days.len();
-        if packets > CROWDED * days && self.shift > 0 {
-            self.rule(self.shift - 1, shown);
-        } else if packets < LONELY * days && self.shift < 60 {
-            self.rule(self.shift + 1, shown);
-        } else if beyond > packets / 16 && shown < MOST_DAYS {
+        if off > TOO_FAR || off < 1.0 / TOO_FAR {
+            let shift = self.shift as f64 - libm::log2(off);
+            self.rule(shift.clamp(0.0, 60.0) as u32, shown);
+        } else if beyond > 0 && shown < MOST_DAYS {
             self.rule(self.shift, 2 * shown);
         }
     }
 
     /// Days of another length or number from now on.
     fn rule(&mut self, shift: u32, shown: usize) {
-        let mut all: Vec<Entry> = self.today.drain(self.next..).collect();
+        let mut all = std::mem::take(&mut self.scratch);
+        all.extend(self.today.drain(self.next..));
         for i in 1..self.days.len() {
-            let at = (self.day as usize + i) & (self.days.len() - 1);
+            let at = self.at(self.day + i as u64);
             all.append(&mut self.days[at]);
         }
         all.extend(std::mem::take(&mut self.later).into_values().flatten());
@@ -197,8 +231,10 @@ impl Inbox {
         self.today.clear();
         self.days.resize(shown, Vec::new());
         self.day = all.first().map_or(self.day, |(key, _)| key.0 >> shift);
-        all.into_iter().for_each(|(key, pkt)| self.push(key, pkt));
+        all.drain(..).for_each(|(key, pkt)| self.push(key, pkt));
+        self.scratch = all;
         self.reviewed = [0; 3];
+        self.reviewed_at = self.day;
     }
 }
 
@@ -234,7 +270,13 @@ mod tests {
                     list.insert(at, (key, pkt));
                 } else if let Some(first) = list.first().copied() {
                     prop_assert_eq!(inbox.first(), Some(first.0));
-                    prop_assert!(inbox.pop_below(first.0).is_none());
+                    if hop == 3 {
+                        // Nothing comes before this from now on.
+                        let ahead = (first.0.time(BITS) - now).nanos();
+                        now = now + quell_units::Duration::from_nanos(ahead - ahead / 3);
+                        prop_assert!(inbox.pop_below(Key::new(now, 0, BITS)).is_none());
+                        continue;
+                    }
                     prop_assert!(inbox.pop_below(Key(first.0.0 + 1)) == Some(first));
                     prop_assert_eq!(first.0.hop(BITS) as u64, first.0.0 & 15);
                     now = first.0.time(BITS);
