@@ -41,7 +41,7 @@ const MOST_DAYS: usize = 1 << 16;
 /// Days with packets after which it is asked whether the calendar suits the traffic, how many packets
 /// should share a day on average, and how far off that may be.
 const REVIEW: u32 = 64;
-const PER_DAY: f64 = 16.0;
+const PER_DAY: f64 = 24.0;
 const TOO_FAR: f64 = 4.0;
 
 /// Room for the packets of a day, more than it usually needs, so that none is asked for again.
@@ -64,6 +64,8 @@ pub(super) struct Inbox {
     later: BTreeMap<u64, Vec<Entry>>,
     /// Room of days past.
     spare: Vec<Vec<Entry>>,
+    /// What sorts a day.
+    words: Vec<u64>,
     /// Room for all packets, when days are ruled anew.
     scratch: Vec<Entry>,
     /// Since the last review: days with packets, their packets, and packets that came for days not
@@ -77,14 +79,15 @@ impl Inbox {
     /// An empty one, for keys with `bits` bits of hop.
     pub fn new(bits: u32) -> Self {
         Inbox {
-            today: Vec::new(),
+            today: Vec::with_capacity(ROOM),
             next: 0,
             shift: bits + 22, // four milliseconds
             day: 0,
             days: vec![Vec::new(); FEWEST_DAYS],
             waiting: 0,
             later: BTreeMap::new(),
-            spare: Vec::new(),
+            spare: Vec::with_capacity(FEWEST_DAYS),
+            words: Vec::with_capacity(256),
             scratch: Vec::new(),
             reviewed: [0; 3],
             reviewed_at: 0,
@@ -179,15 +182,34 @@ impl Inbox {
             }
         }
         let at = self.at(self.day);
-        let entries = std::mem::take(&mut self.days[at]);
-        self.spare.push(std::mem::replace(&mut self.today, entries));
-        self.waiting -= self.today.len();
-        self.today.sort_by_key(|(key, _)| *key);
+        let mut entries = std::mem::take(&mut self.days[at]);
+        self.waiting -= entries.len();
+        self.sort_into_today(&entries);
+        entries.clear();
+        self.spare.push(entries);
         self.reviewed[0] += 1;
         self.reviewed[1] += self.today.len() as u32;
         if self.reviewed[0] >= REVIEW || self.reviewed[1] > REVIEW * ROOM as u32 {
             self.review();
         }
+    }
+
+    /// Fills today with its entries, sorted.
+    fn sort_into_today(&mut self, entries: &[Entry]) {
+        const INDEX: u32 = 8;
+        if entries.len() > 1 << INDEX || self.shift + INDEX > 64 {
+            self.today.extend(entries);
+            self.today.sort_by_key(|(key, _)| *key);
+            return;
+        }
+        // One word for each, the time of day and its index: far quicker to sort, and equal keys
+        // keep their order.
+        let begin = self.day << self.shift;
+        let word = |(index, (key, _)): (usize, &Entry)| (key.0 - begin) << INDEX | index as u64;
+        self.words.clear();
+        self.words.extend(entries.iter().enumerate().map(word));
+        self.words.sort_unstable();
+        self.today.extend(self.words.iter().map(|word| entries[*word as usize % (1 << INDEX)]));
     }
 
     /// Another day is today, and later ones come into view.
