@@ -14,6 +14,7 @@ use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
 use super::lindley::{self, ArrivalQueue, Passage};
+use super::prefetch::prefetch;
 use super::ring::Ring;
 use super::service::ServiceQueue;
 use super::tree::WinnerTree;
@@ -264,7 +265,12 @@ struct Engine {
     net: Net,
     ends: Vec<End>,
     configs: Vec<crate::tcp::Config>,
+    /// There is more state of flows than the nearest caches hold.
+    prefetches: bool,
 }
+
+/// Flows from which on prefetching pays.
+const MANY_FLOWS: usize = 1000;
 
 impl Engine {
     /// Delivers what arrived without a stop, and what that sends, and so on.
@@ -297,6 +303,25 @@ impl Engine {
         self.deliver_arrivals();
     }
 
+    /// Prepares for packets that come soon to a node: what they pass first is asked for first.
+    #[inline]
+    fn prefetch(&self, node: usize) {
+        let inbox = &self.net.nodes[node].inbox;
+        if let Some((key, pkt)) = inbox.ahead(6) {
+            let hop = key.hop(self.net.bits);
+            prefetch(&self.net.hops[hop]);
+            prefetch(&self.net.hops[hop + 1]);
+            prefetch(&self.ends[pkt.flow() as usize]);
+            prefetch(&self.net.ways[pkt.flow() as usize]);
+        }
+        if let Some((_, pkt)) = inbox.ahead(2) {
+            let way = self.net.ways[pkt.flow() as usize][1 - pkt.is_ack() as usize] as usize;
+            if let Some(hop) = self.net.hops.get(way) {
+                prefetch(hop);
+            }
+        }
+    }
+
     /// Runs a node as far as it can go.
     fn visit(&mut self, node: u32, control: &Control) -> Result<(), Error> {
         let i = node as usize;
@@ -312,6 +337,9 @@ impl Engine {
             let limit = service.min(horizon);
             let arrived = match self.net.nodes[i].inbox.pop_below(Key::new(limit, 0, self.net.bits)) {
                 Some((key, pkt)) => {
+                    if self.prefetches {
+                        self.prefetch(i);
+                    }
                     let (now, hop) = (key.time(self.net.bits), key.hop(self.net.bits));
                     if node != RELAY {
                         self.net.arrive(now, node, pkt, hop)
@@ -488,6 +516,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             events: 0,
             arrivals: Ring::with_capacity(4),
         },
+        prefetches: flows.len() >= MANY_FLOWS,
         ends: flows,
         configs: ends.configs,
     };
@@ -506,7 +535,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         }
     }
 
-    let Engine { net, ends, configs } = engine;
+    let Engine { net, ends, configs, .. } = engine;
     let mut count = net.count;
     count.in_flight += net.nodes.iter().map(|n| n.inbox.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();

@@ -43,6 +43,8 @@ const MOST_DAYS: usize = 1 << 16;
 const REVIEW: u32 = 64;
 const PER_DAY: f64 = 24.0;
 const TOO_FAR: f64 = 4.0;
+const DAYS_IN_USE: f64 = 256.0;
+const MOST_PER_DAY: f64 = 1000.0;
 
 /// Room for the packets of a day, more than it usually needs, so that none is asked for again.
 const ROOM: usize = 128;
@@ -87,7 +89,7 @@ impl Inbox {
             waiting: 0,
             later: BTreeMap::new(),
             spare: Vec::with_capacity(FEWEST_DAYS),
-            words: Vec::with_capacity(256),
+            words: Vec::with_capacity(ROOM),
             scratch: Vec::new(),
             reviewed: [0; 3],
             reviewed_at: 0,
@@ -160,6 +162,12 @@ impl Inbox {
         Some(entry)
     }
 
+    /// A packet of today that comes after the next `n`, if there is one.
+    #[inline]
+    pub fn ahead(&self, n: usize) -> Option<Entry> {
+        self.today.get(self.next + n).copied()
+    }
+
     /// Today is over: the next day that has packets becomes today, if it begins below `limit`. A
     /// later one may still get packets for the days before it.
     #[inline(never)]
@@ -196,7 +204,7 @@ impl Inbox {
 
     /// Fills today with its entries, sorted.
     fn sort_into_today(&mut self, entries: &[Entry]) {
-        const INDEX: u32 = 8;
+        const INDEX: u32 = 12;
         if entries.len() > 1 << INDEX || self.shift + INDEX > 64 {
             self.today.extend(entries);
             self.today.sort_by_key(|(key, _)| *key);
@@ -230,7 +238,9 @@ impl Inbox {
     fn review(&mut self) {
         let [_, packets, beyond] = std::mem::take(&mut self.reviewed);
         let days = self.day - std::mem::replace(&mut self.reviewed_at, self.day);
-        let off = packets as f64 / days as f64 / PER_DAY;
+        // Few enough days in use that the ends of all are in the cache.
+        let per_day = (self.waiting as f64 / DAYS_IN_USE).clamp(PER_DAY, MOST_PER_DAY);
+        let off = packets as f64 / days as f64 / per_day;
         let shown = self.days.len();
         if off > TOO_FAR || off < 1.0 / TOO_FAR {
             let shift = self.shift as f64 - libm::log2(off);

@@ -3,6 +3,7 @@
 pub(crate) mod fast;
 mod inbox;
 mod lindley;
+mod prefetch;
 pub(crate) mod reference;
 mod ring;
 mod service;
