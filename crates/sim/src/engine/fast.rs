@@ -92,6 +92,12 @@ struct Net {
     end: Time,
     count: Conservation,
     events: u64,
+    /// The node that runs, and up to when (and not at when) it can go on: before that nothing that
+    /// happens elsewhere can have a packet here.
+    running: u32,
+    horizon: Time,
+    /// Just after what is due now, which can happen in any case.
+    soon: Time,
     /// Packets that reach the other end without a stop, and when: delivered one after the other
     /// once what sent them has returned.
     arrivals: Ring<(Time, Pkt)>,
@@ -151,6 +157,7 @@ impl Net {
         if now < node.due {
             node.due = now;
             self.waiting.set(to, now);
+            self.look_ahead();
         }
         None
     }
@@ -181,7 +188,7 @@ impl Net {
 
     /// A packet arrives at a merging link at the end of hop number `hop`; returns it and when it is
     /// at its other end, if nothing stops it before.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Time, node: u32, mut pkt: Pkt, hop: usize) -> Option<(Time, Pkt)> {
         let at = &self.hops[hop];
         let passage = match &mut self.links[node as usize - 1] {
@@ -242,14 +249,13 @@ impl Net {
         }
     }
 
-    /// The time up to which (and not at which) a node that runs can go on: before it nothing that
-    /// happens elsewhere can have a packet here.
+    /// Finds out how far the node that runs can go on, see [`Net::horizon`].
     #[inline]
-    fn horizon(&self, node: usize) -> Time {
-        let at = &self.nodes[node];
+    fn look_ahead(&mut self) {
+        let at = &self.nodes[self.running as usize];
         let nodes = self.waiting.first().0.nanos().min(NEVER) + at.from_nodes;
         let timers = self.timers.first().0.nanos().min(NEVER) + at.from_timers;
-        Time::from_nanos(nodes.min(timers).min(self.end.nanos()))
+        self.horizon = Time::from_nanos(nodes.min(timers).min(self.end.nanos())).max(self.soon);
     }
 }
 
@@ -290,6 +296,7 @@ impl Engine {
         if due < end.watched {
             end.watched = due;
             self.net.timers.set(pkt.flow(), due);
+            self.net.look_ahead();
         }
     }
 
@@ -304,7 +311,7 @@ impl Engine {
     }
 
     /// Prepares for packets that come soon to a node: what they pass first is asked for first.
-    #[inline]
+    #[inline(never)]
     fn prefetch(&self, node: usize) {
         let inbox = &self.net.nodes[node].inbox;
         if let Some((key, pkt)) = inbox.ahead(6) {
@@ -323,49 +330,76 @@ impl Engine {
     }
 
     /// Runs a node as far as it can go.
-    fn visit(&mut self, node: u32, control: &Control) -> Result<(), Error> {
+    fn visit(&mut self, node: u32) {
         let i = node as usize;
         self.net.waiting.set(node, Time::MAX);
         // What is due at this instant can happen: every transmission takes time, and what needs none
         // (timers, and the relay, whose number is the lowest) came before.
         let now = std::mem::replace(&mut self.net.nodes[i].due, Time::ZERO);
-        let soon = now + Duration::from_nanos(1);
-        loop {
-            let horizon = self.net.horizon(i).max(soon);
-            let service = self.net.next_service(node);
-            // At one instant the wire is free before packets arrive.
-            let limit = service.min(horizon);
-            let arrived = match self.net.nodes[i].inbox.pop_below(Key::new(limit, 0, self.net.bits)) {
-                Some((key, pkt)) => {
-                    if self.prefetches {
-                        self.prefetch(i);
-                    }
-                    let (now, hop) = (key.time(self.net.bits), key.hop(self.net.bits));
-                    if node != RELAY {
-                        self.net.arrive(now, node, pkt, hop)
-                    } else if self.net.hops[hop].ends {
-                        Some((now, pkt))
-                    } else {
-                        self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt))
-                    }
-                }
-                None if service < horizon => self.net.serve(service, node),
-                None => break,
-            };
-            if let Some((at, pkt)) = arrived {
-                self.deliver(at, pkt);
-            }
-            self.deliver_arrivals();
-            self.net.events += 1;
-            if self.net.events.is_multiple_of(CHECK_EVERY) {
-                report(control, horizon)?;
+        self.net.soon = now + Duration::from_nanos(1);
+        self.net.running = node;
+        self.net.look_ahead();
+        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Served(..));
+        if served {
+            self.run_served(node);
+        } else {
+            while let Some((key, pkt)) = self.pop(self.net.horizon) {
+                self.arrive(node, key, pkt);
             }
         }
         let first = self.net.nodes[i].inbox.first().map_or(Time::MAX, |key| key.time(self.net.bits));
         let due = first.min(self.net.next_service(node));
         self.net.nodes[i].due = due;
         self.net.waiting.set(node, due);
-        Ok(())
+    }
+
+    /// The next packet of the node that runs, if it comes before `limit`.
+    #[inline(always)]
+    fn pop(&mut self, limit: Time) -> Option<(Key, Pkt)> {
+        let inbox = &mut self.net.nodes[self.net.running as usize].inbox;
+        let entry = inbox.pop_below(Key::new(limit, 0, self.net.bits));
+        if self.prefetches && entry.is_some() {
+            self.prefetch(self.net.running as usize);
+        }
+        entry
+    }
+
+    /// Runs a link that serves its queue packet by packet.
+    #[inline(never)]
+    fn run_served(&mut self, node: u32) {
+        loop {
+            // At one instant the wire is free before packets arrive.
+            let service = self.net.next_service(node);
+            if let Some((key, pkt)) = self.pop(service.min(self.net.horizon)) {
+                self.arrive(node, key, pkt);
+            } else if service < self.net.horizon {
+                self.net.events += 1;
+                if let Some((at, pkt)) = self.net.serve(service, node) {
+                    self.deliver(at, pkt);
+                }
+                self.deliver_arrivals();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A packet reaches its stop.
+    #[inline(always)]
+    fn arrive(&mut self, node: u32, key: Key, pkt: Pkt) {
+        self.net.events += 1;
+        let (now, hop) = (key.time(self.net.bits), key.hop(self.net.bits));
+        let arrived = if node != RELAY {
+            self.net.arrive(now, node, pkt, hop)
+        } else if self.net.hops[hop].ends {
+            Some((now, pkt))
+        } else {
+            self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt))
+        };
+        if let Some((at, pkt)) = arrived {
+            self.deliver(at, pkt);
+        }
+        self.deliver_arrivals();
     }
 }
 
@@ -514,6 +548,9 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             end: measure.end,
             count: Conservation::default(),
             events: 0,
+            running: RELAY,
+            horizon: Time::ZERO,
+            soon: Time::ZERO,
             arrivals: Ring::with_capacity(4),
         },
         prefetches: flows.len() >= MANY_FLOWS,
@@ -521,17 +558,23 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         configs: ends.configs,
     };
 
+    let mut checked = 0;
     loop {
         let (node_due, node) = engine.net.waiting.first();
         let (timer_due, flow) = engine.net.timers.first();
-        if node_due.min(timer_due) >= measure.end {
+        let now = node_due.min(timer_due);
+        if now >= measure.end {
             break;
+        }
+        if engine.net.events >= checked {
+            checked = engine.net.events + CHECK_EVERY;
+            report(control, now)?;
         }
         // At one instant timers come before arrivals.
         if timer_due <= node_due {
             engine.wake(timer_due, flow);
         } else {
-            engine.visit(node, control)?;
+            engine.visit(node);
         }
     }
 
