@@ -36,22 +36,22 @@ pub(crate) enum Direction {
 
 /// Counts what one end does, segment by segment.
 #[derive(Clone, Debug)]
-struct Meter {
-    now: FlowSegment,
+struct Meter<T> {
+    now: T,
     /// When the current segment ends.
     until: Time,
     /// The segments before it; the first is the warm-up.
-    done: Vec<FlowSegment>,
+    done: Vec<T>,
 }
 
-impl Meter {
+impl<T: Default> Meter<T> {
     fn new(bounds: &[Time]) -> Self {
-        Meter { now: FlowSegment::default(), until: bounds[0], done: Vec::with_capacity(bounds.len()) }
+        Meter { now: T::default(), until: bounds[0], done: Vec::with_capacity(bounds.len()) }
     }
 
     /// The counters of the segment that `t` lies in; `t` never decreases.
     #[inline]
-    fn at(&mut self, t: Time, host: &impl Host) -> &mut FlowSegment {
+    fn at(&mut self, t: Time, host: &impl Host) -> &mut T {
         while t >= self.until {
             self.roll(host.bounds());
         }
@@ -65,7 +65,7 @@ impl Meter {
     }
 
     /// The measured segments, without the warm-up.
-    fn finish(mut self, bounds: &[Time]) -> Vec<FlowSegment> {
+    fn finish(mut self, bounds: &[Time]) -> Vec<T> {
         while self.done.len() < bounds.len() {
             self.roll(bounds);
         }
@@ -142,7 +142,7 @@ impl Flow {
     pub fn on_packet(&mut self, configs: &[Config], now: Time, pkt: Pkt, host: &mut impl Host) {
         match self {
             Flow::Tcp(f) => f.on_packet(&configs[f.config], now, pkt, host),
-            Flow::Udp(f) => f.received.at(now, host).delivered_bytes += pkt.bytes() as u64,
+            Flow::Udp(f) => *f.received.at(now, host) += pkt.bytes() as u64,
         }
     }
 
@@ -154,7 +154,7 @@ impl Flow {
         };
         let mut segments = sent.finish(bounds);
         for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
-            s.delivered_bytes = r.delivered_bytes;
+            s.delivered_bytes = r;
         }
         segments
     }
@@ -171,8 +171,9 @@ pub(crate) struct TcpFlow {
     /// When the application acts next: begins, stops, or has thought enough.
     app_due: Time,
     stop: Time,
-    sent: Meter,
-    received: Meter,
+    sent: Meter<FlowSegment>,
+    /// Bytes.
+    received: Meter<u64>,
 }
 
 enum Application {
@@ -323,7 +324,7 @@ impl TcpFlow {
     fn on_data(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         let Some(received) = self.receiver.on_packet(cfg, now, pkt) else { return };
         if received.new {
-            self.received.at(now, host).delivered_bytes += cfg.payload_bytes;
+            *self.received.at(now, host) += cfg.payload_bytes;
         }
         if received.acknowledge {
             self.acknowledge(cfg, now, pkt.is_syn(), host);
@@ -403,8 +404,9 @@ pub(crate) struct UdpFlow {
     on_until: Option<Time>,
     stop: Time,
     seq: u32,
-    sent: Meter,
-    received: Meter,
+    sent: Meter<FlowSegment>,
+    /// Bytes.
+    received: Meter<u64>,
 }
 
 impl UdpFlow {

@@ -242,7 +242,7 @@ impl Inbox {
         let per_day = (self.waiting as f64 / DAYS_IN_USE).clamp(PER_DAY, MOST_PER_DAY);
         let off = packets as f64 / days as f64 / per_day;
         let shown = self.days.len();
-        if off > TOO_FAR || off < 1.0 / TOO_FAR {
+        if !(1.0 / TOO_FAR..=TOO_FAR).contains(&off) {
             let shift = self.shift as f64 - libm::log2(off);
             self.rule(shift.clamp(0.0, 60.0) as u32, shown);
         } else if beyond > 0 && shown < MOST_DAYS {
@@ -305,7 +305,7 @@ mod tests {
                     if hop == 3 {
                         // Nothing comes before this from now on.
                         let ahead = (first.0.time(BITS) - now).nanos();
-                        now = now + quell_units::Duration::from_nanos(ahead - ahead / 3);
+                        now += quell_units::Duration::from_nanos(ahead - ahead / 3);
                         prop_assert!(inbox.pop_below(Key::new(now, 0, BITS)).is_none());
                         continue;
                     }

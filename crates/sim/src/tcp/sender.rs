@@ -83,7 +83,8 @@ pub(crate) struct Sender {
     /// The packet whose round-trip time is being measured and when it was sent, if one is.
     timed: Option<(u32, Time)>,
     rtt: RttEstimator,
-    sacked: Scoreboard,
+    /// Of a sender that uses SACK, in a box because most do not.
+    sacked: Option<Box<Scoreboard>>,
 }
 
 impl Sender {
@@ -108,14 +109,16 @@ impl Sender {
             deadline: Time::MAX,
             timed: None,
             rtt: RttEstimator::new(cfg),
-            sacked: Scoreboard::default(),
+            sacked: cfg.sack.then(Box::default),
         }
     }
 
     /// Starts a fresh connection that remembers nothing of the last one.
     pub fn reopen(&mut self, cfg: &Config) {
         let mut sacked = std::mem::take(&mut self.sacked);
-        sacked.clear();
+        if let Some(board) = &mut sacked {
+            board.clear();
+        }
         *self = Sender { sacked, ..Sender::new(cfg) };
     }
 
@@ -159,7 +162,11 @@ impl Sender {
     /// An acknowledgment of all packets below `ack` arrives.
     #[inline(always)]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
-        if self.phase == Phase::Open && ack > self.una && !ece && blocks.is_empty() && self.sacked.is_empty()
+        if self.phase == Phase::Open
+            && ack > self.una
+            && !ece
+            && blocks.is_empty()
+            && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
             self.on_new_ack(cfg, now, ack, false);
             return Reaction::default();
@@ -180,7 +187,8 @@ impl Sender {
             self.on_ecn_echo();
             did.ecn_response = true;
         }
-        let sack_news = cfg.sack && self.sacked.update(ack.max(self.una), blocks);
+        let from = ack.max(self.una);
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max {
@@ -279,7 +287,7 @@ impl Sender {
             return false;
         }
         let lost = self.dup_acks == cfg.dup_threshold
-            || (cfg.sack && self.sacked.is_lost(self.una, cfg.dup_threshold));
+            || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una, cfg.dup_threshold));
         // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
         // asked for has repaired nothing, though: what is lost of its window is sent again, and the
         // window stays as it is (RFC 3168 section 6.1.2).
@@ -308,8 +316,10 @@ impl Sender {
             Variant::Sack => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
-                self.sacked.high_rxt = self.una + 1;
-                self.sacked.rescued = false;
+                if let Some(board) = &mut self.sacked {
+                    board.high_rxt = self.una + 1;
+                    board.rescued = false;
+                }
             }
         }
         self.arm(now);
@@ -337,7 +347,9 @@ impl Sender {
             self.ecn_reduced = false;
             self.next = self.una;
             self.retransmit = false;
-            self.sacked.clear();
+            if let Some(board) = &mut self.sacked {
+                board.clear();
+            }
         }
         self.rtt.back_off(cfg);
         self.arm(now);
@@ -409,25 +421,26 @@ impl Sender {
     /// RFC 6675 section 5 step (C): while the window exceeds the pipe, NextSeg().
     fn poll_sack_recovery(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         let dup = cfg.dup_threshold;
-        if (self.sacked.pipe(self.una, self.max, dup) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
+        let board = self.sacked.as_mut()?;
+        if (board.pipe(self.una, self.max, dup) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
             return None;
         }
-        let hole = self.sacked.next_hole(self.una, dup, true).or_else(|| {
+        let hole = board.next_hole(self.una, dup, true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
-            (self.max >= self.limit).then(|| self.sacked.next_hole(self.una, dup, false)).flatten()
+            (self.max >= self.limit).then(|| board.next_hole(self.una, dup, false)).flatten()
         });
         let seq = match hole {
             Some(seq) => {
-                self.sacked.high_rxt = seq + 1;
+                board.high_rxt = seq + 1;
                 seq
             }
             None if self.max < self.limit => {
                 self.next = self.max + 1;
                 self.max
             }
-            None if !self.sacked.rescued && self.sacked.high_rxt < self.max => {
+            None if !board.rescued && board.high_rxt < self.max => {
                 // Rule 4: one rescue retransmission of the last packet outstanding.
-                self.sacked.rescued = true;
+                board.rescued = true;
                 self.max - 1
             }
             None => return None,
