@@ -304,7 +304,7 @@ impl Red {
 }
 
 impl Aqm for Red {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let Some(since) = self.idle_since.take() else {
             return self.decide(cx, pkt);

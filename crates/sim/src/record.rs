@@ -142,8 +142,10 @@ pub(crate) struct Recorder {
     link: LinkId,
     name: String,
     rate: Schedule<BitRate>,
-    /// What waits now, packets and bytes, and since when it has been so.
-    queue: [f64; 2],
+    /// What waits now, and since when it has been so. (As one vector of floating-point numbers it
+    /// would be written in halves and read as a whole, which processors do slowly.)
+    packets: u64,
+    bytes: u64,
     since: Time,
     sums: Integrals,
     /// The packet whose transmission began last: when, and its size.
@@ -196,7 +198,8 @@ impl Recorder {
             link: id,
             name: spec.name.clone(),
             rate: spec.rate.clone(),
-            queue: [0.0; 2],
+            packets: 0,
+            bytes: 0,
             since: Time::ZERO,
             sums: Integrals::default(),
             last_start: Time::ZERO,
@@ -242,7 +245,7 @@ impl Recorder {
     fn integrate(&mut self, to: Time) {
         let dt = (to - self.since).nanos() as i64 as f64;
         self.since = to;
-        let [p, b] = self.queue;
+        let (p, b) = (self.packets as i64 as f64, self.bytes as i64 as f64);
         let area = [p * dt, b * dt];
         self.sums.first[0] += area[0];
         self.sums.first[1] += area[1];
@@ -266,8 +269,8 @@ impl Recorder {
             class.at_step = class.counts;
         }
         out.time_s.push(t.as_secs_f64());
-        out.queue_packets.push(self.queue[0]);
-        out.queue_bytes.push(self.queue[1]);
+        out.queue_packets.push(self.packets as f64);
+        out.queue_bytes.push(self.bytes as f64);
         out.queue_mean_packets.push(area / step.nanos() as f64);
         out.delay_mean_s.push(delay_ns as f64 * 1e-9 / departed as f64);
         out.dropped.push(dropped);
@@ -343,8 +346,8 @@ impl Recorder {
     #[inline]
     pub fn waits(&mut self, now: Time, bytes: u16) {
         self.integrate(now);
-        self.queue[0] += 1.0;
-        self.queue[1] += bytes as f64;
+        self.packets += 1;
+        self.bytes += bytes as u64;
     }
 
     /// A packet that waited was dropped at the head.
@@ -366,8 +369,8 @@ impl Recorder {
     #[inline]
     fn leave_queue(&mut self, now: Time, bytes: u16) {
         self.integrate(now);
-        self.queue[0] -= 1.0;
-        self.queue[1] -= bytes as f64;
+        self.packets -= 1;
+        self.bytes -= bytes as u64;
     }
 
     /// The transmission of a packet that waited began at `now`.
