@@ -41,7 +41,7 @@ const MOST_DAYS: usize = 1 << 16;
 /// Days with packets after which it is asked whether the calendar suits the traffic, how many packets
 /// should share a day on average, and how far off that may be.
 const REVIEW: u32 = 64;
-const PER_DAY: f64 = 24.0;
+const PER_DAY: f64 = 16.0;
 const TOO_FAR: f64 = 4.0;
 const DAYS_IN_USE: f64 = 256.0;
 const MOST_PER_DAY: f64 = 1000.0;
@@ -102,7 +102,7 @@ impl Inbox {
     }
 
     /// Adds a packet.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, key: Key, pkt: Pkt) {
         let day = key.0 >> self.shift;
         let at = self.at(day);
