@@ -89,7 +89,7 @@ impl<A: Aqm> Gate<A> {
     }
 
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
         let pkt = &self.shown(pkt);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };

@@ -136,6 +136,68 @@ pub(crate) struct Departure {
     pub lost: bool,
 }
 
+/// What a queue tells whoever watches it; `()` is nobody.
+pub(crate) trait Observer {
+    /// See [`Recorder::next_mark`].
+    fn next_mark(&self) -> Time;
+    /// See [`Recorder::mark`].
+    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time);
+    /// See [`Recorder::arrived`].
+    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission);
+    /// See [`Recorder::waits`].
+    fn waits(&mut self, now: Time, bytes: u16);
+    /// See [`Recorder::departed`].
+    fn departed(&mut self, now: Time, packet: Departure);
+    /// See [`Recorder::passed`].
+    fn passed(&mut self, now: Time, packet: Departure);
+    /// The recorder, if it is one.
+    fn recorder(self) -> Option<Recorder>;
+}
+
+impl Observer for () {
+    #[inline]
+    fn next_mark(&self) -> Time {
+        Time::MAX
+    }
+    fn mark(&mut self, _: &impl Aqm, _: Time) {}
+    fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
+    fn waits(&mut self, _: Time, _: u16) {}
+    fn departed(&mut self, _: Time, _: Departure) {}
+    fn passed(&mut self, _: Time, _: Departure) {}
+    fn recorder(self) -> Option<Recorder> {
+        None
+    }
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn next_mark(&self) -> Time {
+        Recorder::next_mark(self)
+    }
+    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
+        Recorder::mark(self, aqm, busy_until);
+    }
+    #[inline]
+    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+        Recorder::arrived(self, now, class, pkt, admission);
+    }
+    #[inline]
+    fn waits(&mut self, now: Time, bytes: u16) {
+        Recorder::waits(self, now, bytes);
+    }
+    #[inline]
+    fn departed(&mut self, now: Time, packet: Departure) {
+        Recorder::departed(self, now, packet);
+    }
+    #[inline]
+    fn passed(&mut self, now: Time, packet: Departure) {
+        Recorder::passed(self, now, packet);
+    }
+    fn recorder(self) -> Option<Recorder> {
+        Some(self)
+    }
+}
+
 /// The recorder of one link. Its host calls it in order of time and calls [`Recorder::mark`] before
 /// anything that happens at or after [`Recorder::next_mark`].
 pub(crate) struct Recorder {

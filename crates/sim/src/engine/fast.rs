@@ -42,7 +42,8 @@ const END: u32 = u32::MAX;
 /// To another private link.
 const ON: u32 = u32::MAX - 1;
 
-/// One step of a way: over a private link, if there is one, to a stop.
+/// One step of a way: over a private link, if there is one, to a stop. A cache line.
+#[repr(align(64))]
 struct Hop {
     wire: Wire,
     /// The node that the packet goes to, or [`END`] or [`ON`].

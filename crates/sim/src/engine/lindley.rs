@@ -8,7 +8,7 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::ring::Ring;
 use crate::packet::Pkt;
-use crate::record::{Departure, Recorder};
+use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
 /// What became of a packet that arrived at a link.
@@ -59,7 +59,14 @@ impl Visitor for Builder {
         let Builder { wire, rng, limit, ecn, rate, recorder } = self;
         let gate = Gate::new(aqm, rng, limit, ecn);
         let waiting = Ring::with_capacity(64);
-        Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, recorder, idle_told: false })
+        match recorder {
+            Some(observer) => {
+                Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, observer, idle_told: false })
+            }
+            None => {
+                Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, observer: (), idle_told: false })
+            }
+        }
     }
 }
 
@@ -71,18 +78,18 @@ struct Waiting {
 }
 
 /// A queue and its wire.
-struct LindleyQueue<A> {
+struct LindleyQueue<A, O> {
     wire: Wire,
     waiting: Ring<Waiting>,
     bytes: u64,
     gate: Gate<A>,
     rate: BitRate,
-    recorder: Option<Recorder>,
+    observer: O,
     /// The algorithm has been told of the idleness that holds since the wire's last transmission.
     idle_told: bool,
 }
 
-impl<A: Aqm> LindleyQueue<A> {
+impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     #[inline]
     fn view(&self, now: Time) -> QueueView {
         QueueView {
@@ -116,16 +123,14 @@ impl<A: Aqm> LindleyQueue<A> {
     fn depart(&mut self, starts: Time, packet: Departure) {
         self.waiting.pop_front();
         self.bytes -= packet.bytes as u64;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.departed(starts, packet);
-        }
+        self.observer.departed(starts, packet);
     }
 
     /// The next update or boundary of measurement.
     #[inline]
     fn next_special(&self) -> Time {
         let update = self.gate.next_update().unwrap_or(Time::MAX);
-        self.recorder.as_ref().map_or(update, |r| update.min(r.next_mark()))
+        update.min(self.observer.next_mark())
     }
 
     #[cold]
@@ -140,21 +145,18 @@ impl<A: Aqm> LindleyQueue<A> {
             self.idle_told = true;
             self.gate.idle(self.wire.busy_until);
         }
-        match &mut self.recorder {
-            Some(recorder) if recorder.next_mark() == at => {
-                // The transmission under way ends when the next begins, if one waits.
-                let busy_until = self.waiting.front().map_or(self.wire.busy_until, |w| w.starts);
-                recorder.mark(self.gate.aqm(), busy_until);
-            }
-            _ => {
-                let view = self.view(at);
-                self.gate.update(at, view);
-            }
+        if self.observer.next_mark() == at {
+            // The transmission under way ends when the next begins, if one waits.
+            let busy_until = self.waiting.front().map_or(self.wire.busy_until, |w| w.starts);
+            self.observer.mark(self.gate.aqm(), busy_until);
+        } else {
+            let view = self.view(at);
+            self.gate.update(at, view);
         }
     }
 }
 
-impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
+impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
     fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage {
         self.advance(now);
         let meta = PacketMeta {
@@ -164,9 +166,7 @@ impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
             ecn: pkt.ecn(),
         };
         let admission = self.gate.arrive(now, self.view(now), &meta);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.arrived(now, class, pkt, admission);
-        }
+        self.observer.arrived(now, class, pkt, admission);
         let marked = match admission {
             Admission::Dropped(_) => return Passage::Dropped,
             Admission::Marked => true,
@@ -180,13 +180,9 @@ impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
         if starts > now {
             self.bytes += pkt.bytes() as u64;
             self.waiting.push_back(Waiting { starts, packet });
-        }
-        if let Some(recorder) = &mut self.recorder {
-            if starts > now {
-                recorder.waits(now, pkt.bytes());
-            } else {
-                recorder.passed(now, packet);
-            }
+            self.observer.waits(now, pkt.bytes());
+        } else {
+            self.observer.passed(now, packet);
         }
         passage
     }
@@ -195,6 +191,6 @@ impl<A: Aqm> ArrivalQueue for LindleyQueue<A> {
         while self.next_special() <= end {
             self.special();
         }
-        self.recorder
+        self.observer.recorder()
     }
 }
