@@ -4,6 +4,8 @@
 //! end's own time, which may run ahead of the simulation's: [`Flow::on_packet`] first does what was
 //! due there before.
 
+use std::sync::Arc;
+
 use quell_aqm::{Rng, Seed};
 use quell_units::{Duration, Time};
 
@@ -77,34 +79,29 @@ impl<T: Default> Meter<T> {
 // Nearly all are TCP, and a box would be a cache line more for each of their packets.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Flow {
-    Tcp(TcpFlow),
+    Tcp(Arc<Config>, TcpFlow),
     Udp(Box<UdpFlow>),
 }
 
 impl Flow {
-    /// A flow that has not begun; `config` is an index into the engine's table.
-    pub fn new(
-        id: u32,
-        spec: &FlowSpec,
-        config: usize,
-        cfg: Option<&Config>,
-        seed: Seed,
-        bounds: &[Time],
-    ) -> Self {
+    /// A flow that has not begun; a TCP flow has a configuration.
+    pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Config>>, seed: Seed, bounds: &[Time]) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         match (&spec.traffic, cfg) {
-            (Traffic::Tcp { app, .. }, Some(cfg)) => Flow::Tcp(TcpFlow {
-                id,
-                config,
-                epoch: 0,
-                sender: Sender::new(cfg),
-                receiver: Receiver::new(),
-                app: Application::new(app, rng),
-                app_due: spec.start,
-                stop: spec.stop.unwrap_or(Time::MAX),
-                sent: Meter::new(bounds),
-                received: Meter::new(bounds),
-            }),
+            (Traffic::Tcp { app, .. }, Some(cfg)) => Flow::Tcp(
+                Arc::clone(cfg),
+                TcpFlow {
+                    id,
+                    epoch: 0,
+                    sender: Sender::new(cfg),
+                    receiver: Receiver::new(),
+                    app: Application::new(app, rng),
+                    app_due: spec.start,
+                    stop: spec.stop.unwrap_or(Time::MAX),
+                    sent: Meter::new(bounds),
+                    received: Meter::new(bounds),
+                },
+            ),
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
                 spec: udp.clone(),
@@ -124,24 +121,24 @@ impl Flow {
     #[inline]
     pub fn due(&self) -> Time {
         match self {
-            Flow::Tcp(f) => f.due(),
+            Flow::Tcp(_, f) => f.due(),
             Flow::Udp(f) => f.due,
         }
     }
 
     /// Does everything due at or before `now`.
-    pub fn advance(&mut self, configs: &[Config], now: Time, host: &mut impl Host) {
+    pub fn advance(&mut self, now: Time, host: &mut impl Host) {
         match self {
-            Flow::Tcp(f) => f.advance(&configs[f.config], now, host),
+            Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
         }
     }
 
     /// A packet reaches its end: data the receiver, an acknowledgment the sender.
     #[inline]
-    pub fn on_packet(&mut self, configs: &[Config], now: Time, pkt: Pkt, host: &mut impl Host) {
+    pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) {
         match self {
-            Flow::Tcp(f) => f.on_packet(&configs[f.config], now, pkt, host),
+            Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => *f.received.at(now, host) += pkt.bytes() as u64,
         }
     }
@@ -149,7 +146,7 @@ impl Flow {
     /// What was measured at its ends.
     pub fn finish(self, bounds: &[Time]) -> Vec<FlowSegment> {
         let (sent, received) = match self {
-            Flow::Tcp(f) => (f.sent, f.received),
+            Flow::Tcp(_, f) => (f.sent, f.received),
             Flow::Udp(f) => (f.sent, f.received),
         };
         let mut segments = sent.finish(bounds);
@@ -162,7 +159,6 @@ impl Flow {
 
 pub(crate) struct TcpFlow {
     id: u32,
-    config: usize,
     /// Which connection of the flow is open.
     epoch: u8,
     sender: Sender,

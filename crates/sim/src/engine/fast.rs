@@ -271,7 +271,6 @@ struct End {
 struct Engine {
     net: Net,
     ends: Vec<End>,
-    configs: Vec<crate::tcp::Config>,
     /// There is more state of flows than the nearest caches hold.
     prefetches: bool,
 }
@@ -292,7 +291,7 @@ impl Engine {
     fn deliver(&mut self, at: Time, pkt: Pkt) {
         self.net.count.delivered += 1;
         let end = &mut self.ends[pkt.flow() as usize];
-        end.flow.on_packet(&self.configs, at, pkt, &mut self.net);
+        end.flow.on_packet(at, pkt, &mut self.net);
         let due = end.flow.due();
         if due < end.watched {
             end.watched = due;
@@ -305,7 +304,7 @@ impl Engine {
     fn wake(&mut self, now: Time, flow: u32) {
         self.net.events += 1;
         let end = &mut self.ends[flow as usize];
-        end.flow.advance(&self.configs, now, &mut self.net);
+        end.flow.advance(now, &mut self.net);
         end.watched = end.flow.due();
         self.net.timers.set(flow, end.watched);
         self.deliver_arrivals();
@@ -556,7 +555,6 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         },
         prefetches: flows.len() >= MANY_FLOWS,
         ends: flows,
-        configs: ends.configs,
     };
 
     let mut checked = 0;
@@ -579,7 +577,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         }
     }
 
-    let Engine { net, ends, configs, .. } = engine;
+    let Engine { net, ends, .. } = engine;
     let mut count = net.count;
     count.in_flight += net.nodes.iter().map(|n| n.inbox.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
@@ -594,7 +592,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         };
         recorded.extend(recorder.map(|r| r.finish()));
     }
-    let ends = Ends { flows: ends.into_iter().map(|end| end.flow).collect(), configs, classes };
+    let ends = Ends { flows: ends.into_iter().map(|end| end.flow).collect(), classes };
     let flows = ends.finish(&bounds);
     Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, net.events))
 }

@@ -9,6 +9,8 @@ mod ring;
 mod service;
 mod tree;
 
+use std::sync::Arc;
+
 use quell_aqm::catalog::AnyAqm;
 use quell_aqm::drop_tail::DropTail;
 use quell_queue::Limit;
@@ -18,41 +20,35 @@ use crate::flow::Flow;
 use crate::network::{Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{self, Recorder};
-use crate::tcp::Config;
+use crate::tcp::{Config, TcpParams};
 use crate::{Control, Error};
 
-/// The flows of a network, their configurations (each different one once) and classes.
+/// The flows of a network and their classes.
 struct Ends {
     flows: Vec<Flow>,
-    configs: Vec<Config>,
     /// Per flow: the class of its data and of its acknowledgments.
     classes: Vec<[u16; 2]>,
 }
 
 impl Ends {
     fn new(network: &Network, bounds: &[Time]) -> Result<Self, Error> {
-        let mut known = Vec::new();
-        let mut configs = Vec::new();
+        let mut known: Vec<(&TcpParams, Arc<Config>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
         for (i, spec) in network.flows.iter().enumerate() {
-            let mut config = 0;
+            let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
                 // Flows of one group follow each other: look at the latest first.
-                config = match known.iter().rposition(|k| *k == tcp) {
-                    Some(at) => at,
-                    None => {
-                        configs.push(
-                            Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?,
-                        );
-                        known.push(tcp);
-                        known.len() - 1
-                    }
-                };
+                let at = known.iter().rposition(|k| k.0 == tcp);
+                if at.is_none() {
+                    let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
+                    known.push((tcp, Arc::new(new)));
+                }
+                config = Some(&known[at.unwrap_or(known.len() - 1)].1);
             }
-            flows.push(Flow::new(i as u32, spec, config, configs.get(config), network.seed, bounds));
+            flows.push(Flow::new(i as u32, spec, config, network.seed, bounds));
         }
         let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
-        Ok(Ends { flows, configs, classes })
+        Ok(Ends { flows, classes })
     }
 
     fn finish(self, bounds: &[Time]) -> Vec<FlowOutcome> {

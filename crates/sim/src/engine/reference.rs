@@ -220,12 +220,12 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
                 if timers[flow as usize] == now {
                     timers[flow as usize] = Time::MAX;
                 }
-                ends.flows[flow as usize].advance(&ends.configs, now, &mut net);
+                ends.flows[flow as usize].advance(now, &mut net);
                 flow
             }
             Event::End(pkt) => {
                 net.count.delivered += 1;
-                ends.flows[pkt.flow() as usize].on_packet(&ends.configs, now, pkt, &mut net);
+                ends.flows[pkt.flow() as usize].on_packet(now, pkt, &mut net);
                 pkt.flow()
             }
         };
