@@ -532,8 +532,9 @@ mod tests {
         assert_eq!(s.deadline(), ms(9000));
         s.on_ack(&cfg, ms(3100), 1, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(3100)), [1]);
-        assert_eq!(ack(&cfg, &mut s, 2, &[]), [2, 3]);
-        ack(&cfg, &mut s, 3, &[]);
+        s.on_ack(&cfg, ms(3200), 2, false, &[]);
+        assert_eq!(drain(&cfg, &mut s, ms(3200)), [2, 3]);
+        s.on_ack(&cfg, ms(3300), 3, false, &[]);
         assert_eq!((s.cwnd, s.ssthresh), (2.5, 2.0));
     }
 
