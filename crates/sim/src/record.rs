@@ -115,12 +115,14 @@ struct Class {
     delays: Delays,
 }
 
-/// Integrals of the queue and of its square since the start, each of packets and of bytes, times
-/// nanoseconds.
+/// Integrals of the queue and of its square since the start, of packets and of bytes, times
+/// nanoseconds; exact.
 #[derive(Clone, Copy, Default)]
 struct Integrals {
-    first: [f64; 2],
-    second: [f64; 2],
+    packets: u64,
+    bytes: u128,
+    packets2: u128,
+    bytes2: u128,
 }
 
 /// A packet that leaves its queue.
@@ -204,8 +206,7 @@ pub(crate) struct Recorder {
     link: LinkId,
     name: String,
     rate: Schedule<BitRate>,
-    /// What waits now, and since when it has been so. (As one vector of floating-point numbers it
-    /// would be written in halves and read as a whole, which processors do slowly.)
+    /// What waits now, and since when it has been so.
     packets: u64,
     bytes: u64,
     since: Time,
@@ -305,20 +306,20 @@ impl Recorder {
 
     #[inline]
     fn integrate(&mut self, to: Time) {
-        let dt = (to - self.since).nanos() as i64 as f64;
+        let dt = (to - self.since).nanos();
         self.since = to;
-        let (p, b) = (self.packets as i64 as f64, self.bytes as i64 as f64);
-        let area = [p * dt, b * dt];
-        self.sums.first[0] += area[0];
-        self.sums.first[1] += area[1];
-        self.sums.second[0] += area[0] * p;
-        self.sums.second[1] += area[1] * b;
+        // Nothing waits for longer than centuries of packets: each product fits.
+        let (packets, bytes) = (self.packets * dt, self.bytes * dt);
+        self.sums.packets += packets;
+        self.sums.bytes += bytes as u128;
+        self.sums.packets2 += packets as u128 * self.packets as u128;
+        self.sums.bytes2 += bytes as u128 * self.bytes as u128;
     }
 
     fn end_step(&mut self, t: Time, aqm: &impl Aqm) {
         let Some(step) = self.step else { return };
         let out = &mut self.series;
-        let area = self.sums.first[0] - self.sums_at_step.first[0];
+        let area = (self.sums.packets - self.sums_at_step.packets) as f64;
         self.sums_at_step = self.sums;
         let (mut departed, mut delay_ns, mut dropped, mut marked) = (0, 0, 0, 0);
         for (class, rates) in self.classes.iter_mut().zip(&mut out.throughput_bps) {
@@ -373,10 +374,10 @@ impl Recorder {
                 to: t,
                 capacity_bits: capacity_bits(&self.rate, from, t),
                 sent_bits,
-                queue_packet_seconds: (now.first[0] - then.first[0]) * 1e-9,
-                queue_packet2_seconds: (now.second[0] - then.second[0]) * 1e-9,
-                queue_byte_seconds: (now.first[1] - then.first[1]) * 1e-9,
-                queue_byte2_seconds: (now.second[1] - then.second[1]) * 1e-9,
+                queue_packet_seconds: (now.packets - then.packets) as f64 * 1e-9,
+                queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
+                queue_byte_seconds: (now.bytes - then.bytes) as f64 * 1e-9,
+                queue_byte2_seconds: (now.bytes2 - then.bytes2) as f64 * 1e-9,
                 classes: stats,
             });
         }
