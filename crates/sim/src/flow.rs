@@ -360,7 +360,8 @@ impl TcpFlow {
         if !self.sender.only_window() {
             return self.pump_special(cfg, now, host);
         }
-        while let Some(out) = self.sender.poll_window(cfg, now) {
+        let end = self.sender.end_of_window(cfg);
+        while let Some(out) = self.sender.poll_below(now, end) {
             self.send(cfg, now, out, host);
         }
     }

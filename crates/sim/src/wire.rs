@@ -14,7 +14,7 @@ pub(crate) struct Wire {
     /// When the transmission under way ends.
     pub busy_until: Time,
     /// The size of the last packet, and how long its transmission took in nanoseconds: the next one
-    /// is usually as large.
+    /// is usually as large. Zero where a look at [`Wire::special`] comes first.
     bytes: u16,
     tx_ns: u64,
     /// What few wires have.
@@ -75,10 +75,29 @@ impl Wire {
     /// packet keeps the rate and the delay that hold at its start.
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
-        let lost = self.special.is_some() && self.special(start);
-        if bytes != self.bytes {
-            self.size(bytes);
+        match self.transmit_usual(start, bytes) {
+            Some(arrives) => Flight { arrives, lost: false },
+            None => self.transmit_any(start, bytes),
         }
+    }
+
+    /// [`Wire::transmit`] for a packet as large as the last one, on a wire that never changes nor
+    /// loses; says when the other end has it.
+    #[inline]
+    pub fn transmit_usual(&mut self, start: Time, bytes: u16) -> Option<Time> {
+        if bytes != self.bytes {
+            return None;
+        }
+        let busy_until = start.nanos() + self.tx_ns;
+        self.busy_until = Time::from_nanos(busy_until);
+        Some(Time::from_nanos(busy_until + self.delay.nanos()))
+    }
+
+    /// [`Wire::transmit`] for all others.
+    #[inline(never)]
+    pub fn transmit_any(&mut self, start: Time, bytes: u16) -> Flight {
+        let lost = self.special.is_some() && self.special(start);
+        self.size(bytes);
         let busy_until = start.nanos() + self.tx_ns;
         self.busy_until = Time::from_nanos(busy_until);
         Flight { arrives: Time::from_nanos(busy_until + self.delay.nanos()), lost }
@@ -98,13 +117,12 @@ impl Wire {
     }
 
     /// Packets are of another size.
-    #[inline(never)]
     fn size(&mut self, bytes: u16) {
         // At least a nanosecond, so that every hop takes time and events at one instant never
         // cause another at the same merge point.
         let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
         self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
-        self.bytes = bytes;
+        self.bytes = if self.special.is_none() { bytes } else { 0 };
     }
 
     /// Takes changes in; true if the wire loses this packet.
@@ -114,7 +132,6 @@ impl Wire {
         let Some(s) = &mut self.special else { return false };
         if start >= s.next_change {
             self.ns_per_byte = ns_per_byte(s.rate.at(start));
-            self.bytes = 0;
             self.delay = s.delay.at(start).min(LONGEST);
             let later = |t: &Time| *t > start;
             let rate = s.rate.changes.iter().map(|c| c.0).find(later);

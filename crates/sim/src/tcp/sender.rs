@@ -363,7 +363,11 @@ impl Sender {
 
     /// The next packet to send at `now`, if the window and the application allow one.
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.only_window() { self.poll_window(cfg, now) } else { self.poll_special(cfg, now) }
+        if self.only_window() {
+            self.poll_below(now, self.end_of_window(cfg))
+        } else {
+            self.poll_special(cfg, now)
+        }
     }
 
     /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
@@ -372,23 +376,28 @@ impl Sender {
         self.phase == Phase::Open && !self.retransmit
     }
 
-    /// [`Sender::poll`] if only the window decides.
+    /// Up to (and not with) which packet the window allows to send, if only it decides.
     #[inline]
-    pub fn poll_window(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+    pub fn end_of_window(&self, cfg: &Config) -> u32 {
         // A packet on each of the first two duplicates (RFC 3042), and none for them later. After a
         // timeout that may be one sent before, as in ns-2: with small windows it is what keeps
         // recovery going, and new data alone cost 100 flows under RED 4 % of their link.
         let more = if self.dup_acks <= cfg.limited_transmit { self.dup_acks } else { 0 };
-        self.poll_up_to(cfg, now, more as i32)
+        self.una.saturating_add(self.window(cfg)).saturating_add(more).min(self.limit)
     }
 
-    /// The next packet if the window and `more` packets allow one.
+    /// The window in whole packets.
+    #[inline]
+    fn window(&self, cfg: &Config) -> u32 {
+        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window };
+        window as i64 as u32
+    }
+
+    /// The next packet if it comes before `end`.
     #[inline(always)]
-    fn poll_up_to(&mut self, cfg: &Config, now: Time, more: i32) -> Option<Outgoing> {
-        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window } as u32;
-        let window = window.saturating_add_signed(more);
+    pub fn poll_below(&mut self, now: Time, end: u32) -> Option<Outgoing> {
         let seq = self.next;
-        if seq - self.una >= window || seq >= self.limit {
+        if seq >= end {
             return None;
         }
         self.next = seq + 1;
@@ -408,7 +417,8 @@ impl Sender {
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
-        self.poll_up_to(cfg, now, self.inflation)
+        let window = self.window(cfg).saturating_add_signed(self.inflation);
+        self.poll_below(now, self.una.saturating_add(window).min(self.limit))
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
