@@ -1,21 +1,24 @@
 //! The fast engine: an event only where flows merge.
 //!
-//! A packet that passes a merging link has its departure computed at once, and everything up to its
+//! When a packet passes a merging link, its departure is computed at once, and everything up to its
 //! next stop with it: private links, the receiver and its acknowledgment, the sender and what it
-//! sends. That runs ahead of the clock for one flow at a time, which is exact because nothing else
-//! can touch that flow in between except its own timers, and [`Flow`] runs those first.
+//! sends. That runs ahead of the clock, which is exact because nothing else can touch a flow in
+//! between except its own timers, and [`Flow`] runs those first.
 //!
 //! What happens at one link can reach another only after the delays between them. So a link is run
 //! on as long as nothing at the other links and no timer can still send it an earlier packet
-//! ([`Net::horizon`]): many packets at a time, where delays are long.
+//! ([`Net::horizon`]), and packets that come sooner after each other than what they cause can come
+//! back ([`Node::round`]) are taken together: all through the queue, then all over their hops
+//! ([`Net::forward`]), then all to their flows ([`Engine::deliver`]). Each of these steps has a state
+//! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
+//! and short loops over many packets are what a processor is quick at.
 
 use quell_queue::{Admission, Fifo};
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
-use super::lindley::{self, ArrivalQueue, Passage};
+use super::lindley::{self, ArrivalQueue, Gone};
 use super::prefetch::prefetch;
-use super::ring::Ring;
 use super::service::ServiceQueue;
 use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
@@ -24,7 +27,7 @@ use crate::network::{LinkId, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
-use crate::wire::Wire;
+use crate::wire::{Flight, Wire};
 use crate::{Control, Error};
 
 /// A link where flows merge.
@@ -48,8 +51,6 @@ struct Hop {
     wire: Wire,
     /// The node that the packet goes to, or [`END`] or [`ON`].
     to: u32,
-    /// The class of the packets.
-    class: u16,
     /// Its number on its way.
     number: u8,
     /// There is a wire.
@@ -61,6 +62,9 @@ struct Hop {
 /// The node for all stops that are no merging links.
 const RELAY: u32 = 0;
 
+/// Room for the packets that move together: those that a node takes at once and what they cause.
+const ROOM: usize = 1024;
+
 /// Where packets stop: a merging link, or the place for all other stops.
 struct Node {
     inbox: Inbox,
@@ -69,12 +73,24 @@ struct Node {
     /// How long what happens at another node, or a flow's timer, takes at least to get here.
     from_nodes: u64,
     from_timers: u64,
+    /// How long what happens here takes at least to come back; a nanosecond or more.
+    round: u64,
+}
+
+/// A packet that has left a stop, or its sender, and what it takes next.
+#[derive(Clone, Copy)]
+pub(super) struct Moving {
+    pub at: Time,
+    pub pkt: Pkt,
+    pub hop: u32,
 }
 
 /// The network between the ends.
 struct Net {
     /// The hops of each way follow each other.
     hops: Vec<Hop>,
+    /// The class of the packets on each hop.
+    classes: Vec<u16>,
     /// Per flow: the first hop of data and of acknowledgments.
     ways: Vec<[u32; 2]>,
     links: Vec<Link>,
@@ -99,19 +115,22 @@ struct Net {
     horizon: Time,
     /// Just after what is due now, which can happen in any case.
     soon: Time,
-    /// Packets that reach the other end without a stop, and when: delivered one after the other
-    /// once what sent them has returned.
-    arrivals: Ring<(Time, Pkt)>,
+    /// Packets on their way to their next stops, and those that have reached their other ends: taken
+    /// further together, see [`Engine::settle`].
+    moving: Vec<Moving>,
+    arrived: Vec<(Time, Pkt)>,
+    /// Those that go no further.
+    gone: Gone,
+    /// There is more state of flows than the nearest caches hold.
+    prefetches: bool,
 }
 
 impl Host for Net {
     #[inline]
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         self.count.sent += 1;
-        let way = self.ways[pkt.flow() as usize][direction as usize] as usize;
-        if let Some(at) = self.forward(now, pkt, way) {
-            self.arrivals.push_back((at, pkt));
-        }
+        let hop = self.ways[pkt.flow() as usize][direction as usize];
+        self.moving.push(Moving { at: now, pkt, hop });
     }
     fn sacks(&mut self) -> &mut SackTable {
         &mut self.sacks
@@ -131,115 +150,139 @@ impl Net {
         self.ways[pkt.flow() as usize][pkt.is_ack() as usize] as usize
     }
 
-    /// Takes a packet that has just left a stop, or its sender, along hop number `hop` to its next
-    /// stop; returns when it is at its other end, if nothing stops it before.
-    #[inline]
-    fn forward(&mut self, mut now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
-        let at = &mut self.hops[hop];
-        if at.wired {
-            let start = at.wire.start(now);
-            let flight = at.wire.transmit(start, pkt.bytes());
-            if flight.lost {
-                self.lose(start, pkt);
-                return None;
+    /// Takes the packets that move to their next stops, or their other ends.
+    #[inline(never)]
+    fn forward(&mut self) {
+        let (end, bits) = (self.end, self.bits);
+        let (hops, nodes) = (&mut self.hops[..], &mut self.nodes[..]);
+        let mut sooner = false;
+        if self.prefetches {
+            self.moving.iter().take(AHEAD).for_each(|m| prefetch(&hops[m.hop as usize]));
+        }
+        let mut i = 0;
+        while let Some(&Moving { at, pkt, hop }) = self.moving.get(i) {
+            i += 1;
+            if self.prefetches
+                && let Some(ahead) = self.moving.get(i + AHEAD - 1)
+            {
+                prefetch(&hops[ahead.hop as usize]);
             }
-            now = flight.arrives;
+            let step = &mut hops[hop as usize];
+            let start = step.wire.start(at);
+            let now = match step.wire.transmit_usual(start, pkt.bytes()) {
+                Some(arrives) => arrives,
+                None if !step.wired => at,
+                None => {
+                    let Flight { arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
+                    if lost {
+                        self.gone.lost.push((start, pkt));
+                        continue;
+                    }
+                    arrives
+                }
+            };
+            if now >= end {
+                self.gone.late.push(pkt);
+            } else if let Some(node) = nodes.get_mut(step.to as usize) {
+                node.inbox.push(Key::new(now, hop as usize, bits), pkt);
+                if now < node.due {
+                    node.due = now;
+                    self.waiting.set(step.to, now);
+                    sooner = true;
+                }
+            } else if step.to == END {
+                self.arrived.push((now, pkt));
+            } else {
+                self.moving.push(Moving { at: now, pkt, hop: hop + 1 });
+            }
         }
-        if now >= self.end {
-            self.beyond_the_end(pkt);
-            return None;
-        }
-        let to = at.to;
-        if to >= ON {
-            return if to == END { Some(now) } else { self.forward_on(now, pkt, hop + 1) };
-        }
-        let node = &mut self.nodes[to as usize];
-        node.inbox.push(Key::new(now, hop, self.bits), pkt);
-        if now < node.due {
-            node.due = now;
-            self.waiting.set(to, now);
+        self.moving.clear();
+        if sooner {
             self.look_ahead();
         }
-        None
+        self.clear_gone();
     }
 
-    #[inline(never)]
-    fn forward_on(&mut self, now: Time, pkt: Pkt, hop: usize) -> Option<Time> {
-        self.forward(now, pkt, hop)
-    }
-
-    /// Nothing that happens from the end on can be seen.
-    #[cold]
-    #[inline(never)]
-    fn beyond_the_end(&mut self, pkt: Pkt) {
-        self.count.in_flight += 1;
-        self.sacks.take(pkt);
-    }
-
-    /// A wire loses a packet whose transmission begins at `start`.
-    #[inline(never)]
-    fn lose(&mut self, start: Time, pkt: Pkt) {
-        if start < self.end {
-            self.count.lost += 1;
-        } else {
-            self.count.in_flight += 1;
+    /// Packets arrive at the node that runs, a link with a queue that decides on arrival or none, or
+    /// the relay: those that go on move then.
+    fn pass(&mut self, node: u32, batch: usize) {
+        let inbox = &mut self.nodes[node as usize].inbox;
+        let entries = inbox.next(batch);
+        self.events += batch as u64;
+        let at = |key: Key| (key.time(self.bits), key.hop(self.bits));
+        if node == RELAY {
+            for &(key, pkt) in entries {
+                let (now, hop) = at(key);
+                if self.hops[hop].ends {
+                    self.arrived.push((now, pkt));
+                } else {
+                    self.moving.push(Moving { at: now, pkt, hop: hop as u32 + 1 });
+                }
+            }
+            return inbox.skip(batch);
         }
-        self.sacks.take(pkt);
-    }
-
-    /// A packet arrives at a merging link at the end of hop number `hop`; returns it and when it is
-    /// at its other end, if nothing stops it before.
-    #[inline(always)]
-    fn arrive(&mut self, now: Time, node: u32, mut pkt: Pkt, hop: usize) -> Option<(Time, Pkt)> {
-        let at = &self.hops[hop];
-        let passage = match &mut self.links[node as usize - 1] {
-            Link::Lindley(queue) => queue.arrive(now, at.class, pkt),
+        match &mut self.links[node as usize - 1] {
+            Link::Lindley(queue) => queue.arrive(entries, &self.classes, &mut self.moving, &mut self.gone),
             Link::Plain(wire) => {
-                let start = wire.start(now);
-                Passage::over(wire, start, pkt.bytes(), false)
-            }
-            Link::Served(queue, wire) => {
-                pkt.set_hop(at.number);
-                match queue.arrive(now, at.class, pkt, wire) {
-                    Admission::Dropped(_) => Passage::Dropped,
-                    _ if wire.busy_until <= now => return self.serve(now, node),
-                    _ => return None,
+                for &(key, pkt) in entries {
+                    let (now, hop) = at(key);
+                    let start = wire.start(now);
+                    let flight = wire.transmit(start, pkt.bytes());
+                    if flight.lost {
+                        self.gone.lost.push((start, pkt));
+                    } else {
+                        self.moving.push(Moving { at: flight.arrives, pkt, hop: hop as u32 + 1 });
+                    }
                 }
             }
-        };
-        match passage {
-            Passage::Arrives { at, marked } => {
-                if marked {
-                    quell_queue::Packet::set_ce(&mut pkt);
-                }
-                self.forward(at, pkt, hop + 1).map(|at| (at, pkt))
-            }
-            Passage::Lost(start) => {
-                self.lose(start, pkt);
-                None
-            }
-            Passage::Dropped => {
-                self.count.dropped += 1;
-                self.sacks.take(pkt);
-                None
-            }
+            Link::Served(..) => unreachable!("it has a way of its own"),
+        }
+        inbox.skip(batch);
+    }
+
+    /// What does not go on.
+    #[inline]
+    fn clear_gone(&mut self) {
+        if !self.gone.is_empty() {
+            self.count_gone();
         }
     }
 
-    /// The wire of a served link is free; as [`Net::arrive`] for the packet that it takes.
-    fn serve(&mut self, now: Time, node: u32) -> Option<(Time, Pkt)> {
-        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return None };
-        let (count, sacks) = (&mut self.count, &mut self.sacks);
-        let (pkt, flight) = queue.serve(now, wire, |pkt| {
-            count.dropped += 1;
-            sacks.take(pkt);
-        })?;
+    #[inline(never)]
+    fn count_gone(&mut self) {
+        self.count.dropped += self.gone.dropped.len() as u64;
+        // What a wire would lose, or deliver, from the end on cannot be seen.
+        let lost = self.gone.lost.iter().filter(|(start, _)| *start < self.end).count();
+        self.count.lost += lost as u64;
+        self.count.in_flight += (self.gone.lost.len() - lost + self.gone.late.len()) as u64;
+        let lost = self.gone.lost.drain(..).map(|(_, pkt)| pkt);
+        for pkt in self.gone.dropped.drain(..).chain(self.gone.late.drain(..)).chain(lost) {
+            self.sacks.take(pkt);
+        }
+    }
+
+    /// A packet arrives at a link that serves its queue.
+    fn join(&mut self, node: u32, key: Key, mut pkt: Pkt) {
+        let (now, hop) = (key.time(self.bits), key.hop(self.bits));
+        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return };
+        pkt.set_hop(self.hops[hop].number);
+        if let Admission::Dropped(_) = queue.arrive(now, self.classes[hop], pkt, wire) {
+            self.gone.dropped.push(pkt);
+        } else if wire.busy_until <= now {
+            self.serve(now, node);
+        }
+    }
+
+    /// The wire of a served link is free: it takes the next packet.
+    fn serve(&mut self, now: Time, node: u32) {
+        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return };
+        let dropped = &mut self.gone.dropped;
+        let Some((pkt, flight)) = queue.serve(now, wire, |pkt| dropped.push(pkt)) else { return };
         if flight.lost {
-            self.lose(now, pkt);
-            return None;
+            return self.gone.lost.push((now, pkt));
         }
         let hop = self.way_of(pkt) + pkt.hop() as usize + 1;
-        self.forward(flight.arrives, pkt, hop).map(|at| (at, pkt))
+        self.moving.push(Moving { at: flight.arrives, pkt, hop: hop as u32 });
     }
 
     /// When the wire of a served link is free for a packet that waits; never for other links.
@@ -272,33 +315,56 @@ struct End {
 struct Engine {
     net: Net,
     ends: Vec<End>,
-    /// There is more state of flows than the nearest caches hold.
-    prefetches: bool,
 }
 
-/// Flows from which on prefetching pays.
+/// Flows from which on prefetching pays, and for how many packets ahead it is done.
 const MANY_FLOWS: usize = 5000;
+const AHEAD: usize = 8;
 
 impl Engine {
-    /// Delivers what arrived without a stop, and what that sends, and so on.
-    #[inline]
-    fn deliver_arrivals(&mut self) {
-        while let Some((at, pkt)) = self.net.arrivals.pop_front() {
-            self.deliver(at, pkt);
+    /// Takes all packets that move to their next stops; those that reach their other ends without
+    /// one are delivered, and what that sends moves as well.
+    fn settle(&mut self) {
+        loop {
+            self.net.forward();
+            if self.net.arrived.is_empty() {
+                return;
+            }
+            self.deliver();
         }
     }
 
-    #[inline]
-    fn deliver(&mut self, at: Time, pkt: Pkt) {
-        self.net.count.delivered += 1;
-        let end = &mut self.ends[pkt.flow() as usize];
-        end.flow.on_packet(at, pkt, &mut self.net);
-        let due = end.flow.due();
-        if due < end.watched {
-            end.watched = due;
-            self.net.timers.set(pkt.flow(), due);
-            self.net.look_ahead();
+    /// Delivers the packets that have arrived at their other ends.
+    #[inline(never)]
+    fn deliver(&mut self) {
+        let mut arrived = std::mem::take(&mut self.net.arrived);
+        self.net.count.delivered += arrived.len() as u64;
+        if self.net.prefetches {
+            arrived.iter().take(AHEAD).for_each(|(_, pkt)| self.prefetch(*pkt));
         }
+        for (i, &(at, pkt)) in arrived.iter().enumerate() {
+            if self.net.prefetches
+                && let Some((_, ahead)) = arrived.get(i + AHEAD)
+            {
+                self.prefetch(*ahead);
+            }
+            let end = &mut self.ends[pkt.flow() as usize];
+            end.flow.on_packet(at, pkt, &mut self.net);
+            let due = end.flow.due();
+            if due < end.watched {
+                end.watched = due;
+                self.net.timers.set(pkt.flow(), due);
+                self.net.look_ahead();
+            }
+        }
+        arrived.clear();
+        self.net.arrived = arrived;
+    }
+
+    /// Prepares for a packet that is delivered soon.
+    fn prefetch(&self, pkt: Pkt) {
+        prefetch(&self.ends[pkt.flow() as usize]);
+        prefetch(&self.net.ways[pkt.flow() as usize]);
     }
 
     /// A flow's own event.
@@ -308,26 +374,7 @@ impl Engine {
         end.flow.advance(now, &mut self.net);
         end.watched = end.flow.due();
         self.net.timers.set(flow, end.watched);
-        self.deliver_arrivals();
-    }
-
-    /// Prepares for packets that come soon to a node: what they pass first is asked for first.
-    #[inline(never)]
-    fn prefetch(&self, node: usize) {
-        let inbox = &self.net.nodes[node].inbox;
-        if let Some((key, pkt)) = inbox.ahead(6) {
-            let hop = key.hop(self.net.bits);
-            prefetch(&self.net.hops[hop]);
-            prefetch(&self.net.hops[hop + 1]);
-            prefetch(&self.ends[pkt.flow() as usize]);
-            prefetch(&self.net.ways[pkt.flow() as usize]);
-        }
-        if let Some((_, pkt)) = inbox.ahead(2) {
-            let way = self.net.ways[pkt.flow() as usize][1 - pkt.is_ack() as usize] as usize;
-            if let Some(hop) = self.net.hops.get(way) {
-                prefetch(hop);
-            }
-        }
+        self.settle();
     }
 
     /// Runs a node as far as it can go.
@@ -344,9 +391,7 @@ impl Engine {
         if served {
             self.run_served(node);
         } else {
-            while let Some((key, pkt)) = self.pop(self.net.horizon) {
-                self.arrive(node, key, pkt);
-            }
+            self.run(node);
         }
         let first = self.net.nodes[i].inbox.first().map_or(Time::MAX, |key| key.time(self.net.bits));
         let due = first.min(self.net.next_service(node));
@@ -354,15 +399,19 @@ impl Engine {
         self.net.waiting.set(node, due);
     }
 
-    /// The next packet of the node that runs, if it comes before `limit`.
-    #[inline(always)]
-    fn pop(&mut self, limit: Time) -> Option<(Key, Pkt)> {
-        let inbox = &mut self.net.nodes[self.net.running as usize].inbox;
-        let entry = inbox.pop_below(Key::new(limit, 0, self.net.bits));
-        if self.prefetches && entry.is_some() {
-            self.prefetch(self.net.running as usize);
+    /// Runs a node where no packet waits for an event. As many packets as cannot be the cause of an
+    /// arrival among them are taken together.
+    fn run(&mut self, node: u32) {
+        loop {
+            let at = &mut self.net.nodes[node as usize];
+            let limit = Key::new(self.net.horizon, 0, self.net.bits);
+            let batch = at.inbox.ready(limit, at.round);
+            if batch == 0 {
+                return;
+            }
+            self.net.pass(node, batch);
+            self.settle();
         }
-        entry
     }
 
     /// Runs a link that serves its queue packet by packet.
@@ -371,44 +420,28 @@ impl Engine {
         loop {
             // At one instant the wire is free before packets arrive.
             let service = self.net.next_service(node);
-            if let Some((key, pkt)) = self.pop(service.min(self.net.horizon)) {
-                self.arrive(node, key, pkt);
+            let limit = Key::new(service.min(self.net.horizon), 0, self.net.bits);
+            let inbox = &mut self.net.nodes[node as usize].inbox;
+            if inbox.ready(limit, 1) > 0 {
+                let (key, pkt) = inbox.next(1)[0];
+                inbox.skip(1);
+                self.net.join(node, key, pkt);
             } else if service < self.net.horizon {
-                self.net.events += 1;
-                if let Some((at, pkt)) = self.net.serve(service, node) {
-                    self.deliver(at, pkt);
-                }
-                self.deliver_arrivals();
+                self.net.serve(service, node);
             } else {
                 return;
             }
+            self.net.events += 1;
+            self.settle();
         }
-    }
-
-    /// A packet reaches its stop.
-    #[inline(always)]
-    fn arrive(&mut self, node: u32, key: Key, pkt: Pkt) {
-        self.net.events += 1;
-        let (now, hop) = (key.time(self.net.bits), key.hop(self.net.bits));
-        let arrived = if node != RELAY {
-            self.net.arrive(now, node, pkt, hop)
-        } else if self.net.hops[hop].ends {
-            Some((now, pkt))
-        } else {
-            self.net.forward(now, pkt, hop + 1).map(|at| (at, pkt))
-        };
-        if let Some((at, pkt)) = arrived {
-            self.deliver(at, pkt);
-        }
-        self.deliver_arrivals();
     }
 }
 
 /// The hops of all ways and where those of each flow begin. `merging` gives each merging link its
 /// node.
-fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32; 2]>) {
+fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<u16>, Vec<[u32; 2]>) {
     let wire = |link: &LinkId| Wire::new(&network.links[link.0 as usize], network.seed, link.0);
-    let mut hops: Vec<Hop> = Vec::new();
+    let (mut hops, mut classes): (Vec<Hop>, Vec<u16>) = Default::default();
     let mut ways = Vec::with_capacity(network.flows.len());
     for (flow, spec) in network.flows.iter().enumerate() {
         ways.push([(0, spec.class), (1, spec.ack_class)].map(|(direction, class)| {
@@ -426,7 +459,8 @@ fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32;
                     let number = (hops.len() - first) as u8;
                     let ends = step.stop == Stop::End;
                     let wired = wire.is_some();
-                    hops.push(Hop { wire: wire.unwrap_or_default(), to, class, number, wired, ends });
+                    hops.push(Hop { wire: wire.unwrap_or_default(), to, number, wired, ends });
+                    classes.push(class);
                     if to != ON {
                         break;
                     }
@@ -435,11 +469,14 @@ fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<[u32;
             first as u32
         }));
     }
-    (hops, ways)
+    (hops, classes, ways)
 }
 
 /// Longer than every delay, and sums of a few do not overflow.
 const NEVER: u64 = 1 << 60;
+
+/// Long enough for as many packets as are taken together, and added to a time without overflow.
+const LONGEST_ROUND: u64 = 1 << 30;
 
 /// How long it takes at least from other nodes, and from the timers of flows, to each node. Delays
 /// alone: that transmissions take time makes it a little longer.
@@ -476,11 +513,13 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     let first = nodes.iter().map(|node| node.from_timers).min().unwrap_or(0);
     for node in nodes {
         node.from_timers = node.from_timers.min(first + node.from_nodes);
+        // The last part of every way back begins at a node or at a timer.
+        node.round = node.from_nodes.min(node.from_timers).clamp(1, LONGEST_ROUND);
     }
 }
 
 /// The merging link `i` of a network.
-fn link(network: &mut Network, i: usize) -> Link {
+fn link(network: &mut Network, i: usize, bits: u32) -> Link {
     let recorder = recorder(network, i);
     let spec = &mut network.links[i];
     let wire = Wire::new(spec, network.seed, i as u32);
@@ -494,7 +533,7 @@ fn link(network: &mut Network, i: usize) -> Link {
         let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
         Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire)
     } else {
-        Link::Lindley(aqm.visit(lindley::Builder { wire, rng, limit, ecn, rate, recorder }))
+        Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
     }
 }
 
@@ -518,12 +557,13 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         )));
     }
     let count = merging.iter().filter(|m| **m != END).count();
-    let node = || Node { inbox: Inbox::new(bits), due: Time::MAX, from_nodes: NEVER, from_timers: NEVER };
+    let node =
+        || Node { inbox: Inbox::new(bits), due: Time::MAX, from_nodes: NEVER, from_timers: NEVER, round: 1 };
     let mut nodes: Vec<Node> = (0..=count).map(|_| node()).collect();
     reach(&plan, &network, &merging, &mut nodes);
-    let (hops, ways) = hops(&plan, &network, &merging);
+    let (hops, classes_of_hops, ways) = hops(&plan, &network, &merging);
     let links: Vec<Link> =
-        (0..network.links.len()).filter(|i| plan.merges[*i]).map(|i| link(&mut network, i)).collect();
+        (0..network.links.len()).filter(|i| plan.merges[*i]).map(|i| link(&mut network, i, bits)).collect();
     drop(network);
 
     let mut timers = WinnerTree::new(ends.flows.len(), measure.end)?;
@@ -537,6 +577,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let mut engine = Engine {
         net: Net {
             hops,
+            classes: classes_of_hops,
             ways,
             links,
             waiting: WinnerTree::new(nodes.len(), measure.end)?,
@@ -552,9 +593,11 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             running: RELAY,
             horizon: Time::ZERO,
             soon: Time::ZERO,
-            arrivals: Ring::with_capacity(4),
+            moving: Vec::with_capacity(ROOM),
+            arrived: Vec::with_capacity(ROOM),
+            gone: Gone::with_capacity(ROOM),
+            prefetches: flows.len() >= MANY_FLOWS,
         },
-        prefetches: flows.len() >= MANY_FLOWS,
         ends: flows,
     };
 

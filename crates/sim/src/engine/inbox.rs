@@ -32,7 +32,7 @@ impl Key {
     }
 }
 
-type Entry = (Key, Pkt);
+pub(super) type Entry = (Key, Pkt);
 
 /// Days shown to begin with, and at most.
 const FEWEST_DAYS: usize = 256;
@@ -46,6 +46,9 @@ const TOO_FAR: f64 = 4.0;
 const DAYS_IN_USE: f64 = 256.0;
 const MOST_PER_DAY: f64 = 1000.0;
 
+/// Packets that are taken together at most: their records stay in the nearest cache.
+const MOST_AT_ONCE: usize = 64;
+
 /// Room for the packets of a day, more than it usually needs, so that none is asked for again.
 const ROOM: usize = 128;
 
@@ -54,6 +57,8 @@ pub(super) struct Inbox {
     /// Those of today and before, sorted, from `next` on.
     today: Vec<Entry>,
     next: usize,
+    /// How many bits of a key hold the hop.
+    bits: u32,
     /// A key's day is `key >> shift`.
     shift: u32,
     /// Today's number.
@@ -83,6 +88,7 @@ impl Inbox {
         Inbox {
             today: Vec::with_capacity(ROOM),
             next: 0,
+            bits,
             shift: bits + 22, // four milliseconds
             day: 0,
             days: vec![Vec::new(); FEWEST_DAYS],
@@ -148,24 +154,35 @@ impl Inbox {
         day as usize & (self.days.len() - 1)
     }
 
-    /// The next packet if its key is below `limit`; none may come below it from now on.
+    /// How many packets can be taken together: those of today with keys below `limit`, less than
+    /// `round` nanoseconds after the first. None may come below `limit` from now on, but for what
+    /// the packets taken cause.
     #[inline]
-    pub fn pop_below(&mut self, limit: Key) -> Option<Entry> {
+    pub fn ready(&mut self, limit: Key, round: u64) -> usize {
         if self.next == self.today.len() {
             self.turn_the_page(limit);
         }
-        let entry = *self.today.get(self.next)?;
-        if entry.0 >= limit {
-            return None;
+        let entries = &self.today[self.next..];
+        let Some((first, _)) = entries.first() else { return 0 };
+        let last = ((first.0 >> self.bits) + round).min(u64::MAX >> self.bits);
+        let limit = limit.min(Key(last << self.bits));
+        let entries = &entries[..entries.len().min(MOST_AT_ONCE)];
+        match entries.last() {
+            Some((last, _)) if *last < limit => entries.len(),
+            _ => entries.partition_point(|(key, _)| *key < limit),
         }
-        self.next += 1;
-        Some(entry)
     }
 
-    /// A packet of today that comes after the next `n`, if there is one.
+    /// The next `n` packets, which are [`ready`](Inbox::ready).
     #[inline]
-    pub fn ahead(&self, n: usize) -> Option<Entry> {
-        self.today.get(self.next + n).copied()
+    pub fn next(&self, n: usize) -> &[Entry] {
+        &self.today[self.next..self.next + n]
+    }
+
+    /// They have been taken.
+    #[inline]
+    pub fn skip(&mut self, n: usize) {
+        self.next += n;
     }
 
     /// Today is over: the next day that has packets becomes today, if it begins below `limit`. A
@@ -306,10 +323,12 @@ mod tests {
                         // Nothing comes before this from now on.
                         let ahead = (first.0.time(BITS) - now).nanos();
                         now += quell_units::Duration::from_nanos(ahead - ahead / 3);
-                        prop_assert!(inbox.pop_below(Key::new(now, 0, BITS)).is_none());
+                        prop_assert_eq!(inbox.ready(Key::new(now, 0, BITS), 1), 0);
                         continue;
                     }
-                    prop_assert!(inbox.pop_below(Key(first.0.0 + 1)) == Some(first));
+                    prop_assert!(inbox.ready(Key(first.0.0 + 1), 1) > 0);
+                    prop_assert!(inbox.next(1)[0] == first);
+                    inbox.skip(1);
                     prop_assert_eq!(first.0.hop(BITS) as u64, first.0.0 & 15);
                     now = first.0.time(BITS);
                     list.remove(0);

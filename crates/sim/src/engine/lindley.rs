@@ -6,37 +6,40 @@ use quell_aqm::{Aqm, FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Limit, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
+use super::fast::Moving;
+use super::inbox::Entry;
 use super::ring::Ring;
 use crate::packet::Pkt;
 use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
-/// What became of a packet that arrived at a link.
-#[derive(Clone, Copy)]
-pub(super) enum Passage {
-    /// It is at the other end then, and the queue has marked it or not.
-    Arrives { at: Time, marked: bool },
-    /// The wire loses it; its transmission begins then.
-    Lost(Time),
-    /// The queue dropped it.
-    Dropped,
+/// Packets that go no further.
+pub(super) struct Gone {
+    /// Those that a queue dropped.
+    pub dropped: Vec<Pkt>,
+    /// Those that a wire loses, and when their transmission begins.
+    pub lost: Vec<(Time, Pkt)>,
+    /// Those on their way beyond the end of the run.
+    pub late: Vec<Pkt>,
 }
 
-impl Passage {
-    /// Over a wire, from `start`.
+impl Gone {
+    /// Nothing, and room for `n` of each kind.
+    pub fn with_capacity(n: usize) -> Self {
+        Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
+    }
+
     #[inline]
-    pub fn over(wire: &mut Wire, start: Time, bytes: u16, marked: bool) -> Self {
-        match wire.transmit(start, bytes) {
-            Flight { lost: true, .. } => Passage::Lost(start),
-            flight => Passage::Arrives { at: flight.arrives, marked },
-        }
+    pub fn is_empty(&self) -> bool {
+        self.dropped.len() + self.lost.len() + self.late.len() == 0
     }
 }
 
 /// A link with a queue whose packets' fate is known when they arrive.
 pub(super) trait ArrivalQueue {
-    /// A packet arrives.
-    fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage;
+    /// Packets arrive; `classes` are those of the packets on each hop. Those that get to the other
+    /// end of the link are added to `moving`.
+    fn arrive(&mut self, entries: &[Entry], classes: &[u16], moving: &mut Vec<Moving>, gone: &mut Gone);
     /// Follows the queue to the end of the run, which departures at the end itself do not belong
     /// to, and gives the recorder up.
     fn finish(self: Box<Self>, end: Time) -> Option<Recorder>;
@@ -44,6 +47,8 @@ pub(super) trait ArrivalQueue {
 
 /// Builds a [`LindleyQueue`], compiled for its algorithm.
 pub(super) struct Builder {
+    /// Bits of a [`Key`](super::inbox::Key) that hold the hop.
+    pub bits: u32,
     pub wire: Wire,
     pub rng: quell_aqm::Rng,
     pub limit: Limit,
@@ -56,16 +61,30 @@ impl Visitor for Builder {
     type Output = Box<dyn ArrivalQueue>;
 
     fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output {
-        let Builder { wire, rng, limit, ecn, rate, recorder } = self;
+        let Builder { bits, wire, rng, limit, ecn, rate, recorder } = self;
         let gate = Gate::new(aqm, rng, limit, ecn);
         let waiting = Ring::with_capacity(64);
         match recorder {
-            Some(observer) => {
-                Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, observer, idle_told: false })
-            }
-            None => {
-                Box::new(LindleyQueue { wire, waiting, bytes: 0, gate, rate, observer: (), idle_told: false })
-            }
+            Some(observer) => Box::new(LindleyQueue {
+                bits,
+                wire,
+                waiting,
+                bytes: 0,
+                gate,
+                rate,
+                observer,
+                idle_told: false,
+            }),
+            None => Box::new(LindleyQueue {
+                bits,
+                wire,
+                waiting,
+                bytes: 0,
+                gate,
+                rate,
+                observer: (),
+                idle_told: false,
+            }),
         }
     }
 }
@@ -79,6 +98,7 @@ struct Waiting {
 
 /// A queue and its wire.
 struct LindleyQueue<A, O> {
+    bits: u32,
     wire: Wire,
     waiting: Ring<Waiting>,
     bytes: u64,
@@ -157,34 +177,47 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
 }
 
 impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
-    fn arrive(&mut self, now: Time, class: u16, pkt: Pkt) -> Passage {
-        self.advance(now);
-        let meta = PacketMeta {
-            bytes: Bytes::new(pkt.bytes() as u64),
-            enqueued_at: now,
-            flow: FlowId(pkt.flow()),
-            ecn: pkt.ecn(),
-        };
-        let admission = self.gate.arrive(now, self.view(now), &meta);
-        self.observer.arrived(now, class, pkt, admission);
-        let marked = match admission {
-            Admission::Dropped(_) => return Passage::Dropped,
-            Admission::Marked => true,
-            Admission::Queued => false,
-        };
-        let starts = self.wire.start(now);
-        let passage = Passage::over(&mut self.wire, starts, pkt.bytes(), marked);
-        let lost = matches!(passage, Passage::Lost(_));
-        let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
-        self.idle_told = false;
-        if starts > now {
-            self.bytes += pkt.bytes() as u64;
-            self.waiting.push_back(Waiting { starts, packet });
-            self.observer.waits(now, pkt.bytes());
-        } else {
-            self.observer.passed(now, packet);
+    fn arrive(&mut self, entries: &[Entry], classes: &[u16], moving: &mut Vec<Moving>, gone: &mut Gone) {
+        for &(key, mut pkt) in entries {
+            let (now, hop) = (key.time(self.bits), key.hop(self.bits));
+            let class = classes[hop];
+            self.advance(now);
+            let meta = PacketMeta {
+                bytes: Bytes::new(pkt.bytes() as u64),
+                enqueued_at: now,
+                flow: FlowId(pkt.flow()),
+                ecn: pkt.ecn(),
+            };
+            let admission = self.gate.arrive(now, self.view(now), &meta);
+            self.observer.arrived(now, class, pkt, admission);
+            let marked = match admission {
+                Admission::Dropped(_) => {
+                    gone.dropped.push(pkt);
+                    continue;
+                }
+                Admission::Marked => true,
+                Admission::Queued => false,
+            };
+            let starts = self.wire.start(now);
+            let Flight { arrives, lost } = self.wire.transmit(starts, pkt.bytes());
+            let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
+            self.idle_told = false;
+            if starts > now {
+                self.bytes += pkt.bytes() as u64;
+                self.waiting.push_back(Waiting { starts, packet });
+                self.observer.waits(now, pkt.bytes());
+            } else {
+                self.observer.passed(now, packet);
+            }
+            if lost {
+                gone.lost.push((starts, pkt));
+                continue;
+            }
+            if marked {
+                pkt.set_ce();
+            }
+            moving.push(Moving { at: arrives, pkt, hop: hop as u32 + 1 });
         }
-        passage
     }
 
     fn finish(mut self: Box<Self>, end: Time) -> Option<Recorder> {
