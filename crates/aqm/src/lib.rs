@@ -150,6 +150,8 @@ pub struct PacketMeta {
     /// Its ECN field, or [`Ecn::NotEct`] in a queue that does not mark: a signal marks the packet if
     /// this is ECN-capable, and drops it otherwise.
     pub ecn: Ecn,
+    /// It opens a TCP connection: a SYN. False where the host does not look.
+    pub syn: bool,
 }
 
 /// Identifies a flow (a 5-tuple, or the simulator's index).

@@ -16,6 +16,13 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 struct TestPacket {
     bytes: u64,
     ecn: Ecn,
+    flow: u32,
+    syn: bool,
+}
+
+/// A packet of a flow that has begun long ago.
+fn plain(bytes: u64) -> TestPacket {
+    TestPacket { bytes, ecn: Ecn::NotEct, flow: 0, syn: false }
 }
 
 impl Packet for TestPacket {
@@ -29,7 +36,10 @@ impl Packet for TestPacket {
         self.ecn = Ecn::Ce;
     }
     fn flow(&self) -> FlowId {
-        FlowId(0)
+        FlowId(self.flow)
+    }
+    fn is_syn(&self) -> bool {
+        self.syn
     }
 }
 
@@ -249,14 +259,14 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     ];
     let bytes = prop_oneof![6 => Just(500u64), 2 => Just(40u64), 2 => 1..9000u64];
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
-    let one = (gap, bytes, ecn).prop_map(|(gap, bytes, ecn)| Arrival {
+    let syn = prop::bool::weighted(0.1);
+    let one = (gap, bytes, ecn, 0..20u32, syn).prop_map(|(gap, bytes, ecn, flow, syn)| Arrival {
         gap: Duration::from_nanos(gap),
-        packet: TestPacket { bytes, ecn },
+        packet: TestPacket { bytes, ecn, flow, syn },
     });
     // The burst at the start brings the queue to where the algorithms act.
     (0..800usize, prop::collection::vec(one, 1..600)).prop_map(|(burst, mut rest)| {
-        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
-        let mut all = vec![Arrival { gap: Duration::from_micros(50), packet }; burst];
+        let mut all = vec![Arrival { gap: Duration::from_micros(50), packet: plain(500) }; burst];
         all.append(&mut rest);
         all
     })
@@ -431,7 +441,7 @@ proptest! {
         if CATALOG[i].name != "blue" {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
-                bench.arrive(now, TestPacket { bytes: 500, ecn: Ecn::NotEct });
+                bench.arrive(now, plain(500));
                 prop_assert_eq!(*bench.log().verdicts.last().unwrap(), Verdict::Pass);
             }
         }
@@ -463,8 +473,7 @@ fn every_default_builds_and_acts_under_overload() {
         let aqm = (entry.default)().build(&link()).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
         let mut bench = Bench::new(aqm, link(), Host::OnTime);
         // A quarter more than the link carries, for 20 s.
-        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
-        let overload = vec![Arrival { gap: Duration::from_micros(320), packet }; 62_500];
+        let overload = vec![Arrival { gap: Duration::from_micros(320), packet: plain(500) }; 62_500];
         bench.run(&overload, Time::ZERO);
         let n = bench.fifo.counters();
         let early = n.dropped_at_enqueue - n.overflowed;

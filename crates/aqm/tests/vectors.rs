@@ -89,6 +89,10 @@ struct Event {
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    syn: bool,
     /// The link's rate, for a host that knows it.
     rate: Option<BitRate>,
     verdict: Option<String>,
@@ -240,7 +244,8 @@ fn run_case(algorithm: &str, case: &Case) {
         };
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn };
+        let (flow, syn) = (FlowId(event.flow), event.syn);
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow, ecn, syn };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }
