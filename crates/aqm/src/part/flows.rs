@@ -67,7 +67,7 @@ struct Entry {
 }
 
 impl FlowTable {
-    /// The largest capacity: an entry takes 56 bytes, a chain 4 and a sample 16.
+    /// The largest capacity: an entry takes 64 bytes, a chain 4 and a sample 16.
     pub const LARGEST: u32 = 1 << 24;
 
     /// An empty table.
@@ -176,7 +176,7 @@ impl FlowTable {
     #[inline]
     fn chain(&self, flow: FlowId) -> usize {
         let hash = u64::from(flow.0.wrapping_mul(0x9E37_79B1));
-        (hash * self.chains.len() as u64 >> 32) as usize
+        ((hash * self.chains.len() as u64) >> 32) as usize
     }
 
     #[inline]
