@@ -135,20 +135,18 @@ impl FlowTable {
     #[inline]
     pub fn see(&mut self, now: Time, pkt: &PacketMeta) -> Option<Duration> {
         self.expire(now);
-        let found = self.find(pkt.flow);
-        let i = match found {
-            NONE => self.begin(now, pkt),
+        let (i, known) = match self.find(pkt.flow) {
+            NONE => (self.begin(now, pkt), false),
             i if pkt.syn && self.entry(i).open => {
                 self.unchain(i);
                 self.entry_mut(i).superseded = true;
-                self.begin(now, pkt)
+                (self.begin(now, pkt), false)
             }
             i => {
                 self.touch(i, now);
-                i
+                (i, true)
             }
         };
-        let known = i == found;
         let entry = self.entry_mut(i);
         if pkt.syn {
             entry.syn_at = (!known).then_some(now);
@@ -446,34 +444,52 @@ mod tests {
         assert!(t.find(FlowId(3)) == NONE && t.find(FlowId(1)) != NONE && t.find(FlowId(4)) != NONE);
     }
 
-    /// Against a table that keeps everything and looks through all of it.
+    #[test]
+    fn a_table_for_one_connection_still_times_handshakes() {
+        let mut t = table(1);
+        for ms in [0, 1000] {
+            assert_eq!(t.see(at(ms), &packet(1, true)), None);
+            assert_eq!(t.see(at(ms + 50), &packet(1, false)), Some(Duration::from_millis(50)));
+            assert_eq!(t.last_count(), 1);
+        }
+    }
+
+    /// Against a list of connections, the one seen last at its end, that is searched through.
     #[test]
     fn any_sequence_counts_as_a_list_of_all_connections_would() {
-        let mut rng = Seed(5).stream("flows");
-        let mut t = table(4096);
-        let mut all: Vec<(u32, Time, bool)> = Vec::new();
-        let mut now = at(0);
-        for step in 0..20_000 {
-            now += Duration::from_millis((rng.uniform() * 200.0) as u64);
-            let flow = (rng.uniform() * 300.0) as u32 * 1024;
-            let syn = rng.chance(0.3);
-            let current =
-                all.iter_mut().rev().find(|(f, seen, _)| *f == flow && now.since(*seen) <= t.interval);
-            match current {
-                Some((_, seen, open)) if !(syn && *open) => (*seen, *open) = (now, *open || !syn),
-                _ => all.push((flow, now, !syn)),
+        for capacity in [4096, 50] {
+            let mut rng = Seed(5).stream("flows");
+            let mut t = table(capacity);
+            // Flow, last seen, and whether a packet that is no SYN has come.
+            let mut list: Vec<(u32, Time, bool)> = Vec::new();
+            let mut now = at(0);
+            for _ in 0..20_000 {
+                now += Duration::from_millis((rng.uniform() * 200.0) as u64);
+                let flow = (rng.uniform() * 300.0) as u32 * 1024;
+                let syn = rng.chance(0.3);
+                list.retain(|(_, seen, _)| now.since(*seen) <= t.interval);
+                let current = list.iter().rposition(|(f, ..)| *f == flow);
+                match current {
+                    Some(i) if !(syn && list[i].2) => {
+                        let (_, _, open) = list.remove(i);
+                        list.push((flow, now, open || !syn));
+                    }
+                    _ => {
+                        if list.len() == capacity as usize {
+                            list.remove(0);
+                        }
+                        list.push((flow, now, !syn));
+                    }
+                }
+                t.see(now, &packet(flow, syn));
+                assert_eq!(t.last_count() as usize, list.len());
             }
-            t.see(now, &packet(flow, syn));
-            if step % 100 == 0 {
-                all.retain(|(_, seen, _)| now.since(*seen) <= t.interval);
-                assert_eq!(t.last_count() as usize, all.len());
-                let copy = t.clone();
-                assert_eq!(copy.entries.capacity(), t.entries.capacity());
-            }
+            assert_eq!(t.is_full(), capacity == 50);
+            assert!(t.entries.capacity() == capacity as usize && list.len() >= 50);
+            assert_eq!(t.clone().entries.capacity(), t.entries.capacity());
+            assert_eq!(t.count(now + Duration::from_secs(61)), 0);
+            assert!(t.newest == NONE && t.chains.iter().all(|i| *i == NONE));
         }
-        assert!(t.entries.capacity() == 4096 && all.len() > 300);
-        assert_eq!(t.count(now + Duration::from_secs(61)), 0);
-        assert!(t.newest == NONE && t.chains.iter().all(|i| *i == NONE));
     }
 
     #[test]
