@@ -24,6 +24,8 @@ pub fn scenario(data: &[u8]) {
 struct Segment {
     bytes: u16,
     ecn: Ecn,
+    flow: u8,
+    syn: bool,
 }
 
 impl Packet for Segment {
@@ -38,7 +40,10 @@ impl Packet for Segment {
         self.ecn = Ecn::Ce;
     }
     fn flow(&self) -> FlowId {
-        FlowId(0)
+        FlowId(self.flow.into())
+    }
+    fn is_syn(&self) -> bool {
+        self.syn
     }
 }
 
@@ -58,7 +63,8 @@ pub fn queue_events(data: &[u8]) {
             match event[0] % 4 {
                 0 | 1 => {
                     let ecn = if event[0] & 4 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
-                    let segment = Segment { bytes: 40 + 6 * u16::from(event[2]), ecn };
+                    let (flow, syn) = (event[2], event[0] & 24 == 24);
+                    let segment = Segment { bytes: 40 + 6 * u16::from(event[2]), ecn, flow, syn };
                     arrived += 1;
                     match queue.enqueue(now, segment) {
                         Admission::Dropped(_) => {}

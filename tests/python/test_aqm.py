@@ -208,7 +208,7 @@ def test_what_an_algorithm_sees() -> None:
             assert 0 <= cx.random() < 1
             assert (cx.head_since_s is None) == (cx.queue_packets == 0)
             names = ("now_s", "now_ns", "queue_packets", "queue_bytes", "head_since_s", "link_rate_bps")
-            packet = ("bytes", "enqueued_at_s", "enqueued_at_ns", "flow", "ecn", "ecn_capable")
+            packet = ("bytes", "enqueued_at_s", "enqueued_at_ns", "flow", "ecn", "ecn_capable", "syn")
             seen.append({n: getattr(cx, n) for n in names} | {n: getattr(pkt, n) for n in packet})
             self.cx = cx
 
@@ -226,6 +226,8 @@ def test_what_an_algorithm_sees() -> None:
     assert link.capacity_packets_per_s == pytest.approx(5e6 / 8 / link.mean_packet_bytes)
     assert link.buffer_bytes == 60 * link.mean_packet_bytes
     assert max(s["queue_packets"] for s in seen) == 60
+    # The first packet of every flow opens its connection.
+    assert {s["flow"] for s in seen if s["syn"]} == {s["flow"] for s in seen}
     for s in seen:
         assert s["now_ns"] == s["enqueued_at_ns"] == round(1e9 * s["now_s"])
         assert (s["ecn"], s["ecn_capable"], s["link_rate_bps"]) == ("not-ect", False, 5_000_000)

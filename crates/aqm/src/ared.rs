@@ -126,6 +126,23 @@ pub struct Ared {
     step: Step,
 }
 
+impl Ared {
+    /// RED inside, for algorithms that move more than `max_p`.
+    pub(crate) fn red(&self) -> &Red {
+        &self.red
+    }
+
+    /// RED inside, for algorithms that move more than `max_p`.
+    pub(crate) fn red_mut(&mut self) -> &mut Red {
+        &mut self.red
+    }
+
+    /// The length of a period, for algorithms that change it.
+    pub(crate) fn ticker_mut(&mut self) -> &mut Ticker {
+        &mut self.ticker
+    }
+}
+
 impl Aqm for Ared {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {

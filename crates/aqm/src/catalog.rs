@@ -113,6 +113,13 @@ catalog! {
     DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
     Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
     Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+    AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "RED", "Jou, Tan and Baras, technical report ISR TR 2003-36, 2003", Experimental;
+    FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
+    AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
+    ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
+    StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
+    FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
+    Green, "green", green::GreenParams => Green, "GREEN", "rate", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
     Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;

@@ -17,13 +17,20 @@ pub mod params;
 pub mod part;
 mod rng;
 
+pub mod ap_red;
 pub mod ared;
+pub mod ared_dt;
+pub mod auto_tuning_red;
 pub mod avq;
 pub mod blue;
 pub mod drop_tail;
+pub mod feng_ared;
+pub mod fuzzy_red;
+pub mod green;
 pub mod pi;
 pub mod red;
 pub mod rem;
+pub mod st_red;
 
 use alloc::boxed::Box;
 
@@ -150,6 +157,8 @@ pub struct PacketMeta {
     /// Its ECN field, or [`Ecn::NotEct`] in a queue that does not mark: a signal marks the packet if
     /// this is ECN-capable, and drops it otherwise.
     pub ecn: Ecn,
+    /// It opens a TCP connection: a SYN. False where the host does not look.
+    pub syn: bool,
 }
 
 /// Identifies a flow (a 5-tuple, or the simulator's index).

@@ -210,6 +210,14 @@ impl Curve {
         self.gentle_slope = (1.0 - max_p) / self.max_th;
     }
 
+    /// Changes the thresholds in packets, `min_th < max_th`, and with them both slopes.
+    pub fn set_thresholds(&mut self, min_th: f64, max_th: f64) {
+        // Gentle or not: the end stays at as many times max_th as before.
+        let end = self.end / self.max_th * max_th;
+        *self = Curve { min_th, max_th, end, ..*self };
+        self.set_max_p(self.max_p);
+    }
+
     /// The probability at `max_th`.
     pub fn max_p(&self) -> f64 {
         self.max_p
@@ -263,6 +271,47 @@ impl Red {
         &mut self.curve
     }
 
+    /// The average, as of the last arrival or question.
+    #[inline]
+    pub(crate) fn average(&self) -> f64 {
+        self.avg.avg
+    }
+
+    /// The probability of the last arrival, before spacing.
+    #[inline]
+    pub(crate) fn probability(&self) -> f64 {
+        self.p_b
+    }
+
+    /// The weight of a new sample.
+    #[inline]
+    pub(crate) fn weight(&self) -> f64 {
+        self.avg.weight()
+    }
+
+    /// Changes the weight of a new sample, in (0, 1].
+    pub(crate) fn set_weight(&mut self, weight: f64) {
+        self.avg.set_weight(weight);
+    }
+
+    /// The queue as the thresholds measure it, in packets.
+    #[inline]
+    pub(crate) fn measure(&self, cx: &Ctx<'_>) -> f64 {
+        self.gauge.read(&cx.queue)
+    }
+
+    /// Since when the link has been idle, as far as the average has been aged.
+    #[inline]
+    pub(crate) fn idle_since(&self) -> Option<Time> {
+        self.idle_since
+    }
+
+    /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
+    pub(crate) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
+        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
+        cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet)
+    }
+
     /// The average at `cx.now`, aged if the link is idle.
     pub(crate) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
         if let Some(since) = self.idle_since {
@@ -275,15 +324,51 @@ impl Red {
     /// As if m small packets had arrived at an empty queue since (Floyd and Jacobson 1993,
     /// section 4).
     fn age(&mut self, since: Time, cx: &Ctx<'_>) {
-        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
-        let m = cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet);
+        let m = self.missed(since, cx);
         self.avg.age(m);
     }
 
-    /// Samples the queue and decides about an arrival.
+    /// Samples the queue at an arrival, with the weight that `weight` gives for the average and the
+    /// queue. Returns whether the link was idle, for [`Red::decide`].
     #[inline(always)]
-    fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.avg.sample(self.gauge.read(&cx.queue));
+    pub(crate) fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) -> bool {
+        let idle = self.idle_since.take();
+        if let Some(since) = idle {
+            self.age(since, cx);
+        }
+        let q = self.gauge.read(&cx.queue);
+        let w = weight(self.avg.avg, q);
+        self.avg.sample_as(q, w);
+        idle.is_some()
+    }
+
+    /// Samples the queue at an arrival.
+    #[inline(always)]
+    pub(crate) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
+        let w = self.avg.weight();
+        self.sample_as(cx, |_, _| w)
+    }
+
+    /// Decides about an arrival at which the queue has been sampled.
+    #[inline(always)]
+    pub(crate) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
+        let verdict = self.judge(cx, pkt);
+        if was_idle {
+            // A packet that is not stored leaves the link idle, and the host does not say so again.
+            let dropped = match verdict {
+                Verdict::Pass => false,
+                Verdict::Signal(_) => !pkt.ecn.is_capable(),
+                Verdict::Drop(_) => true,
+            };
+            if dropped {
+                self.idle_since = Some(cx.now);
+            }
+        }
+        verdict
+    }
+
+    #[inline(always)]
+    fn judge(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.p_b = self.curve.probability(self.avg.avg);
         if self.p_b <= 0.0 || cx.queue.packets.get() < self.min_backlog {
             self.spacer.restart();
@@ -306,21 +391,8 @@ impl Red {
 impl Aqm for Red {
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        let Some(since) = self.idle_since.take() else {
-            return self.decide(cx, pkt);
-        };
-        self.age(since, cx);
-        let verdict = self.decide(cx, pkt);
-        // A packet that is not stored leaves the link idle, and the host does not say so again.
-        let dropped = match verdict {
-            Verdict::Pass => false,
-            Verdict::Signal(_) => !pkt.ecn.is_capable(),
-            Verdict::Drop(_) => true,
-        };
-        if dropped {
-            self.idle_since = Some(cx.now);
-        }
-        verdict
+        let was_idle = self.sample(cx);
+        self.decide(cx, pkt, was_idle)
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {

@@ -16,6 +16,13 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 struct TestPacket {
     bytes: u64,
     ecn: Ecn,
+    flow: u32,
+    syn: bool,
+}
+
+/// A packet of a flow that has begun long ago.
+fn plain(bytes: u64) -> TestPacket {
+    TestPacket { bytes, ecn: Ecn::NotEct, flow: 0, syn: false }
 }
 
 impl Packet for TestPacket {
@@ -29,7 +36,10 @@ impl Packet for TestPacket {
         self.ecn = Ecn::Ce;
     }
     fn flow(&self) -> FlowId {
-        FlowId(0)
+        FlowId(self.flow)
+    }
+    fn is_syn(&self) -> bool {
+        self.syn
     }
 }
 
@@ -249,14 +259,14 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     ];
     let bytes = prop_oneof![6 => Just(500u64), 2 => Just(40u64), 2 => 1..9000u64];
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
-    let one = (gap, bytes, ecn).prop_map(|(gap, bytes, ecn)| Arrival {
+    let syn = prop::bool::weighted(0.1);
+    let one = (gap, bytes, ecn, 0..20u32, syn).prop_map(|(gap, bytes, ecn, flow, syn)| Arrival {
         gap: Duration::from_nanos(gap),
-        packet: TestPacket { bytes, ecn },
+        packet: TestPacket { bytes, ecn, flow, syn },
     });
     // The burst at the start brings the queue to where the algorithms act.
     (0..800usize, prop::collection::vec(one, 1..600)).prop_map(|(burst, mut rest)| {
-        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
-        let mut all = vec![Arrival { gap: Duration::from_micros(50), packet }; burst];
+        let mut all = vec![Arrival { gap: Duration::from_micros(50), packet: plain(500) }; burst];
         all.append(&mut rest);
         all
     })
@@ -310,6 +320,9 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
         "admitted",
         "offered",
         "link-rate-fast",
+        "measured",
+        "printed",
+        "keshav",
         "nonsense",
         "",
     ]);
@@ -431,7 +444,7 @@ proptest! {
         if CATALOG[i].name != "blue" {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
-                bench.arrive(now, TestPacket { bytes: 500, ecn: Ecn::NotEct });
+                bench.arrive(now, plain(500));
                 prop_assert_eq!(*bench.log().verdicts.last().unwrap(), Verdict::Pass);
             }
         }
@@ -462,9 +475,10 @@ fn every_default_builds_and_acts_under_overload() {
     for entry in CATALOG {
         let aqm = (entry.default)().build(&link()).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
         let mut bench = Bench::new(aqm, link(), Host::OnTime);
-        // A quarter more than the link carries, for 20 s.
-        let packet = TestPacket { bytes: 500, ecn: Ecn::NotEct };
-        let overload = vec![Arrival { gap: Duration::from_micros(320), packet }; 62_500];
+        // A quarter more than the link carries, for 20 s, from a hundred flows.
+        let packet = |i: u32| TestPacket { flow: i % 100, ..plain(500) };
+        let arrival = |i| Arrival { gap: Duration::from_micros(320), packet: packet(i) };
+        let overload: Vec<Arrival> = (0..62_500).map(arrival).collect();
         bench.run(&overload, Time::ZERO);
         let n = bench.fifo.counters();
         let early = n.dropped_at_enqueue - n.overflowed;
@@ -498,6 +512,8 @@ fn a_wrong_value_is_refused_with_what_was_expected() {
         ("algorithm = \"ared\"\nmin_th = \"some packets\"", "50 packets"),
         ("algorithm = \"pi\"\ndesign = { flows = 60 }", "rtt"),
         ("algorithm = \"rem\"\nprice = 1", "gamma"),
+        ("algorithm = \"ap-red\"\nflows = \"many\"", "measured"),
+        ("algorithm = \"fuzzy-red\"\nrule = \"keshaw\"", "keshav"),
         ("algorithm = \"bred\"", "drop-tail"),
     ] {
         let got = toml::from_str::<AqmConfig>(text).expect_err(text).to_string();
@@ -572,6 +588,37 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ("algorithm = \"blue\"\nd1 = 0.0".into(), "d1 = 0: must lie in (0, 1]"),
         ("algorithm = \"avq\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
         ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
+        ("algorithm = \"feng-ared\"\nalpha = 1".into(), "alpha = 1: must exceed 1 [Feng"),
+        ("algorithm = \"feng-ared\"\nmax_p = 1e-5".into(), "max_p = 0.00001: must lie in [0.0001, 1]"),
+        ("algorithm = \"auto-tuning-red\"\nrtt = \"0 s\"".into(), "rtt = 0 s: must be longer than 0 s"),
+        ("algorithm = \"auto-tuning-red\"\nzeta = 0".into(), "zeta = 0: must be positive"),
+        ("algorithm = \"ared-dt\"\np_l = 0.02".into(), "p_l = 0.02: must lie in [0, p_u)"),
+        ("algorithm = \"ared-dt\"\np_weight = 2".into(), "p_weight = 2: must lie in (0, 1]"),
+        (
+            "algorithm = \"ared-dt\"\nmin_th_bottom = \"10 packets\"".into(),
+            "min_th_bottom = 10 packets: must be positive and at most min_th (6.25 packets)",
+        ),
+        ("algorithm = \"st-red\"\nh_s = 0.5".into(), "h_s = 0.5: must lie in (0, gamma / sqrt 3)"),
+        ("algorithm = \"st-red\"\nphi2 = 1".into(), "phi2 = 1: must lie in [0.000001, phi1)"),
+        (
+            "algorithm = \"st-red\"\nq_ref_top = \"30 packets\"".into(),
+            "q_ref_top = 30 packets: must be at least (min_th + max_th)/2 = 40 packets",
+        ),
+        ("algorithm = \"ap-red\"\nflows = 0".into(), "flows = 0: must lie in [1, 1000000000]"),
+        (
+            "algorithm = \"ap-red\"\nrtt = [{ from = \"1 s\", value = \"1 s\" }]".into(),
+            "rtt = [{ from = 1 s, value = 1 s }]: must begin at 0 s",
+        ),
+        ("algorithm = \"ap-red\"\nmax_flows = 0".into(), "max_flows = 0: must lie in [1, 16777216]"),
+        (
+            "algorithm = \"fuzzy-red\"\nerror_low = 0.3".into(),
+            "error_high = 0.2: must exceed error_low (0.3)",
+        ),
+        (
+            "algorithm = \"fuzzy-red\"\nweight_low = 0.1".into(),
+            "weight_high = 0.05: must lie in [weight_low, 1]",
+        ),
+        ("algorithm = \"green\"\nc = 0".into(), "c = 0: must be positive"),
     ] {
         let got = error(text.as_str());
         assert!(got.contains(want), "{text}: {got}");

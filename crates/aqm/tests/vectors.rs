@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
-use quell_aqm::{ared, avq, part, pi, red, rem};
+use quell_aqm::{
+    ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, rem, st_red,
+};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 use serde::Deserialize;
 
@@ -89,6 +91,10 @@ struct Event {
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    syn: bool,
     /// The link's rate, for a host that knows it.
     rate: Option<BitRate>,
     verdict: Option<String>,
@@ -199,8 +205,113 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             let fits = vq.offer(x("size"), x("dt"));
             BTreeMap::from([("length", vq.length), ("fits", fits as u8 as f64)])
         }
+        "ap_red::Reference::adapt" => {
+            let setting = ap_red::Setting {
+                min_th: x("ref_min_th"),
+                max_th: x("ref_max_th"),
+                max_p: x("ref_max_p"),
+                w: x("ref_w"),
+            };
+            let conditions = ap_red::Conditions {
+                flows: x("reference_flows"),
+                rtt: x("reference_rtt"),
+                capacity: x("reference_capacity"),
+            };
+            let reference = ap_red::Reference { conditions, setting, bottom: x("bottom"), top: x("top") };
+            let now = reference.adapt(&conditions_of(&x));
+            BTreeMap::from([
+                ("min_th", now.min_th),
+                ("max_th", now.max_th),
+                ("max_p", now.max_p),
+                ("w", now.w),
+            ])
+        }
+        "ap_red::scaled_max_p" => one("max_p", ap_red::scaled_max_p(x("max_p"), x("k"), x("k_n"))),
+        "ap_red::scaled_weight" => {
+            one("w", ap_red::scaled_weight(x("w"), x("k"), x("k_n"), &conditions_of(&x)))
+        }
+        "ap_red::loop_gain" => {
+            let (min_th, max_th) = (x("min_th"), x("max_th"));
+            let setting = ap_red::Setting { min_th, max_th, max_p: x("max_p"), w: x("w") };
+            one("gain", ap_red::loop_gain(&setting))
+        }
+        "ap_red::stability_bound" => one("bound", ap_red::stability_bound(&conditions_of(&x))),
+        "st_red::upper_coefficient" => one("h_l", st_red::upper_coefficient(x("gamma"))),
+        "st_red::half_way" => one("g2", st_red::half_way(x("small"), x("large"))),
+        "st_red::moving_average" => one("x", st_red::moving_average(x("x"), x("phi_w"), x("square"))),
+        "st_red::Detector::sample" => {
+            let mut d = st_red::Detector::new(x("gamma"), x("h_s"), x("phi1"), x("phi2"), x("q_ref"));
+            (d.s2, d.g2) = (x("s2"), x("g2"));
+            let k = d.sample(x("q"), x("w"));
+            BTreeMap::from([("s2", d.s2), ("g2", d.g2), ("k", k.unwrap_or(0.0))])
+        }
+        "feng_ared::Rule::adapt" => {
+            let rule = feng_ared::Rule {
+                min_th: x("min_th"),
+                max_th: x("max_th"),
+                alpha: x("alpha"),
+                beta: x("beta"),
+                bottom: x("bottom"),
+                top: x("top"),
+            };
+            let status = match text("status") {
+                "below" => feng_ared::Status::Below,
+                "between" => feng_ared::Status::Between,
+                "above" => feng_ared::Status::Above,
+                other => panic!("{function}: no status is called {other}"),
+            };
+            let (status, max_p) = rule.adapt(status, x("max_p"), x("avg"));
+            // -1, 0 and 1 for below, between and above.
+            BTreeMap::from([("status", status as u8 as f64 - 1.0), ("max_p", max_p)])
+        }
+        "auto_tuning_red::increment" => {
+            let increment = auto_tuning_red::increment(x("max_p"), x("avg"), x("min_th"), x("max_th"));
+            one("increment", increment)
+        }
+        "auto_tuning_red::Tuning::next" => {
+            let tuning = auto_tuning_red::Tuning {
+                epsilon: x("epsilon"),
+                zeta: x("zeta"),
+                bottom: x("bottom"),
+                top: x("top"),
+            };
+            one("max_p", tuning.next(x("max_p"), x("avg"), (x("min_th"), x("max_th"))))
+        }
+        "auto_tuning_red::automatic_min_th" => {
+            one("min_th", auto_tuning_red::automatic_min_th(x("rtt"), x("capacity")))
+        }
+        "ared_dt::Range::next_min_th" => {
+            let range = ared_dt::Range {
+                gamma: x("gamma"),
+                p_l: x("p_l"),
+                p_u: x("p_u"),
+                bottom: x("bottom"),
+                top: x("top"),
+            };
+            one("min_th", range.next_min_th(x("min_th"), x("mean_p")))
+        }
+        "fuzzy_red::memberships" => {
+            let [low, medium, high] = fuzzy_red::memberships(x("error"), (x("error_low"), x("error_high")));
+            BTreeMap::from([("low", low), ("medium", medium), ("high", high)])
+        }
+        "fuzzy_red::Rules::weight" => {
+            let rules = fuzzy_red::Rules {
+                rule: input["rule"].clone().try_into().unwrap(),
+                error: (x("error_low"), x("error_high")),
+                weight: (x("weight_low"), x("weight_high")),
+            };
+            one("w", rules.weight(x("error")))
+        }
+        "fuzzy_red::scaled_error" => one("error", fuzzy_red::scaled_error(x("q"), x("avg"))),
+        "green::fair_probability" => {
+            one("p", green::fair_probability(x("flows"), x("mss"), x("c"), x("rate"), x("rtt")))
+        }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
+}
+
+fn conditions_of(x: &impl Fn(&str) -> f64) -> ap_red::Conditions {
+    ap_red::Conditions { flows: x("flows"), rtt: x("rtt"), capacity: x("capacity") }
 }
 
 #[derive(Default)]
@@ -240,7 +351,8 @@ fn run_case(algorithm: &str, case: &Case) {
         };
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn };
+        let (flow, syn) = (FlowId(event.flow), event.syn);
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow, ecn, syn };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }

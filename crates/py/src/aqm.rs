@@ -429,6 +429,12 @@ impl Packet {
         .clone()
     }
 
+    /// bool: Whether it opens a TCP connection (a SYN).
+    #[getter]
+    fn syn(&self) -> bool {
+        self.0.syn
+    }
+
     /// bool: Whether a signal may be a mark: true unless ``ecn`` is ``not-ect``.
     #[getter]
     fn ecn_capable(&self) -> bool {

@@ -28,4 +28,9 @@ pub trait Packet {
     fn set_ce(&mut self);
     /// The flow it belongs to.
     fn flow(&self) -> FlowId;
+    /// Whether it opens a TCP connection (a SYN); false of packets that are never asked.
+    #[inline]
+    fn is_syn(&self) -> bool {
+        false
+    }
 }

@@ -177,6 +177,10 @@ impl Packet for Pkt {
     fn flow(&self) -> FlowId {
         FlowId(Pkt::flow(*self))
     }
+    #[inline]
+    fn is_syn(&self) -> bool {
+        Pkt::is_syn(*self)
+    }
 }
 
 /// A run of received packets [from, to) that an acknowledgment reports.

@@ -77,12 +77,20 @@ fn aqm(p: &Parameters) -> Result<String, String> {
     let quoted = |q: QueueSize| format!("\"{q}\"");
     match p.text("aqm") {
         "DropTail" => set("algorithm", "\"drop-tail\"".into()),
-        "RED" if p.is_set("fengad") => {
-            return Err("Feng's self-configuring RED is not among Quell's algorithms".into());
-        }
         "RED" => {
-            let adaptive = p.is_set("adaptive");
-            set("algorithm", if adaptive { "\"ared\"" } else { "\"red\"" }.into());
+            // ns-2's Feng RED is a variant of its Adaptive RED, and bounds max_p no more than the paper.
+            let feng = p.is_set("fengad");
+            let adaptive = p.is_set("adaptive") && !feng;
+            let algorithm = match (feng, adaptive) {
+                (true, _) => "feng-ared",
+                (false, true) => "ared",
+                (false, false) => "red",
+            };
+            set("algorithm", format!("\"{algorithm}\""));
+            if feng {
+                set("alpha", p.text("alpha").into());
+                set("beta", p.text("beta").into());
+            }
             set("min_th", quoted(length(p.number("minth"), p)));
             set("max_th", quoted(length(p.number("maxth"), p)));
             set("max_p", p.text("maxp").into());

@@ -17,11 +17,11 @@ fn a_few_cases_and_the_laws_agree() {
 }
 
 #[test]
-fn every_case_is_a_scenario_or_says_why_not() {
+fn every_case_is_a_scenario() {
     let (text, code) = run(&["--scenarios", "--seeds", "1"]);
     assert_eq!(code, Some(0));
     let refused: Vec<&str> = text.lines().filter(|l| l.starts_with("# ")).collect();
-    assert_eq!(refused.len(), 2, "Feng's RED, twice: {refused:?}");
+    assert!(refused.is_empty(), "{refused:?}");
 }
 
 #[test]

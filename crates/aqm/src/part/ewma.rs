@@ -22,10 +22,21 @@ impl Ewma {
         self.weight
     }
 
+    /// Changes the weight of a new sample, in (0, 1].
+    pub fn set_weight(&mut self, weight: f64) {
+        *self = Ewma { avg: self.avg, ..Ewma::new(weight) };
+    }
+
     /// Takes a sample in.
     #[inline]
     pub fn sample(&mut self, x: f64) {
-        self.avg += self.weight * (x - self.avg);
+        self.sample_as(x, self.weight);
+    }
+
+    /// Takes a sample in that weighs `weight`.
+    #[inline]
+    pub fn sample_as(&mut self, x: f64, weight: f64) {
+        self.avg += weight * (x - self.avg);
     }
 
     /// Ages the average as if `samples` samples of zero had come (thesis 2.2: `avg *= (1-w)^m`).

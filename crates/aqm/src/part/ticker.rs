@@ -42,6 +42,12 @@ impl Ticker {
         self.interval
     }
 
+    /// Changes the length of the periods after the one that is under way, within the bounds of
+    /// [`Ticker::new`].
+    pub fn set_interval(&mut self, interval: Duration) {
+        self.interval = interval.clamp(Self::SHORTEST, Self::LONGEST);
+    }
+
     /// The update that was due has run.
     #[inline]
     pub fn advance(&mut self) {

@@ -33,6 +33,9 @@ impl Packet for Queued {
     fn flow(&self) -> FlowId {
         Packet::flow(&self.pkt)
     }
+    fn is_syn(&self) -> bool {
+        Packet::is_syn(&self.pkt)
+    }
 }
 
 /// The queue before a [`Wire`].
