@@ -150,6 +150,8 @@ pub struct PacketMeta {
     /// Its ECN field, or [`Ecn::NotEct`] in a queue that does not mark: a signal marks the packet if
     /// this is ECN-capable, and drops it otherwise.
     pub ecn: Ecn,
+    /// Its precedence, 0 to 7: the class selector of its DS field (RFC 2474 section 4.2.2).
+    pub precedence: u8,
 }
 
 /// Identifies a flow (a 5-tuple, or the simulator's index).

@@ -250,7 +250,13 @@ mod tests {
                 link_rate: None,
             };
             let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
-            let pkt = PacketMeta { bytes: Bytes::new(1000), enqueued_at: Time::ZERO, flow: FlowId(0), ecn };
+            let pkt = PacketMeta {
+                bytes: Bytes::new(1000),
+                enqueued_at: Time::ZERO,
+                flow: FlowId(0),
+                ecn,
+                precedence: 0,
+            };
             let arrival = rem.on_enqueue(&mut cx, &pkt);
             let departure = rem.decides_at_dequeue().then(|| rem.on_dequeue(&mut cx, &pkt));
             (arrival, departure)

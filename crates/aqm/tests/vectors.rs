@@ -86,6 +86,11 @@ struct Event {
     #[serde(default)]
     queue: u32,
     queue_bytes: Option<Bytes>,
+    /// Whose packet it is, and of what precedence.
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    precedence: u8,
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
@@ -240,7 +245,8 @@ fn run_case(algorithm: &str, case: &Case) {
         };
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn };
+        let flow = FlowId(event.flow);
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow, ecn, precedence: event.precedence };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }

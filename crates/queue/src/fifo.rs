@@ -79,7 +79,13 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
 }
 
 fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
-    PacketMeta { bytes: packet.bytes(), enqueued_at, flow: packet.flow(), ecn: packet.ecn() }
+    PacketMeta {
+        bytes: packet.bytes(),
+        enqueued_at,
+        flow: packet.flow(),
+        ecn: packet.ecn(),
+        precedence: packet.precedence(),
+    }
 }
 
 impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {

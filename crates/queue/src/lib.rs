@@ -28,4 +28,8 @@ pub trait Packet {
     fn set_ce(&mut self);
     /// The flow it belongs to.
     fn flow(&self) -> FlowId;
+    /// Its precedence, 0 to 7; 0 where packets have none.
+    fn precedence(&self) -> u8 {
+        0
+    }
 }

@@ -161,6 +161,7 @@ fn mixed() -> Network {
         network.flows.push(FlowSpec {
             class: 0,
             ack_class: 1,
+            precedence: 0,
             forward,
             reverse,
             traffic,

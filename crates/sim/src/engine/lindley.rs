@@ -164,6 +164,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             enqueued_at: now,
             flow: FlowId(pkt.flow()),
             ecn: pkt.ecn(),
+            precedence: pkt.precedence(),
         };
         let admission = self.gate.arrive(now, self.view(now), &meta);
         self.observer.arrived(now, class, pkt, admission);

@@ -33,6 +33,9 @@ impl Packet for Queued {
     fn flow(&self) -> FlowId {
         Packet::flow(&self.pkt)
     }
+    fn precedence(&self) -> u8 {
+        Packet::precedence(&self.pkt)
+    }
 }
 
 /// The queue before a [`Wire`].
