@@ -1,12 +1,16 @@
 //! Parts that several algorithms share.
 
+mod average;
 mod ewma;
+mod flow_counts;
 mod gauge;
 mod signal;
 mod spacing;
 mod ticker;
 
+pub use average::{Average, is_drop};
 pub use ewma::{Ewma, link_rate_weight};
+pub use flow_counts::{FlowCount, FlowCounts};
 pub use gauge::Gauge;
 pub use signal::{SignalMode, Sizer};
 pub use spacing::{Spacer, Spacing, spaced};
