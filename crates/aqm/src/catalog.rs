@@ -117,6 +117,7 @@ catalog! {
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
     Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
+    Wred, "wred", wred::WredParams => Wred, "Weighted RED", "RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
 }
 
 /// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].

@@ -24,6 +24,7 @@ pub mod drop_tail;
 pub mod pi;
 pub mod red;
 pub mod rem;
+pub mod wred;
 
 use alloc::boxed::Box;
 

@@ -31,6 +31,10 @@ impl Packet for TestPacket {
     fn flow(&self) -> FlowId {
         FlowId(0)
     }
+    /// Every size has one.
+    fn precedence(&self) -> u8 {
+        (self.bytes % 8) as u8
+    }
 }
 
 /// What an algorithm did, and what it reported last.

@@ -3,7 +3,7 @@
 //! A file holds two kinds of vectors.
 //! - `[[equation]]`: the name of a pure function below, its inputs and its results.
 //! - `[[case]]`: an algorithm with its parameters, and a sequence of events with what the algorithm
-//!   must answer and report after each. `arrive` and `overflow` give a packet's size, `queue` the
+//!   must answer and report after each. `arrive`, `overflow` and `depart` give a packet's size, `queue` the
 //!   packets that wait (of mean size unless `queue_bytes` says otherwise), `update` asserts that one
 //!   is due then.
 //!
@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::wred;
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
 use quell_aqm::{ared, avq, part, pi, red, rem};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
@@ -79,6 +80,7 @@ struct Event {
     at: Duration,
     arrive: Option<Bytes>,
     overflow: Option<Bytes>,
+    depart: Option<Bytes>,
     #[serde(default)]
     idle: bool,
     #[serde(default)]
@@ -204,6 +206,9 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             let fits = vq.offer(x("size"), x("dt"));
             BTreeMap::from([("length", vq.length), ("fits", fits as u8 as f64)])
         }
+        "wred::automatic_min_th" => {
+            one("min_th", wred::automatic_min_th(x("precedence") as u8, x("max_th"), x("lowest")))
+        }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
 }
@@ -250,20 +255,27 @@ fn run_case(algorithm: &str, case: &Case) {
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }
-        match (event.arrive, event.overflow, event.idle, event.update) {
-            (Some(bytes), None, false, false) => {
+        match (event.arrive, event.overflow, event.depart, event.idle, event.update) {
+            (Some(bytes), None, None, false, false) => {
                 let got = verdict_name(aqm.on_enqueue(&mut cx, &packet(bytes)));
                 if let Some(want) = &event.verdict {
                     assert_eq!(got, want, "{place}");
                 }
             }
-            (None, Some(bytes), false, false) => aqm.on_overflow(&mut cx, &packet(bytes)),
-            (None, None, true, false) => aqm.on_idle(now),
-            (None, None, false, true) => {
+            (None, Some(bytes), None, false, false) => aqm.on_overflow(&mut cx, &packet(bytes)),
+            (None, None, Some(bytes), false, false) => {
+                assert!(aqm.decides_at_dequeue(), "{place}: nobody asks it there");
+                let got = verdict_name(aqm.on_dequeue(&mut cx, &packet(bytes)));
+                if let Some(want) = &event.verdict {
+                    assert_eq!(got, want, "{place}");
+                }
+            }
+            (None, None, None, true, false) => aqm.on_idle(now),
+            (None, None, None, false, true) => {
                 assert_eq!(aqm.next_update(), Some(now), "{place}");
                 aqm.on_update(&mut cx);
             }
-            _ => panic!("{place}: exactly one of arrive, overflow, idle and update"),
+            _ => panic!("{place}: exactly one of arrive, overflow, depart, idle and update"),
         }
         let mut signals = Signals::default();
         aqm.observe(&mut signals);
