@@ -21,9 +21,15 @@ pub mod ared;
 pub mod avq;
 pub mod blue;
 pub mod drop_tail;
+pub mod dsred;
+pub mod e_red;
+pub mod fred;
+pub mod lred;
+pub mod pd_red;
 pub mod pi;
 pub mod red;
 pub mod rem;
+pub mod sred;
 pub mod wred;
 
 use alloc::boxed::Box;

@@ -315,6 +315,8 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
         "offered",
         "link-rate-fast",
         "nonsense",
+        "full",
+        "simple",
         "",
     ]);
     prop_oneof![

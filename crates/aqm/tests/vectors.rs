@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
-use quell_aqm::wred;
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
 use quell_aqm::{ared, avq, part, pi, red, rem};
+use quell_aqm::{dsred, e_red, fred, lred, pd_red, sred, wred};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 use serde::Deserialize;
 
@@ -208,6 +208,42 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
         }
         "wred::automatic_min_th" => {
             one("min_th", wred::automatic_min_th(x("precedence") as u8, x("max_th"), x("lowest")))
+        }
+        "dsred::Slopes::probability" => {
+            let slopes = dsred::Slopes { k_l: x("k_l"), k_h: x("k_h"), gamma: x("gamma") };
+            one("p", slopes.probability(x("avg")))
+        }
+        "pd_red::Gains::next_max_p" => {
+            let gains = pd_red::Gains { k_p: x("k_p"), k_d: x("k_d") };
+            one("max_p", gains.next_max_p(x("max_p"), x("error"), x("before")))
+        }
+        "sred::p_sred" => one("p", sred::p_sred(x("filling"), x("p_max"))),
+        "sred::load_factor" => one("factor", sred::load_factor(x("hit_rate"), x("flows"))),
+        "sred::hit_factor" => one("factor", sred::hit_factor(input["hit"].as_bool().unwrap(), x("hit_rate"))),
+        "fred::automatic_min_th" => {
+            one("min_th", fred::automatic_min_th(x("buffer"), x("capacity"), text("rtt").parse().unwrap()))
+        }
+        "fred::mean_flow_queue" => one("mean", fred::mean_flow_queue(x("avg"), x("active") as u32)),
+        "fred::Bounds" => {
+            let bounds = fred::Bounds {
+                max_th: x("max_th"),
+                min_q: x("min_q"),
+                max_q: x("max_q"),
+                many_flows: input["many_flows"].as_bool().unwrap(),
+            };
+            let exceeded = bounds.exceeded(x("held"), x("strikes") as u32, x("avg"), x("mean"));
+            let robust = bounds.robust(x("held"), x("mean"));
+            BTreeMap::from([("exceeded", exceeded as u8 as f64), ("robust", robust as u8 as f64)])
+        }
+        "lred::loss_ratio" => one("l", lred::loss_ratio(x("lost"), x("arrived"))),
+        "lred::average" => one("l", lred::average(x("before"), x("measured"), x("weight"))),
+        "lred::Law::probability" => {
+            let law = lred::Law { beta: x("beta"), q_ref: x("q_ref") };
+            one("p", law.probability(x("loss"), x("q")))
+        }
+        "e_red::Exponential::probability" => {
+            let curve = e_red::Exponential { ln_p_min: x("p_min").ln(), end: x("end") };
+            one("p", curve.probability(x("b")))
         }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
