@@ -73,8 +73,14 @@ impl Loop {
         while let Some(due) = aqm.next_update().filter(|due| *due <= now) {
             aqm.on_update(&mut Ctx { now: due, queue, rng });
         }
-        let pkt =
-            PacketMeta { bytes: PACKET, enqueued_at: now, flow: FlowId(0), ecn: Ecn::NotEct, syn: false };
+        let pkt = PacketMeta {
+            bytes: PACKET,
+            enqueued_at: now,
+            flow: FlowId(0),
+            ecn: Ecn::NotEct,
+            syn: false,
+            precedence: 0,
+        };
         let mut verdict = aqm.on_enqueue(&mut Ctx { now, queue, rng }, &pkt);
         if aqm.decides_at_dequeue() && verdict == Verdict::Pass {
             verdict = aqm.on_dequeue(&mut Ctx { now, queue, rng }, &pkt);

@@ -432,6 +432,7 @@ mod tests {
                 flow: FlowId(flow),
                 ecn: Ecn::NotEct,
                 syn,
+                precedence: 0,
             };
             let _ = aqm.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
         };

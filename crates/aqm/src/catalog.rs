@@ -124,6 +124,13 @@ catalog! {
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
     Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
+    Wred, "wred", wred::WredParams => Wred, "Weighted RED", "RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
+    Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
+    Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "flow", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
+    Dsred, "dsred", dsred::DsredParams => Dsred, "Double Slope RED", "RED", "Zheng and Atiquzzaman, IEEE LCN 2000", Experimental;
+    PdRed, "pd-red", pd_red::PdRedParams => PdRed, "PD-RED", "RED", "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", Experimental;
+    Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
+    ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "rate", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
 }
 
 /// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].

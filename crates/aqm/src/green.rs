@@ -128,8 +128,14 @@ mod tests {
         let queue = QueueView { packets: Packets::new(1), bytes, head_since: None, link_rate: Some(rate) };
         let mut p = |ms: u64, flow: u32| {
             let now = Time::ZERO + Duration::from_millis(ms);
-            let pkt =
-                PacketMeta { bytes, enqueued_at: now, flow: FlowId(flow), ecn: Ecn::NotEct, syn: false };
+            let pkt = PacketMeta {
+                bytes,
+                enqueued_at: now,
+                flow: FlowId(flow),
+                ecn: Ecn::NotEct,
+                syn: false,
+                precedence: 0,
+            };
             let _ = green.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
             green.p
         };

@@ -24,13 +24,20 @@ pub mod auto_tuning_red;
 pub mod avq;
 pub mod blue;
 pub mod drop_tail;
+pub mod dsred;
+pub mod e_red;
 pub mod feng_ared;
+pub mod fred;
 pub mod fuzzy_red;
 pub mod green;
+pub mod lred;
+pub mod pd_red;
 pub mod pi;
 pub mod red;
 pub mod rem;
+pub mod sred;
 pub mod st_red;
+pub mod wred;
 
 use alloc::boxed::Box;
 
@@ -159,6 +166,8 @@ pub struct PacketMeta {
     pub ecn: Ecn,
     /// It opens a TCP connection: a SYN. False where the host does not look.
     pub syn: bool,
+    /// Its precedence, 0 to 7: the class selector of its DS field (RFC 2474 section 4.2.2).
+    pub precedence: u8,
 }
 
 /// Identifies a flow (a 5-tuple, or the simulator's index).

@@ -256,6 +256,7 @@ mod tests {
                 flow: FlowId(0),
                 ecn,
                 syn: false,
+                precedence: 0,
             };
             let arrival = rem.on_enqueue(&mut cx, &pkt);
             let departure = rem.decides_at_dequeue().then(|| rem.on_dequeue(&mut cx, &pkt));

@@ -41,6 +41,10 @@ impl Packet for TestPacket {
     fn is_syn(&self) -> bool {
         self.syn
     }
+    /// Every size has one.
+    fn precedence(&self) -> u8 {
+        (self.bytes % 8) as u8
+    }
 }
 
 /// What an algorithm did, and what it reported last.
@@ -324,6 +328,8 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
         "printed",
         "keshav",
         "nonsense",
+        "full",
+        "simple",
         "",
     ]);
     prop_oneof![

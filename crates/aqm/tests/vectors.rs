@@ -3,7 +3,7 @@
 //! A file holds two kinds of vectors.
 //! - `[[equation]]`: the name of a pure function below, its inputs and its results.
 //! - `[[case]]`: an algorithm with its parameters, and a sequence of events with what the algorithm
-//!   must answer and report after each. `arrive` and `overflow` give a packet's size, `queue` the
+//!   must answer and report after each. `arrive`, `overflow` and `depart` give a packet's size, `queue` the
 //!   packets that wait (of mean size unless `queue_bytes` says otherwise), `update` asserts that one
 //!   is due then.
 //!
@@ -17,6 +17,7 @@ use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView
 use quell_aqm::{
     ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, rem, st_red,
 };
+use quell_aqm::{dsred, e_red, fred, lred, pd_red, sred, wred};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 use serde::Deserialize;
 
@@ -81,6 +82,7 @@ struct Event {
     at: Duration,
     arrive: Option<Bytes>,
     overflow: Option<Bytes>,
+    depart: Option<Bytes>,
     #[serde(default)]
     idle: bool,
     #[serde(default)]
@@ -88,11 +90,14 @@ struct Event {
     #[serde(default)]
     queue: u32,
     queue_bytes: Option<Bytes>,
+    /// Whose packet it is, and of what precedence.
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    precedence: u8,
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
-    #[serde(default)]
-    flow: u32,
     #[serde(default)]
     syn: bool,
     /// The link's rate, for a host that knows it.
@@ -306,6 +311,45 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
         "green::fair_probability" => {
             one("p", green::fair_probability(x("flows"), x("mss"), x("c"), x("rate"), x("rtt")))
         }
+        "wred::automatic_min_th" => {
+            one("min_th", wred::automatic_min_th(x("precedence") as u8, x("max_th"), x("lowest")))
+        }
+        "dsred::Slopes::probability" => {
+            let slopes = dsred::Slopes { k_l: x("k_l"), k_h: x("k_h"), gamma: x("gamma") };
+            one("p", slopes.probability(x("avg")))
+        }
+        "pd_red::Gains::next_max_p" => {
+            let gains = pd_red::Gains { k_p: x("k_p"), k_d: x("k_d") };
+            one("max_p", gains.next_max_p(x("max_p"), x("error"), x("before")))
+        }
+        "sred::p_sred" => one("p", sred::p_sred(x("filling"), x("p_max"))),
+        "sred::load_factor" => one("factor", sred::load_factor(x("hit_rate"), x("flows"))),
+        "sred::hit_factor" => one("factor", sred::hit_factor(input["hit"].as_bool().unwrap(), x("hit_rate"))),
+        "fred::automatic_min_th" => {
+            one("min_th", fred::automatic_min_th(x("buffer"), x("capacity"), text("rtt").parse().unwrap()))
+        }
+        "fred::mean_flow_queue" => one("mean", fred::mean_flow_queue(x("avg"), x("active") as u32)),
+        "fred::Bounds" => {
+            let bounds = fred::Bounds {
+                max_th: x("max_th"),
+                min_q: x("min_q"),
+                max_q: x("max_q"),
+                many_flows: input["many_flows"].as_bool().unwrap(),
+            };
+            let exceeded = bounds.exceeded(x("held"), x("strikes") as u32, x("avg"), x("mean"));
+            let robust = bounds.robust(x("held"), x("mean"));
+            BTreeMap::from([("exceeded", exceeded as u8 as f64), ("robust", robust as u8 as f64)])
+        }
+        "lred::loss_ratio" => one("l", lred::loss_ratio(x("lost"), x("arrived"))),
+        "lred::average" => one("l", lred::average(x("before"), x("measured"), x("weight"))),
+        "lred::Law::probability" => {
+            let law = lred::Law { beta: x("beta"), q_ref: x("q_ref") };
+            one("p", law.probability(x("loss"), x("q")))
+        }
+        "e_red::Exponential::probability" => {
+            let curve = e_red::Exponential { ln_p_min: x("p_min").ln(), end: x("end") };
+            one("p", curve.probability(x("b")))
+        }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
 }
@@ -352,24 +396,32 @@ fn run_case(algorithm: &str, case: &Case) {
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
         let (flow, syn) = (FlowId(event.flow), event.syn);
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow, ecn, syn };
+        let packet =
+            |bytes| PacketMeta { bytes, enqueued_at: now, flow, ecn, syn, precedence: event.precedence };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }
-        match (event.arrive, event.overflow, event.idle, event.update) {
-            (Some(bytes), None, false, false) => {
+        match (event.arrive, event.overflow, event.depart, event.idle, event.update) {
+            (Some(bytes), None, None, false, false) => {
                 let got = verdict_name(aqm.on_enqueue(&mut cx, &packet(bytes)));
                 if let Some(want) = &event.verdict {
                     assert_eq!(got, want, "{place}");
                 }
             }
-            (None, Some(bytes), false, false) => aqm.on_overflow(&mut cx, &packet(bytes)),
-            (None, None, true, false) => aqm.on_idle(now),
-            (None, None, false, true) => {
+            (None, Some(bytes), None, false, false) => aqm.on_overflow(&mut cx, &packet(bytes)),
+            (None, None, Some(bytes), false, false) => {
+                assert!(aqm.decides_at_dequeue(), "{place}: nobody asks it there");
+                let got = verdict_name(aqm.on_dequeue(&mut cx, &packet(bytes)));
+                if let Some(want) = &event.verdict {
+                    assert_eq!(got, want, "{place}");
+                }
+            }
+            (None, None, None, true, false) => aqm.on_idle(now),
+            (None, None, None, false, true) => {
                 assert_eq!(aqm.next_update(), Some(now), "{place}");
                 aqm.on_update(&mut cx);
             }
-            _ => panic!("{place}: exactly one of arrive, overflow, idle and update"),
+            _ => panic!("{place}: exactly one of arrive, overflow, depart, idle and update"),
         }
         let mut signals = Signals::default();
         aqm.observe(&mut signals);

@@ -1,7 +1,7 @@
 //! From what the simulator measured to figures.
 
 use hdrhistogram::Histogram;
-use quell_sim::outcome::{ClassStats, FlowSegment, LinkOutcome, Outcome, Segment, Transfer};
+use quell_sim::outcome::{ClassStats, FlowSegment, LinkOutcome, Outcome, Segment, Series, Transfer};
 use quell_units::{Duration, Time};
 
 use crate::metrics::{Metric, Values};
@@ -54,6 +54,13 @@ fn rows_of(
             let mut row = row(name, classes);
             if name == "all" {
                 queue_figures(&mut row.values, segments, to.since(from));
+                // What comes before the first segment is the warm-up, which changes nothing.
+                let after_first = &link.segments[which.start.max(1)..which.end.max(1)];
+                let each: Option<Vec<f64>> =
+                    after_first.iter().map(|s| response_time(&link.series, s.from, s.to)).collect();
+                if let Some(each) = each {
+                    row.values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
+                }
             }
             row
         })
@@ -143,6 +150,30 @@ fn queue_figures(values: &mut Values, segments: &[Segment], length: Duration) {
         deviation(s.queue_packet_seconds, s.queue_packet2_seconds, s.to.since(s.from).as_secs_f64())
     });
     values.set(Metric::QueueSegmentStd, each.sum::<f64>() / segments.len() as f64);
+}
+
+/// hred IV.B: the time from `from` on after which the deviation of the queue stays within 1.5 times
+/// that of the steady state. The document does not say how it takes a deviation at a time; here it is
+/// the root mean square distance from the steady mean over the next tenth of [from, to), and the
+/// steady state is the second half. None if there are fewer than 40 samples.
+fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
+    let (start, end) = (from.as_secs_f64(), to.as_secs_f64());
+    let first = series.time_s.partition_point(|t| *t <= start);
+    let last = series.time_s.partition_point(|t| *t <= end);
+    let (times, queue) = (series.time_s.get(first..last)?, series.queue_packets.get(first..last)?);
+    if queue.len() < 40 {
+        return None;
+    }
+    let mean_of =
+        |part: &[f64], of: &dyn Fn(f64) -> f64| part.iter().map(|q| of(*q)).sum::<f64>() / part.len() as f64;
+    let (transient, steady) = (queue.len() / 2, &queue[queue.len() / 2..]);
+    let mean = mean_of(steady, &|q| q);
+    let square = |q: f64| (q - mean) * (q - mean);
+    let bound = 1.5 * 1.5 * mean_of(steady, &square);
+    let settled = |window: &[f64]| mean_of(window, &square) <= bound;
+    let windows = queue.windows(queue.len() / 10).take(transient);
+    let unsettled = windows.enumerate().filter(|(_, window)| !settled(window)).last();
+    Some(unsettled.map_or(0.0, |(i, _)| times[i] - start))
 }
 
 /// For how long a flow was active within [from, to).
@@ -503,6 +534,55 @@ mod tests {
         // Active for half of the segment counts: shares 0.25, 2.75 and (over 5 s) 18 MB per 10 s.
         let shares = [0.25, 2.75, 18.0];
         close(second, Metric::Jain, jain_index(&shares).unwrap());
+    }
+
+    /// A hundred samples from 10 s to 20 s, made by `queue` of their number.
+    fn samples(queue: impl Fn(usize) -> f64) -> Series {
+        Series {
+            time_s: (1..=200).map(|i| i as f64 * 0.1).collect(),
+            queue_packets: (0..200).map(|i| if i < 100 { 1e6 } else { queue(i - 100) }).collect(),
+            ..Series::default()
+        }
+    }
+
+    fn saw(i: usize) -> f64 {
+        if i.is_multiple_of(2) { 49.0 } else { 51.0 }
+    }
+
+    #[test]
+    fn response_times_of_known_transients() {
+        let of = |queue: &dyn Fn(usize) -> f64| response_time(&samples(queue), secs(10), secs(20)).unwrap();
+        assert_eq!(of(&saw), 0.0, "steady at once; what was before does not count");
+        assert_eq!(of(&|_| 7.0), 0.0, "a queue that never changes");
+        // 30 samples of 90, at 10.1 s to 13.0 s: the last window that meets one begins with it.
+        let step = |i| if i < 30 { 90.0 } else { saw(i) };
+        assert!((of(&step) - 3.0).abs() < 1e-9, "{}", of(&step));
+        // From 1.5 times the deviation on, which is 1: 1.4 away is settled, 1.6 away is not.
+        let near = |far: f64| move |i| if i < 30 { 50.0 + far } else { saw(i) };
+        assert_eq!(of(&near(1.4)), 0.0);
+        assert!(of(&near(1.6)) > 2.0);
+        // What is far away until the steady half begins counts as half of the time.
+        assert!((of(&|i| if i < 50 { 90.0 } else { saw(i) }) - 5.0).abs() < 1e-9);
+        let few = Series { time_s: vec![11.0; 39], queue_packets: vec![1.0; 39], ..Series::default() };
+        assert_eq!(response_time(&few, secs(10), secs(20)), None);
+    }
+
+    #[test]
+    fn segments_after_the_first_have_response_times() {
+        let (facts, mut outcome) = example();
+        assert_eq!(find(&metrics(&facts, &outcome), Some(1), "all").get(Metric::ResponseTime), None);
+        // The second segment, 20 s to 30 s, is disturbed for its first two seconds.
+        let queue = |i: usize| if (200..220).contains(&i) { 500.0 } else { saw(i) };
+        outcome.links[0].series = Series {
+            time_s: (1..=300).map(|i| i as f64 * 0.1).collect(),
+            queue_packets: (0..300).map(queue).collect(),
+            ..Series::default()
+        };
+        let rows = metrics(&facts, &outcome);
+        assert_eq!(find(&rows, Some(0), "all").get(Metric::ResponseTime), None);
+        close(find(&rows, Some(1), "all"), Metric::ResponseTime, 2.0);
+        close(find(&rows, None, "all"), Metric::ResponseTime, 2.0);
+        assert_eq!(find(&rows, Some(1), "ftp").get(Metric::ResponseTime), None);
     }
 
     #[test]

@@ -68,6 +68,7 @@ metrics! {
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
     QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (the thesis' average queue deviation).";
+    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); over the window, the mean of the segments after the first.";
     QueueBytes, "queue_bytes", "mean queue", "bytes", Lower, "Time average of the bytes waiting (exact).";
     QueueBytesStd, "queue_std_bytes", "queue deviation", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
     DelayMean, "queue_delay_mean_s", "mean delay", "s", Lower, "Mean queueing delay of the packets that left (exact).";

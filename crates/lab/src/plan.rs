@@ -706,6 +706,7 @@ fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     let count = f64::from(g.count.unwrap_or(1));
     require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
     require(g.transfers != Some(0), at.then("transfers"), "must be at least 1")?;
+    require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
     if let Some(rate) = g.sessions_per_second {
         require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
     }
@@ -1146,6 +1147,7 @@ fn draw_flows(
                     reverse: way.reverse,
                     ack_class: acks,
                     traffic: traffic(g, &at_group)?,
+                    precedence: g.precedence.unwrap_or(0),
                     start: at(start),
                     stop: stop.map(at),
                 });

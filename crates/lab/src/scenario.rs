@@ -449,6 +449,10 @@ pub struct FlowGroup {
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
+    /// with classes read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precedence: Option<u8>,
 }
 
 impl FlowGroup {

@@ -37,6 +37,16 @@ fn every_scenario_loads_and_survives_being_written_out() {
     }
 }
 
+#[test]
+fn the_scenario_of_the_catalog_holds_the_whole_catalog() {
+    let study = Study::read(root().join("catalog.toml"), &Plugins::new()).unwrap();
+    let mut listed: Vec<_> = study.points[0].scenario.aqm.iter().map(|a| a.algorithm.as_str()).collect();
+    let mut known: Vec<_> = quell_aqm::catalog::CATALOG.iter().map(|e| e.name).collect();
+    listed.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(listed, known, "every algorithm stands in scenarios/catalog.toml once");
+}
+
 /// What surrounds a snippet of the documentation.
 const FRAME: &str = r#"
 schema = 1

@@ -441,6 +441,12 @@ impl Packet {
         self.0.ecn.is_capable()
     }
 
+    /// int: Its precedence, 0 to 7.
+    #[getter]
+    fn precedence(&self) -> u8 {
+        self.0.precedence
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Packet(bytes={}, flow={}, enqueued_at_s={})",

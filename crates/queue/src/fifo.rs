@@ -85,6 +85,7 @@ fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
         flow: packet.flow(),
         ecn: packet.ecn(),
         syn: packet.is_syn(),
+        precedence: packet.precedence(),
     }
 }
 

@@ -33,4 +33,8 @@ pub trait Packet {
     fn is_syn(&self) -> bool {
         false
     }
+    /// Its precedence, 0 to 7; 0 where packets have none.
+    fn precedence(&self) -> u8 {
+        0
+    }
 }

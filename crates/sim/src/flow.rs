@@ -105,6 +105,7 @@ impl Flow {
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
                 spec: udp.clone(),
+                precedence: spec.precedence,
                 rng,
                 due: spec.start,
                 on_until: None,
@@ -394,6 +395,7 @@ impl TcpFlow {
 pub(crate) struct UdpFlow {
     id: u32,
     spec: UdpSpec,
+    precedence: u8,
     rng: Rng,
     /// When the next packet goes, or the source looks again.
     due: Time,
@@ -432,6 +434,7 @@ impl UdpFlow {
         let bytes = (self.spec.packet.draw(&mut self.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
         pkt.set_ect(self.spec.ecn);
+        pkt.set_precedence(self.precedence);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);

@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 ///
 /// Two words, so that it travels in registers:
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
-/// its flags (0 to 7), hop (8 to 15), size (16 to 31), entry in the [`SackTable`] (32 to 55) and
+/// its flags (0 to 4), precedence (5 to 7), hop (8 to 15), size (16 to 31), entry in the [`SackTable`] (32 to 55) and
 /// connection of the flow (56 to 63).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pkt(u64, u64);
@@ -29,9 +29,11 @@ pub(crate) struct Pkt(u64, u64);
 const KIND: u64 = 0b0000_0011;
 const ECT: u64 = 0b0000_0100;
 const CE: u64 = 0b0000_1000;
+/// On acknowledgments ECN-Echo, on data congestion window reduced: no packet says both.
 const ECE: u64 = 0b0001_0000;
-const CWR: u64 = 0b0010_0000;
+const CWR: u64 = ECE;
 const FLAGS: u64 = 0xff;
+const PRECEDENCE: u32 = 5;
 const HOP: u32 = 8;
 const BYTES: u32 = 16;
 const SACK: u32 = 32;
@@ -99,6 +101,17 @@ impl Pkt {
     #[inline]
     pub fn epoch(self) -> u8 {
         (self.1 >> EPOCH) as u8
+    }
+
+    /// 0 to 7.
+    #[inline]
+    pub fn precedence(self) -> u8 {
+        (self.1 >> PRECEDENCE) as u8 & 7
+    }
+
+    #[inline]
+    pub fn set_precedence(&mut self, precedence: u8) {
+        self.1 = self.1 & !(7 << PRECEDENCE) | (precedence as u64 & 7) << PRECEDENCE;
     }
 
     #[inline]
@@ -181,6 +194,10 @@ impl Packet for Pkt {
     fn is_syn(&self) -> bool {
         Pkt::is_syn(*self)
     }
+    #[inline]
+    fn precedence(&self) -> u8 {
+        Pkt::precedence(*self)
+    }
 }
 
 /// A run of received packets [from, to) that an acknowledgment reports.
@@ -252,9 +269,15 @@ mod tests {
         p.set_sack(table.put(blocks));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.is_ack(), p.is_ece(), p.is_ce()), (200, true, true, false));
+        p.set_precedence(7);
+        p.set_hop(9);
+        assert_eq!((p.precedence(), p.hop(), p.is_ece(), p.bytes()), (7, 9, true, 40));
+        p.set_precedence(2);
+        p.set_hop(0);
         assert_eq!(p.with(1, 2, 3), {
             let mut q = Pkt::new(Kind::Ack, 1, 2, 3, 40);
             q.set_ece(true);
+            q.set_precedence(2);
             q.set_sack(p.sack().unwrap());
             q
         });

@@ -72,8 +72,14 @@ impl Aqm for Watch {
         COUNTING.set(cx.now >= self.from && cx.now < self.to);
         self.inner.on_enqueue(cx, pkt)
     }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.inner.on_dequeue(cx, pkt)
+    }
     fn decides_at_dequeue(&self) -> bool {
-        self.at_dequeue
+        self.at_dequeue || self.inner.decides_at_dequeue()
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        self.inner.on_overflow(cx, pkt);
     }
     fn on_idle(&mut self, since: Time) {
         self.inner.on_idle(since);
@@ -161,6 +167,7 @@ fn mixed() -> Network {
         network.flows.push(FlowSpec {
             class: 0,
             ack_class: 1,
+            precedence: 0,
             forward,
             reverse,
             traffic,

@@ -20,6 +20,7 @@ fn forced_loss(variant: Variant, p: f64, seed: u64) -> Outcome {
         FlowSpec {
             class: 0,
             ack_class: 0,
+            precedence: 0,
             forward: vec![LinkId(n - 2)],
             reverse: vec![LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: TcpParams { variant, ..Default::default() }, app: App::Bulk },

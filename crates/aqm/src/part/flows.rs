@@ -373,7 +373,7 @@ mod tests {
 
     fn packet(flow: u32, syn: bool) -> PacketMeta {
         let (bytes, enqueued_at) = (Bytes::new(500), Time::ZERO);
-        PacketMeta { bytes, enqueued_at, flow: FlowId(flow), ecn: Ecn::NotEct, syn }
+        PacketMeta { bytes, enqueued_at, flow: FlowId(flow), ecn: Ecn::NotEct, syn, precedence: 0 }
     }
 
     fn at(ms: u64) -> Time {

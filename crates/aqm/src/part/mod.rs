@@ -1,13 +1,17 @@
 //! Parts that several algorithms share.
 
+mod average;
 mod ewma;
+mod flow_counts;
 mod flows;
 mod gauge;
 mod signal;
 mod spacing;
 mod ticker;
 
+pub use average::{Average, is_drop};
 pub use ewma::{Ewma, link_rate_weight};
+pub use flow_counts::{FlowCount, FlowCounts};
 pub use flows::FlowTable;
 pub use gauge::Gauge;
 pub use signal::{SignalMode, Sizer};

@@ -188,6 +188,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 flow: FlowId(pkt.flow()),
                 ecn: pkt.ecn(),
                 syn: pkt.is_syn(),
+                precedence: pkt.precedence(),
             };
             let admission = self.gate.arrive(now, self.view(now), &meta);
             self.observer.arrived(now, class, pkt, admission);

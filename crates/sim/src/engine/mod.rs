@@ -32,18 +32,18 @@ struct Ends {
 
 impl Ends {
     fn new(network: &Network, bounds: &[Time]) -> Result<Self, Error> {
-        let mut known: Vec<(&TcpParams, Arc<Config>)> = Vec::new();
+        let mut known: Vec<(&TcpParams, u8, Arc<Config>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
         for (i, spec) in network.flows.iter().enumerate() {
             let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
                 // Flows of one group follow each other: look at the latest first.
-                let at = known.iter().rposition(|k| k.0 == tcp);
+                let at = known.iter().rposition(|k| k.1 == spec.precedence && k.0 == tcp);
                 if at.is_none() {
                     let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
-                    known.push((tcp, Arc::new(new)));
+                    known.push((tcp, spec.precedence, Arc::new(new.with_precedence(spec.precedence))));
                 }
-                config = Some(&known[at.unwrap_or(known.len() - 1)].1);
+                config = Some(&known[at.unwrap_or(known.len() - 1)].2);
             }
             flows.push(Flow::new(i as u32, spec, config, network.seed, bounds));
         }

@@ -36,6 +36,9 @@ impl Packet for Queued {
     fn is_syn(&self) -> bool {
         Packet::is_syn(&self.pkt)
     }
+    fn precedence(&self) -> u8 {
+        Packet::precedence(&self.pkt)
+    }
 }
 
 /// The queue before a [`Wire`].

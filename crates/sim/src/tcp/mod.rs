@@ -179,4 +179,12 @@ impl Config {
             ecn: p.ecn,
         })
     }
+
+    /// Gives every packet of these flows a precedence, acknowledgments too.
+    pub fn with_precedence(mut self, precedence: u8) -> Self {
+        for pkt in [&mut self.data, &mut self.again, &mut self.synchronize, &mut self.ack] {
+            pkt.set_precedence(precedence);
+        }
+        self
+    }
 }
