@@ -8,7 +8,7 @@ use quell_units::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
+use crate::{Aqm, Ctx, Lanes, Link, PacketMeta, Probe, Verdict};
 
 /// How far an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -161,6 +161,9 @@ impl Aqm for AnyAqm {
     }
     fn observe(&self, out: &mut dyn Probe) {
         each!(self, a => a.observe(out))
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        each!(self, a => a.lanes())
     }
 }
 

@@ -21,12 +21,14 @@ pub mod ared;
 pub mod avq;
 pub mod blue;
 pub mod drop_tail;
+pub mod lanes;
 pub mod pi;
 pub mod red;
 pub mod rem;
 
 use alloc::boxed::Box;
 
+pub use lanes::{Lanes, Transport};
 pub use params::ParamError;
 use params::require;
 use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
@@ -85,6 +87,12 @@ pub trait Aqm {
 
     /// Reports internal signals (average queue, probability, price, ...) with their units.
     fn observe(&self, out: &mut dyn Probe) {}
+
+    /// The several queues in one buffer that the algorithm is for, if it is. Constant over its life,
+    /// and such an algorithm decides at the head ([`Aqm::decides_at_dequeue`]).
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        None
+    }
 }
 
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
@@ -111,6 +119,9 @@ impl<A: Aqm + ?Sized> Aqm for Box<A> {
     }
     fn observe(&self, out: &mut dyn Probe) {
         (**self).observe(out)
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        (**self).lanes()
     }
 }
 

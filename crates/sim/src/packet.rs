@@ -1,6 +1,6 @@
 //! A packet as the simulator carries it: sixteen bytes.
 
-use quell_aqm::{Ecn, FlowId};
+use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
 use quell_units::Bytes;
 
@@ -176,6 +176,10 @@ impl Packet for Pkt {
     #[inline]
     fn flow(&self) -> FlowId {
         FlowId(Pkt::flow(*self))
+    }
+    #[inline]
+    fn transport(&self) -> Transport {
+        if self.1 & KIND == Kind::Datagram as u64 { Transport::Udp } else { Transport::Tcp }
     }
 }
 

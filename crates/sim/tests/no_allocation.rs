@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use common::*;
 use quell_aqm::catalog::{AnyAqm, AqmConfig};
-use quell_aqm::{Aqm, Ctx, PacketMeta, Probe, Verdict};
+use quell_aqm::{Aqm, Ctx, Lanes, PacketMeta, Probe, Verdict};
 use quell_sim::network::*;
 use quell_sim::tcp::{TcpParams, Variant};
 use quell_units::{BitRate, QueueSize, Time};
@@ -72,8 +72,14 @@ impl Aqm for Watch {
         COUNTING.set(cx.now >= self.from && cx.now < self.to);
         self.inner.on_enqueue(cx, pkt)
     }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.inner.on_dequeue(cx, pkt)
+    }
     fn decides_at_dequeue(&self) -> bool {
-        self.at_dequeue
+        self.at_dequeue || self.inner.decides_at_dequeue()
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        self.inner.lanes()
     }
     fn on_idle(&mut self, since: Time) {
         self.inner.on_idle(since);

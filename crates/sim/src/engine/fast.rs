@@ -9,7 +9,7 @@
 //! on as long as nothing at the other links and no timer can still send it an earlier packet
 //! ([`Net::horizon`]): many packets at a time, where delays are long.
 
-use quell_queue::{Admission, Fifo};
+use quell_queue::{Admission, Queue};
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
@@ -491,8 +491,8 @@ fn link(network: &mut Network, i: usize) -> Link {
     let rate = spec.rate.initial;
     let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
     if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
-        let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-        Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire)
+        let queue = Queue::new(aqm, rng, limit, ecn, Some(rate));
+        Link::Served(Box::new(ServiceQueue::new(queue, recorder)), wire)
     } else {
         Link::Lindley(aqm.visit(lindley::Builder { wire, rng, limit, ecn, rate, recorder }))
     }
