@@ -113,6 +113,7 @@ catalog! {
     DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
     Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
     Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+    RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "RED", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
     Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;

@@ -24,6 +24,7 @@ pub mod drop_tail;
 pub mod lanes;
 pub mod pi;
 pub mod red;
+pub mod red_tail;
 pub mod rem;
 
 use alloc::boxed::Box;

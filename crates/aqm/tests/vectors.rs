@@ -5,7 +5,8 @@
 //! - `[[case]]`: an algorithm with its parameters, and a sequence of events with what the algorithm
 //!   must answer and report after each. `arrive` and `overflow` give a packet's size, `queue` the
 //!   packets that wait (of mean size unless `queue_bytes` says otherwise), `update` asserts that one
-//!   is due then.
+//!   is due then. For an algorithm with lanes, `lane` is the one that it must choose, for an arrival
+//!   or for what `sends` next while `waiting` packets wait in each lane.
 //!
 //! Numbers are compared to a relative 1e-9 unless the vector states its `tolerance`; every vector
 //! says where its equation stands and how its answer was obtained.
@@ -13,8 +14,8 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
-use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
-use quell_aqm::{ared, avq, part, pi, red, rem};
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Transport, Verdict};
+use quell_aqm::{ared, avq, part, pi, red, red_tail, rem};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 use serde::Deserialize;
 
@@ -86,6 +87,15 @@ struct Event {
     #[serde(default)]
     queue: u32,
     queue_bytes: Option<Bytes>,
+    /// A packet of this size is sent, of the lane that the algorithm chooses.
+    sends: Option<Bytes>,
+    #[serde(default)]
+    waiting: Vec<u32>,
+    lane: Option<usize>,
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    udp: bool,
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
@@ -199,6 +209,23 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             let fits = vq.offer(x("size"), x("dt"));
             BTreeMap::from([("length", vq.length), ("fits", fits as u8 as f64)])
         }
+        "red_tail::Split::first" => {
+            let (min_th, max_th) = (x("min_th"), x("max_th"));
+            let split = red_tail::Split { min_th, max_th, c1_min: x("c1_min"), c1_max: x("c1_max") };
+            one("share", split.first(x("q1")))
+        }
+        "red_tail::Claim::after" => {
+            let backlog = match text("backlog") {
+                "first" => red_tail::Backlog::First,
+                "second" => red_tail::Backlog::Second,
+                "both" => red_tail::Backlog::Both,
+                other => panic!("{function}: backlog {other}"),
+            };
+            let claim = red_tail::Claim(x("claim"));
+            let after = claim.after(backlog, x("bytes"), x("share"), x("c1_min"));
+            let first = claim.serves_first(backlog) as u8;
+            BTreeMap::from([("serves_first", f64::from(first)), ("claim", after.0)])
+        }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
 }
@@ -232,19 +259,36 @@ fn run_case(algorithm: &str, case: &Case) {
         let place = format!("{algorithm}: {}, event {i}", case.name);
         let now = Time::ZERO + event.at;
         let bytes = event.queue_bytes.map_or(event.queue as u64 * link.mean_packet.get(), Bytes::get);
-        let queue = QueueView {
-            packets: Packets::new(event.queue),
+        let view = |packets: u32, bytes: u64| QueueView {
+            packets: Packets::new(packets),
             bytes: Bytes::new(bytes),
-            head_since: (event.queue > 0).then_some(now),
+            head_since: (packets > 0).then_some(now),
             link_rate: event.rate,
         };
+        let queue = view(event.queue, bytes);
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
-        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(0), ecn };
+        let packet = |bytes| PacketMeta { bytes, enqueued_at: now, flow: FlowId(event.flow), ecn };
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }
+        if let Some(want) = event.lane {
+            let lanes = aqm.lanes().unwrap_or_else(|| panic!("{place}: it has no lanes"));
+            let transport = if event.udp { Transport::Udp } else { Transport::Tcp };
+            let got = match (event.arrive, event.sends) {
+                (Some(bytes), None) => lanes.join(now, &packet(bytes), transport),
+                (None, Some(bytes)) => {
+                    let waiting = event.waiting.iter().map(|n| view(*n, *n as u64 * link.mean_packet.get()));
+                    let lane = lanes.next(now, &waiting.collect::<Vec<_>>());
+                    assert_eq!(aqm.on_dequeue(&mut cx, &packet(bytes)), Verdict::Pass, "{place}");
+                    lane
+                }
+                _ => panic!("{place}: a lane goes with arrive or with sends"),
+            };
+            assert_eq!(got, want, "{place}: the lane");
+        }
         match (event.arrive, event.overflow, event.idle, event.update) {
+            (None, None, false, false) if event.sends.is_some() => {}
             (Some(bytes), None, false, false) => {
                 let got = verdict_name(aqm.on_enqueue(&mut cx, &packet(bytes)));
                 if let Some(want) = &event.verdict {
@@ -278,7 +322,7 @@ fn files() -> Vec<File> {
             let file: File = toml::from_str(&std::fs::read_to_string(path).unwrap())
                 .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let stem = path.file_stem().unwrap().to_str().unwrap();
-            assert_eq!(stem, file.algorithm.replace('-', "_"), "the file's name is the algorithm's");
+            assert_eq!(stem, file.algorithm.replace(['-', '+'], "_"), "the file's name is the algorithm's");
             file
         })
         .collect()

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::red_tail::RedTailParams;
 use quell_aqm::{Aqm, Cause, Ctx, Link, PacketMeta, Seed, Verdict};
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
@@ -36,6 +37,8 @@ impl Aqm for HeadSignaller {
 enum Algorithm {
     Catalog(usize),
     Head,
+    /// Two queues, with flows that are young for so many packets.
+    RedTail(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +93,11 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
         Algorithm::Catalog(i) => {
             let config: AqmConfig = (CATALOG[i % CATALOG.len()].default)();
             config.build(&link).unwrap()
+        }
+        Algorithm::RedTail(young_packets) => {
+            let red_tail =
+                RedTailParams { young_packets, forget_after: ms(200), flows: 8, ..Default::default() };
+            AqmConfig::RedTail(red_tail).build(&link).unwrap()
         }
         Algorithm::Head => quell_aqm::catalog::AnyAqm::Custom(Box::new(HeadSignaller(0))),
     };
@@ -216,7 +224,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
 fn case() -> impl Strategy<Value = Case> {
     let algorithm = prop_oneof![
         6 => (0usize..CATALOG.len()).prop_map(Algorithm::Catalog),
-        1 => Just(Algorithm::Head)
+        1 => Just(Algorithm::Head),
+        1 => (1u32..100).prop_map(Algorithm::RedTail)
     ];
     let buffer = prop_oneof![
         (1u32..60).prop_map(|n| QueueSize::Packets(n as f64)),
@@ -292,7 +301,7 @@ fn the_cases_are_busy_ones() {
     // transfers and both kinds of queue occur over its cases.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
-    for _ in 0..60 {
+    for _ in 0..240 {
         let case = case().new_tree(&mut runner).unwrap().current();
         let fast = outcome(&case, Engine::Fast);
         let reference = outcome(&case, Engine::Reference);
@@ -311,7 +320,7 @@ fn the_cases_are_busy_ones() {
         fewer += (fast.events * 3 < reference.events * 2) as u32;
     }
     assert!(
-        drops > 10 && transfers > 10 && timeouts > 100 && fewer > 30,
+        drops > 20 && transfers > 20 && timeouts > 400 && fewer > 120,
         "{drops} {transfers} {timeouts} {fewer}"
     );
     assert!(marks > 100, "{marks}");
