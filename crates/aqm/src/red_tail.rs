@@ -14,9 +14,8 @@
 //!   packet each 50 ms, and would be old within seconds if its packets were counted.
 //! - Section III and eq. 1 differ where `q1` has passed `min_th1` and `C q1/max_th1` is below `C1_min`;
 //!   eq. 1 is taken, by which the rate never falls as the queue grows.
-//! - Packets of the first queue are never signalled, with ECN either; what the second queue does with
-//!   `cx.queue` and its buffer is the inner algorithm's, for which the other queue is a link whose rate
-//!   varies.
+//! - Packets of the first queue are never signalled, not by marks either. The inner algorithm is told
+//!   of its own queue only, and of the whole link's rate.
 
 use alloc::boxed::Box;
 use alloc::format;
