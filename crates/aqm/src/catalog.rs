@@ -8,7 +8,7 @@ use quell_units::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
+use crate::{Aqm, Ctx, Lanes, Link, PacketMeta, Probe, Verdict};
 
 /// How far an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -120,6 +120,7 @@ catalog! {
     StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
     FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
     Green, "green", green::GreenParams => Green, "GREEN", "rate", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
+    RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "RED", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
     Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
@@ -175,6 +176,9 @@ impl Aqm for AnyAqm {
     }
     fn observe(&self, out: &mut dyn Probe) {
         each!(self, a => a.observe(out))
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        each!(self, a => a.lanes())
     }
 }
 

@@ -30,10 +30,12 @@ pub mod feng_ared;
 pub mod fred;
 pub mod fuzzy_red;
 pub mod green;
+pub mod lanes;
 pub mod lred;
 pub mod pd_red;
 pub mod pi;
 pub mod red;
+pub mod red_tail;
 pub mod rem;
 pub mod sred;
 pub mod st_red;
@@ -41,6 +43,7 @@ pub mod wred;
 
 use alloc::boxed::Box;
 
+pub use lanes::{Lanes, Transport};
 pub use params::ParamError;
 use params::require;
 use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
@@ -99,6 +102,12 @@ pub trait Aqm {
 
     /// Reports internal signals (average queue, probability, price, ...) with their units.
     fn observe(&self, out: &mut dyn Probe) {}
+
+    /// The several queues in one buffer that the algorithm is for, if it is. Constant over its life,
+    /// and such an algorithm decides at the head ([`Aqm::decides_at_dequeue`]).
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        None
+    }
 }
 
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
@@ -125,6 +134,9 @@ impl<A: Aqm + ?Sized> Aqm for Box<A> {
     }
     fn observe(&self, out: &mut dyn Probe) {
         (**self).observe(out)
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        (**self).lanes()
     }
 }
 

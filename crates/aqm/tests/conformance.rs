@@ -323,6 +323,8 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
         "link-rate",
         "admitted",
         "offered",
+        "young",
+        "counted",
         "link-rate-fast",
         "measured",
         "printed",
@@ -520,6 +522,9 @@ fn a_wrong_value_is_refused_with_what_was_expected() {
         ("algorithm = \"rem\"\nprice = 1", "gamma"),
         ("algorithm = \"ap-red\"\nflows = \"many\"", "measured"),
         ("algorithm = \"fuzzy-red\"\nrule = \"keshaw\"", "keshav"),
+        ("algorithm = \"red+tail\"\nudp = \"old\"", "counted"),
+        ("algorithm = \"red+tail\"\nvq2 = { min_th = \"5 packets\" }", "algorithm"),
+        ("algorithm = \"red+tail\"\nvq2 = { algorithm = \"bred\" }", "drop-tail"),
         ("algorithm = \"bred\"", "drop-tail"),
     ] {
         let got = toml::from_str::<AqmConfig>(text).expect_err(text).to_string();
@@ -532,6 +537,11 @@ fn a_wrong_value_is_refused_with_what_was_expected() {
         assert!(build(&format!("algorithm = \"red\"\n{text}")).is_ok(), "{text}");
     }
     assert!(build("algorithm = \"pi\"\ndesign = { flows = 100, rtt = \"200 ms\" }").is_ok());
+    // Any algorithm for one queue may be within another.
+    for entry in CATALOG.iter().filter(|e| e.name != "red+tail") {
+        let text = format!("algorithm = \"red+tail\"\nvq2 = {{ algorithm = \"{}\" }}", entry.name);
+        assert!(build(&text).is_ok(), "{text}");
+    }
 }
 
 /// `algorithm` with the parameters in `text`, built for the usual link.
@@ -543,6 +553,7 @@ fn build(text: &str) -> Result<AnyAqm, quell_aqm::ParamError> {
 fn an_error_names_the_field_its_value_and_the_rule() {
     let error = |text: &str| build(text).err().expect(text).to_string();
     let red = "algorithm = \"red\"\n";
+    let tail = "algorithm = \"red+tail\"\n";
     for (text, want) in [
         (
             format!("{red}min_th = \"20 packets\"\nmax_th = \"20 packets\""),
@@ -592,6 +603,21 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ),
         ("algorithm = \"rem\"\nphi = 1.0".into(), "phi = 1: must exceed 1"),
         ("algorithm = \"blue\"\nd1 = 0.0".into(), "d1 = 0: must lie in (0, 1]"),
+        (format!("{tail}young_packets = 0"), "young_packets = 0: must be at least 1"),
+        (format!("{tail}forget_after = \"0 s\""), "forget_after = 0 s: must be longer than 0 s"),
+        (format!("{tail}flows = 0"), "flows = 0: must lie in [1, 16777216]"),
+        (
+            format!("{tail}min_th1 = \"30 packets\"\nmax_th1 = \"30 packets\""),
+            "max_th1 = 30 packets: must exceed min_th1 (30 packets)",
+        ),
+        (format!("{tail}min_th1 = \"2 kB\""), "max_th1 = 200 packets: must be in the unit of min_th1 (2 kB)"),
+        (format!("{tail}c1_max = 1.1"), "c1_max = 1.1: must lie in [0, 1]"),
+        (format!("{tail}c1_min = 0.95"), "c1_min = 0.95: must lie in [0, 0.9] [0 and c1_max]"),
+        (
+            format!("{tail}vq2 = {{ algorithm = \"red\", max_p = 2.0 }}"),
+            "vq2 = { algorithm = \"red\" }: max_p = 2: must lie in (0, 1]",
+        ),
+        (format!("{tail}vq2 = {{ algorithm = \"red+tail\" }}"), "must be an algorithm for a single queue"),
         ("algorithm = \"avq\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
         ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
         ("algorithm = \"feng-ared\"\nalpha = 1".into(), "alpha = 1: must exceed 1 [Feng"),

@@ -12,7 +12,7 @@ fn directory() -> PathBuf {
 }
 
 fn file_name(entry: &Entry) -> String {
-    format!("{}.md", entry.name.replace('-', "_"))
+    format!("{}.md", entry.name.replace(['-', '+'], "_"))
 }
 
 fn parameter_table(entry: &Entry) -> String {

@@ -5,7 +5,8 @@
 //! - `[[case]]`: an algorithm with its parameters, and a sequence of events with what the algorithm
 //!   must answer and report after each. `arrive`, `overflow` and `depart` give a packet's size, `queue` the
 //!   packets that wait (of mean size unless `queue_bytes` says otherwise), `update` asserts that one
-//!   is due then.
+//!   is due then. For an algorithm with lanes, `lane` is the one that it must choose, for an arrival
+//!   or for what `sends` next while `waiting` packets wait in each lane.
 //!
 //! Numbers are compared to a relative 1e-9 unless the vector states its `tolerance`; every vector
 //! says where its equation stands and how its answer was obtained.
@@ -13,9 +14,10 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
-use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Verdict};
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Transport, Verdict};
 use quell_aqm::{
-    ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, rem, st_red,
+    ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, red_tail, rem,
+    st_red,
 };
 use quell_aqm::{dsred, e_red, fred, lred, pd_red, sred, wred};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
@@ -95,6 +97,13 @@ struct Event {
     flow: u32,
     #[serde(default)]
     precedence: u8,
+    /// A packet of this size is sent, of the lane that the algorithm chooses.
+    sends: Option<Bytes>,
+    #[serde(default)]
+    waiting: Vec<u32>,
+    lane: Option<usize>,
+    #[serde(default)]
+    udp: bool,
     /// The packet is not ECN-capable.
     #[serde(default)]
     not_ect: bool,
@@ -350,6 +359,23 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             let curve = e_red::Exponential { ln_p_min: x("p_min").ln(), end: x("end") };
             one("p", curve.probability(x("b")))
         }
+        "red_tail::Split::first" => {
+            let (min_th, max_th) = (x("min_th"), x("max_th"));
+            let split = red_tail::Split { min_th, max_th, c1_min: x("c1_min"), c1_max: x("c1_max") };
+            one("share", split.first(x("q1")))
+        }
+        "red_tail::Claim::after" => {
+            let backlog = match text("backlog") {
+                "first" => red_tail::Backlog::First,
+                "second" => red_tail::Backlog::Second,
+                "both" => red_tail::Backlog::Both,
+                other => panic!("{function}: backlog {other}"),
+            };
+            let claim = red_tail::Claim(x("claim"));
+            let after = claim.after(backlog, x("bytes"), x("share"), x("c1_min"));
+            let first = claim.serves_first(backlog) as u8;
+            BTreeMap::from([("serves_first", f64::from(first)), ("claim", after.0)])
+        }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }
 }
@@ -387,12 +413,13 @@ fn run_case(algorithm: &str, case: &Case) {
         let place = format!("{algorithm}: {}, event {i}", case.name);
         let now = Time::ZERO + event.at;
         let bytes = event.queue_bytes.map_or(event.queue as u64 * link.mean_packet.get(), Bytes::get);
-        let queue = QueueView {
-            packets: Packets::new(event.queue),
+        let view = |packets: u32, bytes: u64| QueueView {
+            packets: Packets::new(packets),
             bytes: Bytes::new(bytes),
-            head_since: (event.queue > 0).then_some(now),
+            head_since: (packets > 0).then_some(now),
             link_rate: event.rate,
         };
+        let queue = view(event.queue, bytes);
         let mut cx = Ctx { now, queue, rng: &mut rng };
         let ecn = if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 };
         let (flow, syn) = (FlowId(event.flow), event.syn);
@@ -401,7 +428,23 @@ fn run_case(algorithm: &str, case: &Case) {
         if !event.update {
             assert!(aqm.next_update().is_none_or(|due| due > now), "{place}: an update is due");
         }
+        if let Some(want) = event.lane {
+            let lanes = aqm.lanes().unwrap_or_else(|| panic!("{place}: it has no lanes"));
+            let transport = if event.udp { Transport::Udp } else { Transport::Tcp };
+            let got = match (event.arrive, event.sends) {
+                (Some(bytes), None) => lanes.join(now, &packet(bytes), transport),
+                (None, Some(bytes)) => {
+                    let waiting = event.waiting.iter().map(|n| view(*n, *n as u64 * link.mean_packet.get()));
+                    let lane = lanes.next(now, &waiting.collect::<Vec<_>>());
+                    assert_eq!(aqm.on_dequeue(&mut cx, &packet(bytes)), Verdict::Pass, "{place}");
+                    lane
+                }
+                _ => panic!("{place}: a lane goes with arrive or with sends"),
+            };
+            assert_eq!(got, want, "{place}: the lane");
+        }
         match (event.arrive, event.overflow, event.depart, event.idle, event.update) {
+            (None, None, None, false, false) if event.sends.is_some() => {}
             (Some(bytes), None, None, false, false) => {
                 let got = verdict_name(aqm.on_enqueue(&mut cx, &packet(bytes)));
                 if let Some(want) = &event.verdict {
@@ -442,7 +485,7 @@ fn files() -> Vec<File> {
             let file: File = toml::from_str(&std::fs::read_to_string(path).unwrap())
                 .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let stem = path.file_stem().unwrap().to_str().unwrap();
-            assert_eq!(stem, file.algorithm.replace('-', "_"), "the file's name is the algorithm's");
+            assert_eq!(stem, file.algorithm.replace(['-', '+'], "_"), "the file's name is the algorithm's");
             file
         })
         .collect()

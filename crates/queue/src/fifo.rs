@@ -49,6 +49,30 @@ pub struct Counters {
     pub departed: u64,
 }
 
+impl Counters {
+    /// Counts an arrival; says whether the packet is to be stored.
+    pub(crate) fn arrival(&mut self, admission: Admission) -> bool {
+        self.arrived += 1;
+        if let Admission::Dropped(cause) = admission {
+            self.dropped_at_enqueue += 1;
+            self.overflowed += (cause == Cause::Overflow) as u64;
+            return false;
+        }
+        self.marked += (admission == Admission::Marked) as u64;
+        self.enqueued += 1;
+        true
+    }
+
+    /// Counts a packet that leaves the head.
+    pub(crate) fn head(&mut self, admission: Admission) {
+        match admission {
+            Admission::Dropped(_) => self.dropped_at_dequeue += 1,
+            Admission::Marked => (self.departed, self.marked) = (self.departed + 1, self.marked + 1),
+            Admission::Queued => self.departed += 1,
+        }
+    }
+}
+
 /// First in, first out, behind a [`Gate`].
 #[derive(Clone, Debug)]
 pub struct Fifo<P, A> {
@@ -78,7 +102,7 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
     }
 }
 
-fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
+pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
     PacketMeta {
         bytes: packet.bytes(),
         enqueued_at,
@@ -93,20 +117,12 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
     fn enqueue(&mut self, now: Time, mut packet: P) -> Admission {
         self.advance(now);
         let admission = self.gate.arrive(now, self.view(), &meta(&packet, now));
-        self.counters.arrived += 1;
-        match admission {
-            Admission::Dropped(cause) => {
-                self.counters.dropped_at_enqueue += 1;
-                self.counters.overflowed += (cause == Cause::Overflow) as u64;
-                return admission;
-            }
-            Admission::Marked => {
-                self.counters.marked += 1;
-                packet.set_ce();
-            }
-            Admission::Queued => {}
+        if !self.counters.arrival(admission) {
+            return admission;
         }
-        self.counters.enqueued += 1;
+        if admission == Admission::Marked {
+            packet.set_ce();
+        }
         self.bytes += packet.bytes().get();
         self.waiting.push_back((now, packet));
         admission
@@ -116,19 +132,16 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Fifo<P, A> {
         self.advance(now);
         while let Some((enqueued_at, mut packet)) = self.waiting.pop_front() {
             self.bytes -= packet.bytes().get();
-            match self.gate.depart(now, self.view(), &meta(&packet, enqueued_at)) {
+            let admission = self.gate.depart(now, self.view(), &meta(&packet, enqueued_at));
+            self.counters.head(admission);
+            match admission {
                 Admission::Dropped(cause) => {
-                    self.counters.dropped_at_dequeue += 1;
                     dropped(packet, cause);
                     continue;
                 }
-                Admission::Marked => {
-                    self.counters.marked += 1;
-                    packet.set_ce();
-                }
+                Admission::Marked => packet.set_ce(),
                 Admission::Queued => {}
             }
-            self.counters.departed += 1;
             return Some((packet, enqueued_at));
         }
         None

@@ -1,6 +1,6 @@
 //! What every queue shares: updates on time, verdicts into marks and drops.
 
-use quell_aqm::{Aqm, Cause, Ctx, Ecn, PacketMeta, QueueView, Rng, Verdict};
+use quell_aqm::{Aqm, Cause, Ctx, Ecn, Lanes, PacketMeta, QueueView, Rng, Verdict};
 use quell_units::{QueueSize, Time};
 
 /// How much may wait in a queue.
@@ -64,6 +64,12 @@ impl<A: Aqm> Gate<A> {
         &self.aqm
     }
 
+    /// The algorithm's lanes, if it has any.
+    #[inline]
+    pub(crate) fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        self.aqm.lanes()
+    }
+
     /// When the next update is due.
     #[inline]
     pub fn next_update(&self) -> Option<Time> {
@@ -91,6 +97,18 @@ impl<A: Aqm> Gate<A> {
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
     #[inline(always)]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
+        self.arrive_beside(now, queue, &queue, pkt)
+    }
+
+    /// The same for a queue that shares its buffer: `all` is what waits in the buffer.
+    #[inline(always)]
+    pub(crate) fn arrive_beside(
+        &mut self,
+        now: Time,
+        queue: QueueView,
+        all: &QueueView,
+        pkt: &PacketMeta,
+    ) -> Admission {
         let pkt = &self.shown(pkt);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };
         let verdict = self.aqm.on_enqueue(&mut cx, pkt);
@@ -98,7 +116,7 @@ impl<A: Aqm> Gate<A> {
         if let Admission::Dropped(_) = admission {
             return admission;
         }
-        if !self.limit.admits(&queue, pkt.bytes.get()) {
+        if !self.limit.admits(all, pkt.bytes.get()) {
             let mut cx = Ctx { now, queue, rng: &mut self.rng };
             self.aqm.on_overflow(&mut cx, pkt);
             return Admission::Dropped(Cause::Overflow);

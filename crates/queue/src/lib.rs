@@ -2,8 +2,9 @@
 //!
 //! Both hosts use this crate. [`Gate`] is what every queue shares: it runs an algorithm's updates at
 //! their own times, asks it about each packet, and turns the verdict into a mark or a drop by the
-//! packet's ECN field. [`Fifo`] adds the packets; the simulator's fast engine puts its own ring of
-//! departure times behind the same gate.
+//! packet's ECN field. [`Fifo`] adds the packets, [`Parallel`] the packets of several FIFOs in one buffer;
+//! the simulator's fast engine puts its own ring of departure times behind the same gate. [`Queue`] is
+//! the one of the two that an algorithm needs.
 #![no_std]
 #![deny(missing_docs)]
 
@@ -11,11 +12,15 @@ extern crate alloc;
 
 mod fifo;
 mod gate;
+mod parallel;
+mod queue;
 
 pub use fifo::{Counters, Fifo, Qdisc};
 pub use gate::{Admission, Gate, Limit};
+pub use parallel::Parallel;
+pub use queue::Queue;
 
-use quell_aqm::{Ecn, FlowId};
+use quell_aqm::{Ecn, FlowId, Transport};
 use quell_units::Bytes;
 
 /// What a queue needs to know of a packet, and the one thing it may change.
@@ -36,5 +41,9 @@ pub trait Packet {
     /// Its precedence, 0 to 7; 0 where packets have none.
     fn precedence(&self) -> u8 {
         0
+    }
+    /// The protocol it belongs to; TCP unless its owner knows better.
+    fn transport(&self) -> Transport {
+        Transport::Tcp
     }
 }

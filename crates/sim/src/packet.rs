@@ -1,6 +1,6 @@
 //! A packet as the simulator carries it: sixteen bytes.
 
-use quell_aqm::{Ecn, FlowId};
+use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
 use quell_units::Bytes;
 
@@ -197,6 +197,9 @@ impl Packet for Pkt {
     #[inline]
     fn precedence(&self) -> u8 {
         Pkt::precedence(*self)
+    }
+    fn transport(&self) -> Transport {
+        if self.1 & KIND == Kind::Datagram as u64 { Transport::Udp } else { Transport::Tcp }
     }
 }
 

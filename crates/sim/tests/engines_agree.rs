@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Aqm, Cause, Ctx, Link, PacketMeta, Seed, Verdict};
+use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::red_tail::RedTailParams;
+use quell_aqm::{Aqm, Cause, Ctx, Lanes, Link, PacketMeta, QueueView, Seed, Transport, Verdict};
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::tcp::{TcpParams, Variant};
@@ -32,10 +33,45 @@ impl Aqm for HeadSignaller {
     }
 }
 
+/// The same for queues that are served by turns, by the number of the flow.
+struct Turns {
+    head: HeadSignaller,
+    last: usize,
+}
+
+impl Aqm for Turns {
+    fn decides_at_dequeue(&self) -> bool {
+        true
+    }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.head.on_dequeue(cx, pkt)
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        Some(self)
+    }
+}
+
+impl Lanes for Turns {
+    fn count(&self) -> usize {
+        3
+    }
+    fn join(&mut self, _: Time, pkt: &PacketMeta, _: Transport) -> usize {
+        pkt.flow.0 as usize % 3
+    }
+    fn next(&mut self, _: Time, waiting: &[QueueView]) -> usize {
+        let order = (self.last + 1..self.last + 4).map(|lane| lane % 3);
+        self.last = order.into_iter().find(|i| waiting[*i].packets.get() > 0).expect("something waits");
+        self.last
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Algorithm {
     Catalog(usize),
     Head,
+    Turns,
+    /// Two queues, with flows that are young for so many packets.
+    RedTail(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -91,7 +127,13 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
             let config: AqmConfig = (CATALOG[i % CATALOG.len()].default)();
             config.build(&link).unwrap()
         }
-        Algorithm::Head => quell_aqm::catalog::AnyAqm::Custom(Box::new(HeadSignaller(0))),
+        Algorithm::RedTail(young_packets) => {
+            let red_tail =
+                RedTailParams { young_packets, forget_after: ms(200), flows: 8, ..Default::default() };
+            AqmConfig::RedTail(red_tail).build(&link).unwrap()
+        }
+        Algorithm::Head => AnyAqm::Custom(Box::new(HeadSignaller(0))),
+        Algorithm::Turns => AnyAqm::Custom(Box::new(Turns { head: HeadSignaller(0), last: 0 })),
     };
     QueueSpec { buffer: case.buffer, aqm, ecn: case.ecn }
 }
@@ -217,7 +259,9 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
 fn case() -> impl Strategy<Value = Case> {
     let algorithm = prop_oneof![
         6 => (0usize..CATALOG.len()).prop_map(Algorithm::Catalog),
-        1 => Just(Algorithm::Head)
+        1 => Just(Algorithm::Head),
+        1 => Just(Algorithm::Turns),
+        1 => (1u32..100).prop_map(Algorithm::RedTail)
     ];
     let buffer = prop_oneof![
         (1u32..60).prop_map(|n| QueueSize::Packets(n as f64)),
@@ -293,7 +337,7 @@ fn the_cases_are_busy_ones() {
     // transfers and both kinds of queue occur over its cases.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
-    for _ in 0..60 {
+    for _ in 0..240 {
         let case = case().new_tree(&mut runner).unwrap().current();
         let fast = outcome(&case, Engine::Fast);
         let reference = outcome(&case, Engine::Reference);
@@ -312,7 +356,7 @@ fn the_cases_are_busy_ones() {
         fewer += (fast.events * 3 < reference.events * 2) as u32;
     }
     assert!(
-        drops > 10 && transfers > 10 && timeouts > 100 && fewer > 30,
+        drops > 20 && transfers > 20 && timeouts > 400 && fewer > 120,
         "{drops} {transfers} {timeouts} {fewer}"
     );
     assert!(marks > 100, "{marks}");

@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use common::*;
 use quell_aqm::catalog::{AnyAqm, AqmConfig};
-use quell_aqm::{Aqm, Ctx, PacketMeta, Probe, Verdict};
+use quell_aqm::{Aqm, Ctx, Lanes, PacketMeta, Probe, Verdict};
 use quell_sim::network::*;
 use quell_sim::tcp::{TcpParams, Variant};
 use quell_units::{BitRate, QueueSize, Time};
@@ -80,6 +80,9 @@ impl Aqm for Watch {
     }
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
         self.inner.on_overflow(cx, pkt);
+    }
+    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
+        self.inner.lanes()
     }
     fn on_idle(&mut self, since: Time) {
         self.inner.on_idle(since);

@@ -2,6 +2,7 @@
 
 mod average;
 mod ewma;
+mod flow_ages;
 mod flow_counts;
 mod flows;
 mod gauge;
@@ -11,6 +12,7 @@ mod ticker;
 
 pub use average::{Average, is_drop};
 pub use ewma::{Ewma, link_rate_weight};
+pub use flow_ages::FlowAges;
 pub use flow_counts::{FlowCount, FlowCounts};
 pub use flows::FlowTable;
 pub use gauge::Gauge;

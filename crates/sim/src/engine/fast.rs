@@ -13,7 +13,7 @@
 //! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
 //! and short loops over many packets are what a processor is quick at.
 
-use quell_queue::{Admission, Fifo};
+use quell_queue::{Admission, Queue};
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
@@ -530,8 +530,8 @@ fn link(network: &mut Network, i: usize, bits: u32) -> Link {
     let rate = spec.rate.initial;
     let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
     if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
-        let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-        Link::Served(Box::new(ServiceQueue::new(fifo, recorder)), wire)
+        let queue = Queue::new(aqm, rng, limit, ecn, Some(rate));
+        Link::Served(Box::new(ServiceQueue::new(queue, recorder)), wire)
     } else {
         Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
     }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_queue::{Admission, Fifo};
+use quell_queue::{Admission, Queue};
 use quell_units::Time;
 
 use super::service::ServiceQueue;
@@ -173,8 +173,8 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         let rng = seed.indexed_stream("link.aqm", i as u64);
         let rate = spec.rate.initial;
         let (aqm, limit, ecn) = super::queue_parts(spec.queue);
-        let fifo = Fifo::new(aqm, rng, limit, ecn, Some(rate));
-        Link { wire, queue: ServiceQueue::new(fifo, recorders[i].take()) }
+        let queue = Queue::new(aqm, rng, limit, ecn, Some(rate));
+        Link { wire, queue: ServiceQueue::new(queue, recorders[i].take()) }
     });
     let mut net = Net {
         plan,

@@ -3,8 +3,8 @@
 //! decide at the head.
 
 use quell_aqm::catalog::AnyAqm;
-use quell_aqm::{Cause, Ecn, FlowId};
-use quell_queue::{Admission, Fifo, Packet, Qdisc};
+use quell_aqm::{Cause, Ecn, FlowId, Transport};
+use quell_queue::{Admission, Packet, Qdisc, Queue};
 use quell_units::{Bytes, Time};
 
 use crate::packet::Pkt;
@@ -39,19 +39,22 @@ impl Packet for Queued {
     fn precedence(&self) -> u8 {
         Packet::precedence(&self.pkt)
     }
+    fn transport(&self) -> Transport {
+        self.pkt.transport()
+    }
 }
 
 /// The queue before a [`Wire`].
 pub(super) struct ServiceQueue {
-    fifo: Fifo<Queued, AnyAqm>,
+    queue: Queue<Queued, AnyAqm>,
     recorder: Option<Recorder>,
     /// The algorithm has been told of the idleness that holds since the wire's last transmission.
     idle_told: bool,
 }
 
 impl ServiceQueue {
-    pub fn new(fifo: Fifo<Queued, AnyAqm>, recorder: Option<Recorder>) -> Self {
-        ServiceQueue { fifo, recorder, idle_told: false }
+    pub fn new(queue: Queue<Queued, AnyAqm>, recorder: Option<Recorder>) -> Self {
+        ServiceQueue { queue, recorder, idle_told: false }
     }
 
     /// A packet arrives. If it is kept and the wire is free, [`ServiceQueue::serve`] comes next.
@@ -60,7 +63,7 @@ impl ServiceQueue {
         if wire.busy_until <= now {
             self.tell_idle(wire);
         }
-        let admission = self.fifo.enqueue(now, Queued { pkt, class, marked: false });
+        let admission = self.queue.enqueue(now, Queued { pkt, class, marked: false });
         if let Some(recorder) = &mut self.recorder {
             recorder.arrived(now, class, pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
@@ -86,7 +89,7 @@ impl ServiceQueue {
                 recorder.dropped_at_head(now, q.class, q.pkt.bytes(), cause);
             }
         };
-        let (head, arrived) = self.fifo.dequeue(now, &mut lose)?;
+        let (head, arrived) = self.queue.dequeue(now, &mut lose)?;
         let flight = wire.transmit(now, head.pkt.bytes());
         if let Some(recorder) = &mut self.recorder {
             let Queued { pkt, class, marked } = head;
@@ -98,9 +101,9 @@ impl ServiceQueue {
     }
 
     fn tell_idle(&mut self, wire: &Wire) {
-        if !self.idle_told && self.fifo.view().packets.get() == 0 {
+        if !self.idle_told && self.queue.view().packets.get() == 0 {
             self.idle_told = true;
-            self.fifo.idle(wire.busy_until);
+            self.queue.idle(wire.busy_until);
         }
     }
 
@@ -108,7 +111,7 @@ impl ServiceQueue {
     /// time, each at its own time.
     fn advance(&mut self, now: Time, wire: &Wire) {
         loop {
-            let update = self.fifo.next_update().unwrap_or(Time::MAX);
+            let update = self.queue.next_update().unwrap_or(Time::MAX);
             let mark = self.recorder.as_ref().map_or(Time::MAX, |r| r.next_mark());
             let at = update.min(mark);
             if at > now {
@@ -118,21 +121,21 @@ impl ServiceQueue {
                 self.tell_idle(wire);
             }
             if let Some(rate) = wire.scheduled_rate(at) {
-                self.fifo.set_rate(rate);
+                self.queue.set_rate(rate);
             }
             match &mut self.recorder {
-                Some(recorder) if mark == at => recorder.mark(self.fifo.aqm(), wire.busy_until),
-                _ => self.fifo.advance(at),
+                Some(recorder) if mark == at => recorder.mark(self.queue.aqm(), wire.busy_until),
+                _ => self.queue.advance(at),
             }
         }
         if let Some(rate) = wire.scheduled_rate(now) {
-            self.fifo.set_rate(rate);
+            self.queue.set_rate(rate);
         }
     }
 
     /// Packets that wait.
     pub fn len(&self) -> usize {
-        self.fifo.view().packets.get() as usize
+        self.queue.view().packets.get() as usize
     }
 
     /// Follows the queue to the end of the run and gives the recorder up.
