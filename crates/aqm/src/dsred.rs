@@ -9,7 +9,7 @@
 //! `k_m = (k_l + k_h)/2` and `gamma` 0.96. Chosen here: default thresholds that span what RED's
 //! gentle curve spans, independent decisions unless `spacing` says otherwise, RED's idle time.
 
-use quell_units::QueueSize;
+use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, require};
 use crate::part::{Average, Gauge, Spacer, Spacing};
@@ -90,7 +90,7 @@ impl Aqm for Dsred {
         self.spacer.restart();
     }
 
-    fn on_idle(&mut self, since: quell_units::Time) {
+    fn on_idle(&mut self, since: Time) {
         self.avg.idle(since);
     }
 

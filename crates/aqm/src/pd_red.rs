@@ -66,6 +66,8 @@ impl PdRedParams {
             min_backlog: self.min_backlog,
         }
         .build(link)?;
+        positive("k_p", self.k_p, "Sun et al. 2003")?;
+        require(self.k_d >= 0.0 && self.k_d.is_finite(), "k_d", self.k_d, "must not be negative")?;
         let middle = || self.min_th.with_value((self.min_th.value() + self.max_th.value()) / 2.0);
         let q_ref = self.q_ref.or_else(middle);
         require(
@@ -77,21 +79,7 @@ impl PdRedParams {
         Ok(PdRed {
             red,
             ticker: Ticker::new("interval", self.interval)?,
-            gains: Gains {
-                k_p: {
-                    positive("k_p", self.k_p, "Sun et al. 2003")?;
-                    self.k_p
-                },
-                k_d: {
-                    require(
-                        self.k_d >= 0.0 && self.k_d.is_finite(),
-                        "k_d",
-                        self.k_d,
-                        "must not be negative",
-                    )?;
-                    self.k_d
-                },
-            },
+            gains: Gains { k_p: self.k_p, k_d: self.k_d },
             q_ref: reachable("q_ref", q_ref, link)?,
             buffer: link.buffer.in_packets(link.mean_packet),
             error: None,

@@ -15,7 +15,6 @@
 //! times of arrival, which the paper keeps to find misbehaving flows and which enter no probability,
 //! are not kept.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use quell_units::QueueSize;
@@ -66,12 +65,6 @@ impl SredParams {
         require(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "must lie in (0, 1]")?;
         require(self.p_max > 0.0 && self.p_max <= 1.0, "p_max", self.p_max, "must lie in (0, 1]")?;
         require(self.flows > 0, "flows", self.flows, "must be at least 1")?;
-        require(
-            link.buffer.value() > 0.0,
-            "buffer",
-            link.buffer,
-            format!("must hold something: {} is a share of it", "the filling"),
-        )?;
         Ok(Sred {
             zombies: Zombies { list: Vec::with_capacity(self.zombies as usize), room: self.zombies },
             overwrite: self.overwrite,

@@ -22,7 +22,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use quell_units::QueueSize;
+use quell_units::{QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, require};
@@ -218,7 +218,7 @@ impl Aqm for Wred {
         self.classes[pkt.precedence as usize % CLASSES].spacer.restart();
     }
 
-    fn on_idle(&mut self, since: quell_units::Time) {
+    fn on_idle(&mut self, since: Time) {
         self.avg.idle(since);
     }
 
@@ -230,7 +230,7 @@ impl Aqm for Wred {
 
 #[cfg(test)]
 mod tests {
-    use quell_units::{BitRate, Bytes, Packets, Time};
+    use quell_units::{BitRate, Bytes, Packets};
 
     use super::*;
     use crate::{Ecn, FlowId, QueueView, Seed};

@@ -343,6 +343,11 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
             let design = [("flows", toml::Value::Float(flows as f64)), ("rtt", format!("{ms} ms").into())];
             toml::Value::Table(design.map(|(k, v)| (k.to_string(), v)).into_iter().collect())
         }),
+        1 => (0..9i64, 0..60i64).prop_map(|(precedence, packets)| {
+            let class = [("precedence", precedence.into()), ("min_th", format!("{packets} packets").into())];
+            let class = class.map(|(k, v): (_, toml::Value)| (k.to_string(), v)).into_iter().collect();
+            toml::Value::Array(vec![toml::Value::Table(class)])
+        }),
         1 => (0..5000i64).prop_map(|ms| {
             toml::Value::Table([("time_constant".to_string(), format!("{ms} ms").into())].into_iter().collect())
         }),
@@ -619,6 +624,22 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ),
         (format!("{tail}vq2 = {{ algorithm = \"red+tail\" }}"), "must be an algorithm for a single queue"),
         ("algorithm = \"avq\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
+        (
+            "algorithm = \"wred\"\nclasses = [{ precedence = 8 }]".into(),
+            "classes = 8: a precedence must be at most 7",
+        ),
+        (
+            "algorithm = \"wred\"\nclasses = [{ precedence = 1, min_th = \"40 packets\" }]".into(),
+            "max_th = 40 packets: must exceed min_th (40 packets)",
+        ),
+        ("algorithm = \"sred\"\nzombies = 0".into(), "zombies = 0: must lie in [1, 1048576]"),
+        ("algorithm = \"sred\"\noverwrite = 1.5".into(), "overwrite = 1.5: must lie in [0, 1]"),
+        ("algorithm = \"fred\"\nmin_th = \"0 packets\"".into(), "min_th = 0: must be positive"),
+        ("algorithm = \"dsred\"\nk_h = \"5 packets\"".into(), "k_h = 5 packets: must exceed k_l (5 packets)"),
+        ("algorithm = \"pd-red\"\nq_ref = \"1 kB\"".into(), "q_ref = 1 kB: must be in the unit of min_th"),
+        ("algorithm = \"pd-red\"\nk_p = 0.0".into(), "k_p = 0: must be positive"),
+        ("algorithm = \"lred\"\nperiods = 0".into(), "periods = 0: must lie in [1, 1000]"),
+        ("algorithm = \"e-red\"\np_min = 1.0".into(), "p_min = 1: must lie in (0, 1)"),
         ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
         ("algorithm = \"feng-ared\"\nalpha = 1".into(), "alpha = 1: must exceed 1 [Feng"),
         ("algorithm = \"feng-ared\"\nmax_p = 1e-5".into(), "max_p = 0.00001: must lie in [0.0001, 1]"),

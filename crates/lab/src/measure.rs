@@ -172,7 +172,7 @@ fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
     let bound = 1.5 * 1.5 * mean_of(steady, &square);
     let settled = |window: &[f64]| mean_of(window, &square) <= bound;
     let windows = queue.windows(queue.len() / 10).take(transient);
-    let unsettled = windows.enumerate().filter(|(_, window)| !settled(window)).last();
+    let unsettled = windows.enumerate().rfind(|(_, window)| !settled(window));
     Some(unsettled.map_or(0.0, |(i, _)| times[i] - start))
 }
 

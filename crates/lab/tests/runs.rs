@@ -154,6 +154,49 @@ rtt = "50 ms"
 }
 
 #[test]
+fn the_precedence_of_a_group_reaches_the_algorithm() {
+    let group = |kind: &str, precedence: u8| {
+        format!("[[flows]]\nname = \"{kind}-{precedence}\"\nprecedence = {precedence}\nkind = \"{kind}\"\n")
+    };
+    let text = format!(
+        r#"
+schema = 1
+duration = "30 s"
+warmup = "5 s"
+[dumbbell]
+rate = "2 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+[[aqm]]
+algorithm = "wred"
+{}rate = "400 kbit/s"
+gaps = "exponential"
+{}rate = "400 kbit/s"
+gaps = "exponential"
+{}count = 4
+rtt = "50 ms"
+{}count = 4
+rtt = "50 ms"
+"#,
+        group("udp", 1),
+        group("udp", 6),
+        group("bulk", 0),
+        group("bulk", 7),
+    );
+    let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+    let loss = |class: &str| {
+        let view = View { scope: class.to_string(), ..View::default() };
+        results.estimate(&view, "wred", Metric::LossRate).unwrap().mean
+    };
+    assert!(loss("bulk-0") > 0.01, "{}", loss("bulk-0"));
+    assert!(loss("bulk-0") > 1.5 * loss("bulk-7"), "{} {}", loss("bulk-0"), loss("bulk-7"));
+    assert!(loss("udp-1") > 1.5 * loss("udp-6"), "{} {}", loss("udp-1"), loss("udp-6"));
+    let wrong = text.replace("precedence = 7", "precedence = 8");
+    let error = Study::parse(&wrong, "x.toml", &Plugins::new()).unwrap_err().to_string();
+    assert!(error.contains("precedence") && error.contains("at most 7"), "{error}");
+}
+
+#[test]
 fn a_queue_on_its_way_is_named() {
     // No flow of the second half has started in the first.
     let text = SCENARIO
