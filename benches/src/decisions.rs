@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use quell_aqm::catalog::{AnyAqm, CATALOG};
-use quell_aqm::{Aqm, Ctx, Ecn, FlowId, Link, PacketMeta, QueueView, Rng, Seed, Verdict};
+use quell_aqm::{Aqm, Ctx, Ecn, FlowId, Link, PacketMeta, QueueView, Rng, Seed, Transport, Verdict};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 use crate::Outcome;
@@ -15,6 +15,8 @@ const PACKET: Bytes = Bytes::new(500);
 const ARRIVALS: usize = 1 << 14;
 /// How often the trace is gone through; the fastest time counts.
 const PASSES: usize = 100;
+/// Flows, which send by turns.
+const FLOWS: u32 = 100;
 /// Packets that the queue may hold.
 const BUFFER: f64 = 120.0;
 /// By how much the queue grows with each arrival, in packets.
@@ -26,16 +28,18 @@ const SIGNALLED: f64 = 0.02;
 struct Arrival {
     gap: Duration,
     noise: f64,
+    flow: u32,
 }
 
 fn trace(link: &Link) -> Vec<Arrival> {
     let mut rng = Seed(1).stream("trace");
     let mean_gap = 1.0 / link.capacity();
-    let arrival = |_| Arrival {
+    let arrival = |i| Arrival {
         gap: Duration::from_secs_f64(rng.exponential(mean_gap)),
         noise: rng.uniform_in(-1.0, 1.0),
+        flow: i % FLOWS,
     };
-    (0..ARRIVALS).map(arrival).collect()
+    (0..ARRIVALS as u32).map(arrival).collect()
 }
 
 /// An algorithm and the queue that answers it.
@@ -53,7 +57,7 @@ impl Loop {
     fn pass(&mut self, trace: &[Arrival]) {
         for arrival in trace {
             self.now += arrival.gap;
-            let signalled = self.arrive();
+            let signalled = self.arrive(arrival.flow);
             self.signals += u64::from(signalled);
             let answer = if signalled { GROWTH - GROWTH / SIGNALLED } else { GROWTH };
             self.queue = (self.queue + answer + arrival.noise).clamp(0.0, BUFFER);
@@ -61,7 +65,7 @@ impl Loop {
     }
 
     #[inline]
-    fn arrive(&mut self) -> bool {
+    fn arrive(&mut self, flow: u32) -> bool {
         let (aqm, now, rng) = (&mut self.aqm, self.now, &mut self.rng);
         let packets = self.queue as u32;
         let queue = QueueView {
@@ -76,13 +80,21 @@ impl Loop {
         let pkt = PacketMeta {
             bytes: PACKET,
             enqueued_at: now,
-            flow: FlowId(0),
+            flow: FlowId(flow),
             ecn: Ecn::NotEct,
             syn: false,
             precedence: 0,
         };
+        if let Some(lanes) = aqm.lanes() {
+            black_box(lanes.join(now, &pkt, Transport::Tcp));
+        }
         let mut verdict = aqm.on_enqueue(&mut Ctx { now, queue, rng }, &pkt);
         if aqm.decides_at_dequeue() && verdict == Verdict::Pass {
+            if let Some(lanes) = aqm.lanes() {
+                // Packets wait everywhere: in two lanes, which is all that the catalog knows.
+                let waiting = QueueView { packets: Packets::new(packets + 1), ..queue };
+                black_box(lanes.next(now, &[waiting; 2]));
+            }
             verdict = aqm.on_dequeue(&mut Ctx { now, queue, rng }, &pkt);
         }
         if self.queue >= BUFFER && verdict == Verdict::Pass {
