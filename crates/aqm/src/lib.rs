@@ -18,12 +18,23 @@ pub mod part;
 mod rng;
 
 pub mod ared;
+pub mod ared_fixed;
 pub mod avq;
+pub mod avq_rate;
 pub mod blue;
+pub mod dred;
 pub mod drop_tail;
+pub mod hred;
+pub mod hred_fixed;
 pub mod pi;
+pub mod pi_fixed;
+pub mod pid;
 pub mod red;
+pub mod red_fixed;
 pub mod rem;
+pub mod spf;
+pub mod st_pi;
+pub mod vrc;
 
 use alloc::boxed::Box;
 
