@@ -30,7 +30,7 @@ params! {
         /// Gain of the queue one sample ago, at the start.
         b: f64 = 7.264e-5, unit "1/packet", source "thesis 6.4";
         /// Queue to hold at the start; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(150.0), unit "packets or bytes", source "thesis 6.4";
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "as PI's (ns-2); thesis 6.4 has 150 packets, with a buffer of 1000";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "thesis 6.4";
         /// 1/phi1: time constant of the measured deviation; not less than the time in which the queue settles.

@@ -157,7 +157,6 @@ fn defaults_control_a_usual_link() {
                 "drop-tail" | "blue" | "spf" => 500.0,
                 // Between a quarter and half of the buffer.
                 "hred" | "hred-fixed" => 250.0,
-                "st-pi" => 200.0,
                 _ => 150.0,
             };
             assert!((2.0..longest).contains(&got.mean_queue), "{place}");
