@@ -214,3 +214,47 @@ pub fn least_stable_buffer(min_share: f64, max_share: f64, kappa: f64, bandwidth
 pub fn tolerance(min_th: f64, max_th: f64, buffer: f64, bandwidth_delay: f64) -> f64 {
     ((buffer - max_th) / (max_th + bandwidth_delay)).min(min_th / (min_th + bandwidth_delay))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, FlowId, QueueView, Seed};
+    use quell_units::{BitRate, Bytes, Packets, Time};
+
+    /// 50 flows over 100 ms on 2500 packets/s, as hred eq. 1 has them: a round-trip time after p, the queue
+    /// is `N K / sqrt p - C RTT`. The queue of the last minute, from some `min_p`.
+    fn queue_from(min_p: f64) -> f64 {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(500),
+        };
+        let mut aqm = HredParams { min_p, ..Default::default() }.build(&link).unwrap();
+        let (mut rng, mut q, mut sum) = (Seed(1).stream("unused"), 0.0f64, 0.0);
+        for round in 0..1800u64 {
+            let queue = QueueView {
+                packets: Packets::new(q as u32),
+                bytes: Bytes::new(q as u64 * 500),
+                head_since: None,
+                link_rate: None,
+            };
+            let now = Time::from_nanos(round * 100_000_000);
+            let pkt =
+                PacketMeta { bytes: Bytes::new(500), enqueued_at: now, flow: FlowId(0), ecn: Ecn::Ect0 };
+            for _ in 0..250 {
+                let _ = aqm.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+            }
+            q = (50.0 * libm::sqrt(1.5 / aqm.p) - 250.0).clamp(0.0, 500.0);
+            sum += if round >= 1200 { q } else { 0.0 };
+        }
+        sum / 600.0
+    }
+
+    #[test]
+    fn the_queue_comes_between_the_thresholds_from_any_start() {
+        for min_p in [1e-5, 0.01, 0.8] {
+            let q = queue_from(min_p);
+            assert!((120.0..255.0).contains(&q), "from {min_p}: {q}");
+        }
+    }
+}

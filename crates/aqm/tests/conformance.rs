@@ -574,6 +574,23 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ("algorithm = \"blue\"\nd1 = 0.0".into(), "d1 = 0: must lie in (0, 1]"),
         ("algorithm = \"avq\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
         ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
+        ("algorithm = \"vrc\"\nalpha = 1e-3".into(), "beta = none: alpha, beta and gamma go together"),
+        ("algorithm = \"vrc\"\nalpha = 1e-3\nk_p = 0.1".into(), "k_p = 0.1: give either"),
+        ("algorithm = \"pid\"\nk_p = 0\nk_i = 0".into(), "k_p = 0: must be positive if k_i is 0"),
+        ("algorithm = \"dred\"\nfilter = 0.0".into(), "filter = 0: must lie in (0, 1]"),
+        ("algorithm = \"spf\"\nrate_memory = \"0 s\"".into(), "rate_memory = 0 s: must be longer than 0 s"),
+        ("algorithm = \"avq-rate\"\ntau = 1.1".into(), "tau = 1.1: must lie in (0, 1]"),
+        ("algorithm = \"st-pi\"\nh_s = 0.5".into(), "h_s = 0.5: must lie in (0, gamma / sqrt 3"),
+        (
+            "algorithm = \"st-pi\"\nq_ref_max = \"40 packets\"".into(),
+            "q_ref_max = 40 packets: must be at least q_ref (50 packets)",
+        ),
+        ("algorithm = \"hred\"\nmin_p = 0.9".into(), "min_p = 0.9: must lie in [0.00001, 0.8]"),
+        (
+            "algorithm = \"hred-fixed\"\nmax_th = \"500 packets\"".into(),
+            "max_th = 500 packets: must be smaller than the buffer",
+        ),
+        ("algorithm = \"red-fixed\"\nmax_p = 0.0".into(), "max_p = 0: must lie in (0, 1]"),
     ] {
         let got = error(text.as_str());
         assert!(got.contains(want), "{text}: {got}");
