@@ -70,6 +70,22 @@ impl AredParams {
         (min_th, max_th)
     }
 
+    /// The RED that adaptive RED is at the start.
+    pub(crate) fn red(&self, link: &Link) -> RedParams {
+        let (min_th, max_th) = self.thresholds(link);
+        RedParams {
+            min_th,
+            max_th,
+            max_p: self.max_p,
+            weight: self.weight,
+            gentle: true,
+            spacing: self.spacing,
+            signal: self.signal,
+            mark_limit: self.mark_limit,
+            min_backlog: self.min_backlog,
+        }
+    }
+
     /// Adaptive RED for a link.
     ///
     /// # Errors
@@ -78,7 +94,6 @@ impl AredParams {
     pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
         link.check()?;
         positive_duration("target_delay", self.target_delay, "Floyd, Gummadi and Shenker 2001")?;
-        let (min_th, max_th) = self.thresholds(link);
         // A short target gives way to the floor of 5 packets, a long one must fit.
         let wanted = self.target_delay.as_secs_f64() * link.capacity();
         require(
@@ -98,18 +113,7 @@ impl AredParams {
         in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
         positive("alpha", self.alpha, "Floyd, Gummadi and Shenker 2001, figure 1")?;
         require(self.beta > 0.0 && self.beta < 1.0, "beta", self.beta, "must lie in (0, 1)")?;
-        let red = RedParams {
-            min_th,
-            max_th,
-            max_p: self.max_p,
-            weight: self.weight,
-            gentle: true,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
-        }
-        .build(link)?;
+        let red = self.red(link).build(link)?;
         Ok(Ared {
             red,
             ticker: Ticker::new("interval", self.interval)?,
@@ -140,6 +144,16 @@ impl Ared {
     /// The length of a period, for algorithms that change it.
     pub(crate) fn ticker_mut(&mut self) -> &mut Ticker {
         &mut self.ticker
+    }
+
+    /// How `max_p` moves, for the same algorithm in other arithmetic.
+    pub(crate) fn step(&self) -> Step {
+        self.step
+    }
+
+    /// The thresholds in packets.
+    pub(crate) fn thresholds(&self) -> (f64, f64) {
+        self.red.curve().thresholds()
     }
 }
 

@@ -125,6 +125,17 @@ catalog! {
     Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
     Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
     Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
+    AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+    Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "rate", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
+    Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+    Pid, "pid", pid::PidParams => Pid, "PID controller", "control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+    Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "control", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
+    StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "control", "Chen, Parameter self-tuning in internet congestion control, Loughborough University, 2010", Faithful;
+    Hred, "hred", hred::HredParams => Hred, "Hybrid RED", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+    HredFixed, "hred-fixed", hred_fixed::HredFixedParams => HredFixed, "Hybrid RED in integers", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+    RedFixed, "red-fixed", red_fixed::RedFixedParams => RedFixed, "Random Early Detection in integers", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+    AredFixed, "ared-fixed", ared_fixed::AredFixedParams => AredFixed, "Adaptive RED in integers", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+    PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
     Wred, "wred", wred::WredParams => Wred, "Weighted RED", "RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
     Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
     Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "flow", "Lin and Morris, ACM SIGCOMM 1997", Experimental;

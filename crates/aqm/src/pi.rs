@@ -129,6 +129,23 @@ pub struct Pi {
     ticker: Ticker,
 }
 
+impl Pi {
+    /// The gains and the target, for algorithms that move them.
+    pub(crate) fn gains(&self) -> &Gains {
+        &self.gains
+    }
+
+    /// The gains and the target, for algorithms that move them.
+    pub(crate) fn gains_mut(&mut self) -> &mut Gains {
+        &mut self.gains
+    }
+
+    /// The queue at the last update, in packets.
+    pub(crate) fn sampled_queue(&self) -> f64 {
+        self.q_old
+    }
+}
+
 impl Aqm for Pi {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {

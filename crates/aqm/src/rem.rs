@@ -91,13 +91,7 @@ impl RemParams {
             form: self.form,
             q_old: 0.0,
             arrived: 0.0,
-            arrivals: Sizer::new(
-                match self.q_ref {
-                    QueueSize::Packets(_) => SignalMode::PerPacket,
-                    QueueSize::Bytes(_) => SignalMode::BySize,
-                },
-                link,
-            ),
+            arrivals: Sizer::in_unit_of(self.q_ref, link),
             gauge: Gauge::of(self.q_ref, link),
             sizer: Sizer::new(self.signal, link),
             mark_at: self.mark_at,

@@ -33,6 +33,13 @@ impl Rng {
         p > 0.0 && self.uniform() < p
     }
 
+    /// True with probability `p / 2^32`, without floating point; one number is drawn unless `p` is 0.
+    /// From the same number, [`Rng::chance`] of that probability decides alike.
+    #[inline]
+    pub fn chance_fixed(&mut self, p: u64) -> bool {
+        p > 0 && self.next_u64() >> 32 < p
+    }
+
     /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
@@ -84,6 +91,17 @@ mod tests {
         assert_ne!(first(Seed(1).stream("a")), first(Seed(2).stream("a")));
         assert_ne!(first(Seed(1).stream("a")), first(Seed(1).stream("b")));
         assert_ne!(first(Seed(1).indexed_stream("a", 0)), first(Seed(1).indexed_stream("a", 1)));
+    }
+
+    #[test]
+    fn both_kinds_of_chance_decide_alike() {
+        let (mut a, mut b) = (Seed(3).stream("chance"), Seed(3).stream("chance"));
+        let mut p = 1u64;
+        for _ in 0..10_000 {
+            p = p * 48271 % 0x7fff_ffff;
+            assert_eq!(a.chance(p as f64 / (1u64 << 32) as f64), b.chance_fixed(p));
+        }
+        assert!(b.chance_fixed(1 << 32) && !b.chance_fixed(0));
     }
 
     #[test]

@@ -152,11 +152,15 @@ fn defaults_control_a_usual_link() {
             let place = format!("{} with {ecn:?}: {got:?}", entry.name);
             assert!(got.utilization > 0.8, "{place}");
             assert!((0.005..0.4).contains(&got.signal_rate), "{place}");
-            // Drop-tail fills its buffer, BLUE does not look at the queue, dynamic thresholds rise until a
-            // hundred flows lose no more than 2 %, SRED's probability for them ends at 0.05, and FRED's
-            // thresholds are shares of the buffer.
-            let long = ["drop-tail", "blue", "ared-dt", "sred", "fred"].contains(&entry.name);
-            let longest = if long { 500.0 } else { 150.0 };
+            let longest = match entry.name {
+                // Drop-tail fills its buffer, BLUE and SPF do not look at the queue, dynamic thresholds
+                // rise until a hundred flows lose no more than 2 %, SRED's probability for them ends at
+                // 0.05, and FRED's thresholds are shares of the buffer.
+                "drop-tail" | "blue" | "spf" | "ared-dt" | "sred" | "fred" => 500.0,
+                // Between a quarter and half of the buffer.
+                "hred" | "hred-fixed" => 250.0,
+                _ => 150.0,
+            };
             assert!((2.0..longest).contains(&got.mean_queue), "{place}");
         }
     }

@@ -14,11 +14,13 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::part::fixed;
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Transport, Verdict};
 use quell_aqm::{
     ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, red_tail, rem,
     st_red,
 };
+use quell_aqm::{dred, hred, pid, spf, st_pi, vrc};
 use quell_aqm::{dsred, e_red, fred, lred, pd_red, sred, wred};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 use serde::Deserialize;
@@ -375,6 +377,93 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             let after = claim.after(backlog, x("bytes"), x("share"), x("c1_min"));
             let first = claim.serves_first(backlog) as u8;
             BTreeMap::from([("serves_first", f64::from(first)), ("claim", after.0)])
+        }
+        "part::averaged_rate" => {
+            one("rate", part::averaged_rate(x("rate"), x("packets"), x("dt"), x("memory")))
+        }
+        "spf::forwarding" => one("p", spf::forwarding(x("capacity"), x("rate"))),
+        "vrc::Gains::from_pid" => {
+            let g = vrc::Gains::from_pid(x("k_p"), x("k_i"), x("k_d")).unwrap();
+            BTreeMap::from([("alpha", g.alpha), ("beta", g.beta), ("gamma", g.gamma)])
+        }
+        f if f.starts_with("vrc::Gains::") => {
+            let g = vrc::Gains { alpha: x("alpha"), beta: x("beta"), gamma: x("gamma") };
+            match f.trim_start_matches("vrc::Gains::") {
+                "to_pid" => {
+                    let (k_p, k_i, k_d) = g.to_pid();
+                    BTreeMap::from([("k_p", k_p), ("k_i", k_i), ("k_d", k_d)])
+                }
+                "target_rate" => one("rate", g.target_rate(x("capacity"), x("excess"))),
+                "probability" => one("p", g.probability(x("rate"), x("virtual_rate"))),
+                "next_correction" => {
+                    one("correction", g.next_correction(x("correction"), x("rate"), x("target"), x("t_s")))
+                }
+                "bounded" => one("correction", g.bounded(x("correction"), x("q_ref"))),
+                other => panic!("vrc has no {other}"),
+            }
+        }
+        "pid::Law::settled" | "pid::Law::probability" => {
+            let law = pid::Law { k_p: x("k_p"), k_i_t: x("k_i_t"), k_d: x("k_d") };
+            one(
+                "p",
+                if function.ends_with("settled") {
+                    law.settled(x("settled"), x("e"), x("before"))
+                } else {
+                    law.probability(x("settled"), x("slope"))
+                },
+            )
+        }
+        "dred::next_p" => one("p", dred::next_p(x("p"), x("per_packet"), x("error"))),
+        "st_pi::retuned" => {
+            let g = st_pi::retuned(&pi::Gains { a: x("a"), b: x("b"), q_ref: x("q_ref0") }, x("q_ref"));
+            BTreeMap::from([("a", g.a), ("b", g.b), ("q_ref", g.q_ref)])
+        }
+        "st_pi::Tuner::sample" => {
+            let mut tuner = st_pi::Tuner::new(x("q_ref"), x("phi1_t"), x("phi2_t"), x("gamma"), x("h_s"));
+            tuner.s2 = x("s2");
+            if input.contains_key("g2") {
+                tuner.g2 = x("g2");
+            }
+            let k = tuner.sample(x("q"), x("q_ref")).unwrap_or(0.0);
+            BTreeMap::from([("s2", tuner.s2), ("g2", tuner.g2), ("k", k)])
+        }
+        "hred::adjustment_gain" => {
+            one("k", hred::adjustment_gain(x("capacity"), text("time").parse().unwrap()))
+        }
+        "hred::least_stable_queue" => {
+            one("q", hred::least_stable_queue(x("min_th"), x("max_th"), x("kappa"), x("bandwidth_delay")))
+        }
+        "hred::least_stable_buffer" => one(
+            "buffer",
+            hred::least_stable_buffer(x("min_share"), x("max_share"), x("kappa"), x("bandwidth_delay"))
+                .unwrap(),
+        ),
+        "hred::tolerance" => {
+            one("share", hred::tolerance(x("min_th"), x("max_th"), x("buffer"), x("bandwidth_delay")))
+        }
+        f if f.starts_with("hred::") => {
+            let line = hred::Line { min_th: x("min_th"), max_th: x("max_th"), slope: x("slope") };
+            match f {
+                "hred::Line::probability" => one("p", line.probability(x("q"), x("min_p"))),
+                "hred::Line::max_p" => one("p", line.max_p(x("min_p"))),
+                "hred::Line::largest_min_p" => one("p", line.largest_min_p()),
+                "hred::Line::adjusted" => {
+                    one("p", line.adjusted(x("min_p"), x("p"), x("q"), x("k_alpha"), x("k_beta")))
+                }
+                "hred::loop_gain" => one("gain", hred::loop_gain(&line, x("q"), x("bandwidth_delay"))),
+                other => panic!("no {other}"),
+            }
+        }
+        "fixed::Scale::times" => one("y", fixed::Scale::new(x("factor")).times(x("x") as u64) as f64),
+        "fixed::halved" => {
+            one("y", fixed::to_f64(fixed::halved(fixed::from_f64(x("x")), fixed::from_f64(x("halvings")))))
+        }
+        "fixed::spaced" => {
+            let spacing: part::Spacing = input["spacing"].clone().try_into().unwrap();
+            one(
+                "p",
+                fixed::to_f64(fixed::spaced(spacing, fixed::from_f64(x("p_b")), fixed::from_f64(x("count")))),
+            )
         }
         _ => panic!("no function is called {function}: add it to tests/vectors.rs"),
     }

@@ -2,10 +2,12 @@
 
 mod average;
 mod ewma;
+pub mod fixed;
 mod flow_ages;
 mod flow_counts;
 mod flows;
 mod gauge;
+mod rate;
 mod signal;
 mod spacing;
 mod ticker;
@@ -16,6 +18,7 @@ pub use flow_ages::FlowAges;
 pub use flow_counts::{FlowCount, FlowCounts};
 pub use flows::FlowTable;
 pub use gauge::Gauge;
+pub use rate::{RateEstimator, averaged_rate};
 pub use signal::{SignalMode, Sizer};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;

@@ -1,6 +1,6 @@
 //! What a packet's size does to its probability of being signalled.
 
-use quell_units::Bytes;
+use quell_units::{Bytes, QueueSize};
 
 use crate::{Link, choice};
 
@@ -30,6 +30,15 @@ impl Sizer {
             SignalMode::PerPacket => Sizer::PerPacket,
             SignalMode::BySize => Sizer::BySize(1.0 / link.mean_packet.get() as f64),
         }
+    }
+
+    /// How arrivals are counted beside a queue that is measured in the unit of `threshold`.
+    pub fn in_unit_of(threshold: QueueSize, link: &Link) -> Self {
+        let mode = match threshold {
+            QueueSize::Packets(_) => SignalMode::PerPacket,
+            QueueSize::Bytes(_) => SignalMode::BySize,
+        };
+        Sizer::new(mode, link)
     }
 
     /// The factor by which a packet's probability is multiplied.
