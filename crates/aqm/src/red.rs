@@ -391,6 +391,11 @@ impl Red {
 impl Aqm for Red {
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if self.idle_since.is_none() {
+            // The same as below, without its questions: most arrivals come this way.
+            self.avg.sample(self.gauge.read(&cx.queue));
+            return self.judge(cx, pkt);
+        }
         let was_idle = self.sample(cx);
         self.decide(cx, pkt, was_idle)
     }
