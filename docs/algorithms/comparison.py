@@ -39,7 +39,7 @@ def table(output: dict) -> str:
         "| --- " * (len(COLUMNS) + 1) + "|",
     ]
     for algorithm in dict.fromkeys(algorithm for algorithm, _ in rows):
-        page = algorithm.replace("-", "_") + ".md"
+        page = algorithm.replace("-", "_").replace("+", "_") + ".md"
         cells = [
             cell(rows[algorithm, segment].get(metric), factor, digits)
             for _, metric, segment, factor, digits in COLUMNS
