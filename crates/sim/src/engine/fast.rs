@@ -374,7 +374,9 @@ impl Engine {
         end.flow.advance(now, &mut self.net);
         end.watched = end.flow.due();
         self.net.timers.set(flow, end.watched);
-        self.settle();
+        if !self.net.moving.is_empty() {
+            self.settle();
+        }
     }
 
     /// Runs a node as far as it can go.
@@ -487,7 +489,11 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
         least.nanos().min(NEVER / 1024)
     };
     for (flow, spec) in network.flows.iter().enumerate() {
-        let delayed_ack = matches!(&spec.traffic, Traffic::Tcp { tcp, .. } if tcp.delayed_ack.is_some());
+        // A source of UDP hears nothing: no arrival causes what its timer does.
+        let (hears, delayed_ack) = match &spec.traffic {
+            Traffic::Tcp { tcp, .. } => (true, tcp.delayed_ack.is_some()),
+            Traffic::Udp(_) => (false, false),
+        };
         let (mut since_stop, mut since_timer) = (NEVER, NEVER);
         // Data follows acknowledgments: the second time round the last stop before it is known.
         for direction in [0, 1, 0] {
@@ -505,6 +511,9 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
                 };
                 nodes[node].from_nodes = nodes[node].from_nodes.min(since_stop);
                 nodes[node].from_timers = nodes[node].from_timers.min(since_timer);
+                // The last part of every way back begins at a node or at a timer.
+                let back = if hears { since_stop.min(since_timer) } else { since_stop };
+                nodes[node].round = nodes[node].round.min(back);
                 (since_stop, since_timer) = (after, NEVER);
             }
         }
@@ -513,8 +522,7 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     let first = nodes.iter().map(|node| node.from_timers).min().unwrap_or(0);
     for node in nodes {
         node.from_timers = node.from_timers.min(first + node.from_nodes);
-        // The last part of every way back begins at a node or at a timer.
-        node.round = node.from_nodes.min(node.from_timers).clamp(1, LONGEST_ROUND);
+        node.round = node.round.clamp(1, LONGEST_ROUND);
     }
 }
 
@@ -557,8 +565,13 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         )));
     }
     let count = merging.iter().filter(|m| **m != END).count();
-    let node =
-        || Node { inbox: Inbox::new(bits), due: Time::MAX, from_nodes: NEVER, from_timers: NEVER, round: 1 };
+    let node = || Node {
+        inbox: Inbox::new(bits),
+        due: Time::MAX,
+        from_nodes: NEVER,
+        from_timers: NEVER,
+        round: NEVER,
+    };
     let mut nodes: Vec<Node> = (0..=count).map(|_| node()).collect();
     reach(&plan, &network, &merging, &mut nodes);
     let (hops, classes_of_hops, ways) = hops(&plan, &network, &merging);
