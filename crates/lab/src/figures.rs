@@ -34,7 +34,7 @@ pub fn scale(metric: Metric, largest: f64) -> Scale {
 
 /// True for shares of a whole, which people read in percent.
 fn is_share(metric: Metric) -> bool {
-    metric == Metric::Utilization || metric.name().ends_with("_rate")
+    metric == Metric::Utilization || metric.name().ends_with("_rate") || metric.name().ends_with("_share")
 }
 
 /// Digits of a mean without an interval.

@@ -61,6 +61,8 @@ fn rows_of(
                 if let Some(each) = each {
                     row.values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
                 }
+            } else {
+                share_figures(&mut row.values, segments, classes);
             }
             row
         })
@@ -97,6 +99,7 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     values.set(Metric::Throughput, bits / seconds);
     values.set(Metric::PacketRate, departed / seconds);
     values.set(Metric::LossRate, sum(ClassStats::dropped) / arrived);
+    values.set(Metric::QueueSeen, sum(|c| c.queue_seen_packets) / arrived);
     values.set(Metric::ByteLossRate, sum(|c| c.dropped_bytes) / sum(|c| c.arrived_bytes));
     values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);
     values.set(Metric::ForcedLossRate, sum(|c| c.dropped_forced) / arrived);
@@ -112,6 +115,16 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
         values.set(Metric::DelayP95, at(0.95));
         values.set(Metric::DelayP99, at(0.99));
     }
+}
+
+/// What part these classes have of the packets that arrived and of those that were dropped.
+fn share_figures(values: &mut Values, segments: &[Segment], classes: &[usize]) {
+    let share = |of: fn(&ClassStats) -> u64| {
+        let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(c) as f64).sum::<f64>();
+        total(segments, classes, of) / everything
+    };
+    values.set(Metric::ArrivalShare, share(|c| c.arrived));
+    values.set(Metric::LossShare, share(ClassStats::dropped));
 }
 
 /// The delays of several classes and segments together; none if no packet left.
@@ -361,6 +374,7 @@ mod tests {
         ClassStats {
             arrived,
             arrived_bytes: arrived * 500,
+            queue_seen_packets: departed * 5,
             dropped_early: dropped[0],
             dropped_forced: dropped[1],
             dropped_overflow: dropped[2],
@@ -488,6 +502,8 @@ mod tests {
         close(all, Metric::OverflowLossRate, 50.0 / 3100.0);
         close(all, Metric::MarkRate, 90.0 / 3000.0);
         close(all, Metric::QueueMean, 6.0);
+        close(all, Metric::QueueSeen, 3000.0 * 5.0 / 3100.0);
+        assert_eq!(all.get(Metric::LossShare), None, "all has all");
         // E[q^2] = (20 + 64) / 2 = 42, minus 36.
         close(all, Metric::QueueStd, 6f64.sqrt());
         close(all, Metric::QueueSegmentStd, (2.0 + 0.0) / 2.0);
@@ -519,7 +535,12 @@ mod tests {
         close(find(&rows, None, "all"), Metric::Utilization, parts);
         close(find(&rows, None, "data"), Metric::LossRate, 100.0 / 2100.0);
         close(find(&rows, None, "ftp"), Metric::LossRate, 100.0 / 2000.0);
+        close(find(&rows, None, "ftp"), Metric::ArrivalShare, 2000.0 / 3100.0);
+        close(find(&rows, None, "ftp"), Metric::LossShare, 1.0);
+        close(find(&rows, None, "ftp"), Metric::QueueSeen, 1900.0 * 5.0 / 2000.0);
         let acks = find(&rows, None, ACKS);
+        close(acks, Metric::ArrivalShare, 1000.0 / 3100.0);
+        close(acks, Metric::LossShare, 0.0);
         close(acks, Metric::LossRate, 0.0);
         assert_eq!(acks.get(Metric::Goodput), None, "no flow sends acknowledgments as data");
         let web = find(&rows, Some(0), "web");

@@ -59,6 +59,8 @@ metrics! {
     PacketRate, "packet_rate_pps", "packet rate", "packet/s", Neither, "Packets sent per second.";
     Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that the receivers got, in bits per second, of the flows whose data crosses the link.";
     LossRate, "loss_rate", "loss", "1", Lower, "Packets dropped at the link over packets that arrived there.";
+    ArrivalShare, "arrival_share", "share of arrivals", "1", Neither, "Packets of this traffic that arrived at the link over all that arrived there.";
+    LossShare, "loss_share", "share of losses", "1", Neither, "Packets of this traffic dropped at the link over all dropped there; equal to its share of arrivals where loss is proportional.";
     ByteLossRate, "byte_loss_rate", "byte loss", "1", Lower, "Bytes dropped at the link over bytes that arrived there.";
     EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
     ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm was passed, over arrivals.";
@@ -66,6 +68,7 @@ metrics! {
     WireLossRate, "wire_loss_rate", "wire loss", "1", Lower, "Packets that left and that the wire then lost (the link's loss), over packets that left.";
     MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
+    QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
     QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (the thesis' average queue deviation).";
     ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); over the window, the mean of the segments after the first.";

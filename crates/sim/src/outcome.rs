@@ -83,6 +83,9 @@ pub struct ClassStats {
     pub arrived: u64,
     /// Bytes that arrived.
     pub arrived_bytes: u64,
+    /// Sum, over the packets that arrived, of the packets that each found waiting (without itself and
+    /// without the one in transmission).
+    pub queue_seen_packets: u64,
     /// Packets dropped early (by chance, before the buffer was full).
     pub dropped_early: u64,
     /// Packets dropped because a limit of the algorithm was passed.

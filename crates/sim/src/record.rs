@@ -55,6 +55,7 @@ impl Delays {
 struct Counts {
     arrived: u64,
     arrived_bytes: u64,
+    queue_seen_packets: u64,
     dropped_early: u64,
     dropped_forced: u64,
     dropped_overflow: u64,
@@ -75,6 +76,7 @@ impl Counts {
     fn since(&self, then: &Counts, stats: &mut ClassStats) {
         stats.arrived = self.arrived - then.arrived;
         stats.arrived_bytes = self.arrived_bytes - then.arrived_bytes;
+        stats.queue_seen_packets = self.queue_seen_packets - then.queue_seen_packets;
         stats.dropped_early = self.dropped_early - then.dropped_early;
         stats.dropped_forced = self.dropped_forced - then.dropped_forced;
         stats.dropped_overflow = self.dropped_overflow - then.dropped_overflow;
@@ -91,6 +93,7 @@ fn empty_stats() -> ClassStats {
     ClassStats {
         arrived: 0,
         arrived_bytes: 0,
+        queue_seen_packets: 0,
         dropped_early: 0,
         dropped_forced: 0,
         dropped_overflow: 0,
@@ -386,8 +389,8 @@ impl Recorder {
         self.passed += 1;
     }
 
-    /// A packet arrived, and this became of it. One that is kept [waits](Recorder::waits) or
-    /// [goes on](Recorder::passed).
+    /// A packet arrived, and this became of it. It is not in the queue that it finds: one that is
+    /// kept [waits](Recorder::waits) or [goes on](Recorder::passed) afterwards.
     #[inline]
     pub fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
         let outcome = match admission {
@@ -400,6 +403,7 @@ impl Recorder {
         let counts = &mut self.classes[class as usize].counts;
         counts.arrived += 1;
         counts.arrived_bytes += pkt.bytes() as u64;
+        counts.queue_seen_packets += self.packets;
         if let Admission::Dropped(cause) = admission {
             self.count_drop(class, pkt.bytes(), cause);
         }

@@ -51,17 +51,6 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
     go(network)
 }
 
-/// Mean and half width of the 99.9 % interval from the batch means of 20 segments (t = 3.883 at 19
-/// degrees of freedom).
-fn batch_means(o: &Outcome, value: impl Fn(&quell_sim::outcome::Segment) -> f64) -> (f64, f64) {
-    let x: Vec<f64> = o.links[0].segments.iter().map(value).collect();
-    let n = x.len() as f64;
-    assert_eq!(n, 20.0);
-    let mean = x.iter().sum::<f64>() / n;
-    let var = x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean, 3.883 * (var / n).sqrt())
-}
-
 /// The theory's value lies in the interval, and the interval is narrow enough to mean something.
 fn assert_within(what: &str, (mean, half): (f64, f64), theory: f64, narrow: f64) {
     println!("{what}: measured {mean:.5} +- {half:.5}, theory {theory:.5}");
@@ -69,8 +58,13 @@ fn assert_within(what: &str, (mean, half): (f64, f64), theory: f64, narrow: f64)
     assert!((mean - theory).abs() <= half, "{what}: {mean} +- {half}, theory {theory}");
 }
 
-fn queue(s: &quell_sim::outcome::Segment) -> f64 {
-    s.queue_packet_seconds / (s.to - s.from).as_secs_f64()
+/// PASTA: the queue that arrivals find is the time average, of the theory and of the run itself.
+fn assert_poisson_sees_time_averages(what: &str, o: &Outcome, theory: f64) {
+    assert_within(&format!("{what} queue seen"), batch_means(o, queue_seen), theory, 0.1);
+    let (bias, half) = batch_means(o, |s| queue_seen(s) - queue(s));
+    println!("{what} queue seen less queue: {bias:.5} +- {half:.5}");
+    assert!(half < 0.02 * theory, "{what}: interval {half} too wide to judge a bias");
+    assert!(bias.abs() <= half, "{what}: a bias of {bias} +- {half}");
 }
 
 fn delay_s(s: &quell_sim::outcome::Segment) -> f64 {
@@ -85,6 +79,7 @@ fn m_d_1() {
         let waiting = rho * rho / (2.0 * (1.0 - rho));
         assert_within("M/D/1 queue", batch_means(&o, queue), waiting, 0.1);
         assert_within("M/D/1 delay", batch_means(&o, delay_s), waiting / (rho * MU), 0.1);
+        assert_poisson_sees_time_averages("M/D/1", &o, waiting);
     }
 }
 
@@ -95,6 +90,7 @@ fn m_m_1() {
         let waiting = rho * rho / (1.0 - rho);
         assert_within("M/M/1 queue", batch_means(&o, queue), waiting, 0.1);
         assert_within("M/M/1 delay", batch_means(&o, delay_s), waiting / (rho * MU), 0.1);
+        assert_poisson_sees_time_averages("M/M/1", &o, waiting);
         // Of the delay, P(W > t) = rho exp(-(1 - rho) mu t): its 95th percentile.
         let p95 = (rho / 0.05).ln() / ((1.0 - rho) * MU);
         let quantile =
