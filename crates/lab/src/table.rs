@@ -373,10 +373,12 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     fn column<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
-        self.batch
-            .column_by_name(name)
-            .and_then(|c| c.as_any().downcast_ref::<T>())
-            .ok_or_else(|| format!("has no column \"{name}\" of the right type"))
+        self.batch.column_by_name(name).and_then(|c| c.as_any().downcast_ref::<T>()).ok_or_else(|| {
+            format!(
+                "has no column \"{name}\" of the right type: it is damaged, or of another version of Quell; \
+                 run the scenario again (run.json has the command)"
+            )
+        })
     }
 
     fn u32(&self, name: &str) -> Result<Option<u32>, String> {
