@@ -172,7 +172,7 @@ impl Aqm for Fred {
         let was_idle = self.avg.wake(cx);
         let verdict = self.decide(cx, pkt);
         if !is_drop(verdict, pkt) {
-            self.avg.sample(&cx.queue);
+            self.avg.sample(cx);
             self.flows.add(pkt.flow);
         } else if was_idle {
             self.avg.idle(cx.now);
@@ -188,7 +188,7 @@ impl Aqm for Fred {
 
     #[inline]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.avg.sample(&cx.queue);
+        self.avg.sample(cx);
         self.flows.remove(pkt.flow);
         Verdict::Pass
     }

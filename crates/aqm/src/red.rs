@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, in_range, require};
 pub use crate::part::SignalMode;
-use crate::part::{Ewma, Gauge, Sizer, Spacer, Spacing, link_rate_weight};
+use crate::part::{Average, Gauge, Sizer, Spacer, Spacing, link_rate_weight};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
 /// The weight of the average: a number, or computed from the link.
@@ -145,14 +145,11 @@ impl RedParams {
         )?;
         Ok(Red {
             curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
-            avg: Ewma::new(self.weight.resolve(link)?),
-            gauge: Gauge::of(self.min_th, link),
+            avg: Average::new(self.weight.resolve(link)?, Gauge::of(self.min_th, link), link),
             spacer: Spacer::new(self.spacing),
             sizer: Sizer::new(self.signal, link),
             mark_limit: self.mark_limit.unwrap_or(1.0),
             min_backlog: self.min_backlog,
-            link: *link,
-            idle_since: None,
             p_b: 0.0,
         })
     }
@@ -247,15 +244,12 @@ impl Curve {
 #[derive(Clone, Debug)]
 pub struct Red {
     curve: Curve,
-    avg: Ewma,
-    gauge: Gauge,
+    avg: Average,
     spacer: Spacer,
     sizer: Sizer,
     /// The largest probability at which a signal may be a mark.
     mark_limit: f64,
     min_backlog: u32,
-    link: Link,
-    idle_since: Option<Time>,
     /// The probability of the last arrival, before spacing.
     p_b: f64,
 }
@@ -274,7 +268,7 @@ impl Red {
     /// The average, as of the last arrival or question.
     #[inline]
     pub(crate) fn average(&self) -> f64 {
-        self.avg.avg
+        self.avg.get()
     }
 
     /// The probability of the last arrival, before spacing.
@@ -297,79 +291,53 @@ impl Red {
     /// The queue as the thresholds measure it, in packets.
     #[inline]
     pub(crate) fn measure(&self, cx: &Ctx<'_>) -> f64 {
-        self.gauge.read(&cx.queue)
+        self.avg.measure(cx)
     }
 
     /// Since when the link has been idle, as far as the average has been aged.
     #[inline]
     pub(crate) fn idle_since(&self) -> Option<Time> {
-        self.idle_since
+        self.avg.idle_since()
     }
 
     /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
     pub(crate) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
-        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
-        cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet)
+        self.avg.missed(since, cx)
     }
 
     /// The average at `cx.now`, aged if the link is idle.
     pub(crate) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
-        if let Some(since) = self.idle_since {
-            self.age(since, cx);
-            self.idle_since = Some(cx.now);
-        }
-        self.avg.avg
-    }
-
-    /// As if m small packets had arrived at an empty queue since (Floyd and Jacobson 1993,
-    /// section 4).
-    fn age(&mut self, since: Time, cx: &Ctx<'_>) {
-        let m = self.missed(since, cx);
-        self.avg.age(m);
+        self.avg.now(cx)
     }
 
     /// Samples the queue at an arrival, with the weight that `weight` gives for the average and the
     /// queue. Returns whether the link was idle, for [`Red::decide`].
     #[inline(always)]
     pub(crate) fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) -> bool {
-        let idle = self.idle_since.take();
-        if let Some(since) = idle {
-            self.age(since, cx);
-        }
-        let q = self.gauge.read(&cx.queue);
-        let w = weight(self.avg.avg, q);
-        self.avg.sample_as(q, w);
-        idle.is_some()
+        let was_idle = self.avg.wake(cx);
+        self.avg.sample_as(cx, weight);
+        was_idle
     }
 
     /// Samples the queue at an arrival.
     #[inline(always)]
     pub(crate) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
-        let w = self.avg.weight();
-        self.sample_as(cx, |_, _| w)
+        let was_idle = self.avg.wake(cx);
+        self.avg.sample(cx);
+        was_idle
     }
 
     /// Decides about an arrival at which the queue has been sampled.
     #[inline(always)]
     pub(crate) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
         let verdict = self.judge(cx, pkt);
-        if was_idle {
-            // A packet that is not stored leaves the link idle, and the host does not say so again.
-            let dropped = match verdict {
-                Verdict::Pass => false,
-                Verdict::Signal(_) => !pkt.ecn.is_capable(),
-                Verdict::Drop(_) => true,
-            };
-            if dropped {
-                self.idle_since = Some(cx.now);
-            }
-        }
+        self.avg.decided(was_idle, verdict, pkt, cx.now);
         verdict
     }
 
     #[inline(always)]
     fn judge(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.p_b = self.curve.probability(self.avg.avg);
+        self.p_b = self.curve.probability(self.avg.get());
         if self.p_b <= 0.0 || cx.queue.packets.get() < self.min_backlog {
             self.spacer.restart();
             return Verdict::Pass;
@@ -391,9 +359,9 @@ impl Red {
 impl Aqm for Red {
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if self.idle_since.is_none() {
+        if self.avg.idle_since().is_none() {
             // The same as below, without its questions: most arrivals come this way.
-            self.avg.sample(self.gauge.read(&cx.queue));
+            self.avg.sample(cx);
             return self.judge(cx, pkt);
         }
         let was_idle = self.sample(cx);
@@ -405,11 +373,11 @@ impl Aqm for Red {
     }
 
     fn on_idle(&mut self, since: Time) {
-        self.idle_since = Some(since);
+        self.avg.idle(since);
     }
 
     fn observe(&self, out: &mut dyn Probe) {
-        out.value("avg", "packets", self.avg.avg);
+        out.value("avg", "packets", self.avg.get());
         out.value("p", "1", self.p_b);
     }
 }

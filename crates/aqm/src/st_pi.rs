@@ -17,6 +17,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive_duration, require};
 use crate::part::SignalMode;
+use crate::part::detector::{Detector, upper_coefficient};
 use crate::pi::{Gains, Pi, PiParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -86,7 +87,7 @@ impl StPiParams {
             self.gamma,
             "must lie in (0, 1] [thesis Fig. 6.1]",
         )?;
-        let h_l = self.gamma / SQRT_3;
+        let h_l = upper_coefficient(self.gamma);
         require(
             self.h_s > 0.0 && self.h_s < h_l,
             "h_s",
@@ -129,7 +130,7 @@ impl StPiParams {
         )?;
         Ok(StPi {
             start: *pi.gains(),
-            tuner: Tuner::new(q_ref, phi1_t, self.detection * phi1_t, self.gamma, self.h_s),
+            detector: Detector::new(self.gamma, self.h_s, phi1_t, self.detection * phi1_t, q_ref),
             bounds: (lowest, highest),
             pi,
         })
@@ -140,7 +141,7 @@ impl StPiParams {
 #[derive(Clone, Debug)]
 pub struct StPi {
     pi: Pi,
-    tuner: Tuner,
+    detector: Detector,
     /// The gains and the target that were set.
     start: Gains,
     /// The least and the largest target, in packets.
@@ -160,11 +161,10 @@ impl Aqm for StPi {
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.pi.on_update(cx);
-        let q_ref = self.pi.gains().q_ref;
-        if let Some(k) = self.tuner.sample(self.pi.sampled_queue(), q_ref) {
-            let q_ref = (k * q_ref).clamp(self.bounds.0, self.bounds.1);
+        if let Some(k) = self.detector.sample(self.pi.sampled_queue(), 1.0) {
+            let q_ref = (k * self.detector.q_ref).clamp(self.bounds.0, self.bounds.1);
             *self.pi.gains_mut() = retuned(&self.start, q_ref);
-            self.tuner.restart(q_ref);
+            self.detector.restart(q_ref);
         }
     }
 
@@ -174,8 +174,8 @@ impl Aqm for StPi {
         out.value("q_ref", "packets", gains.q_ref);
         out.value("a", "1/packet", gains.a);
         out.value("b", "1/packet", gains.b);
-        out.value("s", "packets", libm::sqrt(self.tuner.s2));
-        out.value("g", "packets", libm::sqrt(self.tuner.g2));
+        out.value("s", "packets", libm::sqrt(self.detector.s2));
+        out.value("g", "packets", libm::sqrt(self.detector.g2));
     }
 }
 
@@ -184,59 +184,6 @@ impl Aqm for StPi {
 pub fn retuned(start: &Gains, q_ref: f64) -> Gains {
     let k = q_ref / start.q_ref;
     Gains { a: start.a / (k * k), b: start.b / (k * k), q_ref }
-}
-
-/// Detects a change in the size of the queue's oscillations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tuner {
-    /// The mean squared deviation from the target, measured.
-    pub s2: f64,
-    /// The same near the target, as the slower average that detects.
-    pub g2: f64,
-    phi1_t: f64,
-    phi2_t: f64,
-    gamma: f64,
-    h_s: f64,
-    h_l: f64,
-}
-
-impl Tuner {
-    /// Starts half way between the two limits of detection.
-    pub fn new(q_ref: f64, phi1_t: f64, phi2_t: f64, gamma: f64, h_s: f64) -> Self {
-        let mut tuner = Tuner { s2: 0.0, g2: 0.0, phi1_t, phi2_t, gamma, h_s, h_l: gamma / SQRT_3 };
-        tuner.restart(q_ref);
-        tuner
-    }
-
-    /// thesis Fig. 6.1: `g^2 = ((h_s q_ref)^2 + (h_l q_ref)^2) / 2`.
-    pub fn restart(&mut self, q_ref: f64) {
-        let square = |h: f64| h * q_ref * h * q_ref;
-        self.g2 = (square(self.h_s) + square(self.h_l)) / 2.0;
-    }
-
-    /// thesis Fig. 6.1: takes a sample of the queue in; the adjustment factor k if one is due.
-    pub fn sample(&mut self, q: f64, q_ref: f64) -> Option<f64> {
-        if q <= 0.0 || q >= 2.0 * q_ref {
-            return None;
-        }
-        let square = (q - q_ref) * (q - q_ref);
-        // thesis eq. 6.11
-        self.s2 += self.phi1_t * (square - self.s2);
-        if q <= (1.0 - self.gamma) * q_ref || q >= (1.0 + self.gamma) * q_ref {
-            return None;
-        }
-        // thesis eq. 6.12
-        self.g2 += self.phi2_t * (square - self.g2);
-        let (s, g) = (libm::sqrt(self.s2), libm::sqrt(self.g2));
-        let (small, large) = (self.h_s * q_ref, self.h_l * q_ref);
-        if g > large && s > large {
-            Some(s / large)
-        } else if g < small && s < small {
-            Some(s / small)
-        } else {
-            None
-        }
-    }
 }
 
 #[cfg(test)]

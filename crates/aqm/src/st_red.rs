@@ -26,6 +26,7 @@ use quell_units::{Duration, QueueSize, Time};
 use crate::ared::{Ared, AredParams};
 use crate::params::{AutoSize, ParamError, in_range, require};
 use crate::part::Spacing;
+use crate::part::detector::{Detector, upper_coefficient};
 use crate::red::{SignalMode, Weight};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -220,76 +221,4 @@ impl Aqm for StRed {
         out.value("interval", "s", self.interval);
         out.value("changes", "1", self.changes as f64);
     }
-}
-
-/// The two functions that watch the queue's variation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Detector {
-    /// The variance, sigma squared.
-    pub s2: f64,
-    /// The detection function, g squared.
-    pub g2: f64,
-    /// Half way between the thresholds, in packets.
-    pub q_ref: f64,
-    gamma: f64,
-    h_l: f64,
-    h_s: f64,
-    phi1: f64,
-    phi2: f64,
-}
-
-impl Detector {
-    /// thesis Fig. 5.3, initialization.
-    pub fn new(gamma: f64, h_s: f64, phi1: f64, phi2: f64, q_ref: f64) -> Self {
-        let h_l = upper_coefficient(gamma);
-        let mut detector = Detector { s2: 0.0, g2: 0.0, q_ref, gamma, h_l, h_s, phi1, phi2 };
-        detector.restart(q_ref);
-        detector
-    }
-
-    /// thesis Fig. 5.3: the detection function begins half way between its thresholds.
-    pub fn restart(&mut self, q_ref: f64) {
-        self.q_ref = q_ref;
-        self.g2 = half_way(self.h_s * q_ref, self.h_l * q_ref);
-    }
-
-    /// thesis Fig. 5.3, every packet arrival: the factor k, if the variation has changed.
-    #[inline]
-    pub fn sample(&mut self, q: f64, w: f64) -> Option<f64> {
-        if !(q > 0.0 && q < 2.0 * self.q_ref) {
-            return None;
-        }
-        let distance = q - self.q_ref;
-        let square = distance * distance;
-        self.s2 = moving_average(self.s2, self.phi1 * w, square);
-        if libm::fabs(distance) >= self.gamma * self.q_ref {
-            return None;
-        }
-        self.g2 = moving_average(self.g2, self.phi2 * w, square);
-        let (large, small) = (self.h_l * self.q_ref, self.h_s * self.q_ref);
-        let (large2, small2) = (large * large, small * small);
-        if self.g2 > large2 && self.s2 > large2 {
-            Some(libm::sqrt(self.s2) / large)
-        } else if self.g2 < small2 && self.s2 < small2 {
-            Some(libm::sqrt(self.s2) / small)
-        } else {
-            None
-        }
-    }
-}
-
-/// thesis eq. 5.5 and 5.7: `(1 - phi w) x + phi w (q - q_ref)^2`.
-#[inline]
-pub fn moving_average(x: f64, phi_w: f64, square: f64) -> f64 {
-    (1.0 - phi_w) * x + phi_w * square
-}
-
-/// thesis 5.4.2: `h_l = gamma / sqrt 3`, the deviation of a uniform law of that half width.
-pub fn upper_coefficient(gamma: f64) -> f64 {
-    gamma / libm::sqrt(3.0)
-}
-
-/// thesis 5.3.1: where `g^2` begins.
-pub fn half_way(small: f64, large: f64) -> f64 {
-    (small * small + large * large) / 2.0
 }

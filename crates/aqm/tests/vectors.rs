@@ -18,7 +18,6 @@ use quell_aqm::part::fixed;
 use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, QueueView, Seed, Transport, Verdict};
 use quell_aqm::{
     ap_red, ared, ared_dt, auto_tuning_red, avq, feng_ared, fuzzy_red, green, part, pi, red, red_tail, rem,
-    st_red,
 };
 use quell_aqm::{dred, hred, pid, spf, st_pi, vrc};
 use quell_aqm::{dsred, e_red, fred, lred, pd_red, sred, wred};
@@ -252,12 +251,17 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
             one("gain", ap_red::loop_gain(&setting))
         }
         "ap_red::stability_bound" => one("bound", ap_red::stability_bound(&conditions_of(&x))),
-        "st_red::upper_coefficient" => one("h_l", st_red::upper_coefficient(x("gamma"))),
-        "st_red::half_way" => one("g2", st_red::half_way(x("small"), x("large"))),
-        "st_red::moving_average" => one("x", st_red::moving_average(x("x"), x("phi_w"), x("square"))),
-        "st_red::Detector::sample" => {
-            let mut d = st_red::Detector::new(x("gamma"), x("h_s"), x("phi1"), x("phi2"), x("q_ref"));
-            (d.s2, d.g2) = (x("s2"), x("g2"));
+        "part::detector::upper_coefficient" => one("h_l", part::detector::upper_coefficient(x("gamma"))),
+        "part::detector::half_way" => one("g2", part::detector::half_way(x("small"), x("large"))),
+        "part::detector::moving_average" => {
+            one("x", part::detector::moving_average(x("x"), x("phi_w"), x("square")))
+        }
+        "part::detector::Detector::sample" => {
+            let mut d = part::detector::Detector::new(x("gamma"), x("h_s"), x("phi1"), x("phi2"), x("q_ref"));
+            d.s2 = x("s2");
+            if input.contains_key("g2") {
+                d.g2 = x("g2");
+            }
             let k = d.sample(x("q"), x("w"));
             BTreeMap::from([("s2", d.s2), ("g2", d.g2), ("k", k.unwrap_or(0.0))])
         }
@@ -417,15 +421,6 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
         "st_pi::retuned" => {
             let g = st_pi::retuned(&pi::Gains { a: x("a"), b: x("b"), q_ref: x("q_ref0") }, x("q_ref"));
             BTreeMap::from([("a", g.a), ("b", g.b), ("q_ref", g.q_ref)])
-        }
-        "st_pi::Tuner::sample" => {
-            let mut tuner = st_pi::Tuner::new(x("q_ref"), x("phi1_t"), x("phi2_t"), x("gamma"), x("h_s"));
-            tuner.s2 = x("s2");
-            if input.contains_key("g2") {
-                tuner.g2 = x("g2");
-            }
-            let k = tuner.sample(x("q"), x("q_ref")).unwrap_or(0.0);
-            BTreeMap::from([("s2", tuner.s2), ("g2", tuner.g2), ("k", k)])
         }
         "hred::adjustment_gain" => {
             one("k", hred::adjustment_gain(x("capacity"), text("time").parse().unwrap()))

@@ -3,7 +3,7 @@
 use quell_units::Time;
 
 use super::{Ewma, Gauge};
-use crate::{Ctx, Link, PacketMeta, QueueView, Verdict};
+use crate::{Ctx, Link, PacketMeta, Verdict};
 
 /// The average of a queue, sampled at events and aged while the link is idle (Floyd and Jacobson
 /// 1993, section 4): after an idle time, as if the small packets that the link could have sent had
@@ -28,30 +28,82 @@ impl Average {
         self.ewma.avg
     }
 
+    /// The weight of a new sample.
+    #[inline]
+    pub fn weight(&self) -> f64 {
+        self.ewma.weight()
+    }
+
+    /// Changes the weight of a new sample, in (0, 1].
+    pub fn set_weight(&mut self, weight: f64) {
+        self.ewma.set_weight(weight);
+    }
+
+    /// The queue as it is averaged, in packets.
+    #[inline]
+    pub fn measure(&self, cx: &Ctx<'_>) -> f64 {
+        self.gauge.read(&cx.queue)
+    }
+
     /// The link has been idle since.
     #[inline]
     pub fn idle(&mut self, since: Time) {
         self.idle_since = Some(since);
     }
 
+    /// Since when the link has been idle, as far as the average has been aged.
+    #[inline]
+    pub fn idle_since(&self) -> Option<Time> {
+        self.idle_since
+    }
+
+    /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
+    pub fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
+        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
+        cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet)
+    }
+
     /// Ends an idle time, if there is one, and says whether there was.
     #[inline]
     pub fn wake(&mut self, cx: &Ctx<'_>) -> bool {
         let Some(since) = self.idle_since.take() else { return false };
-        let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
-        self.ewma.age(cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet));
+        self.ewma.age(self.missed(since, cx));
         true
+    }
+
+    /// The average at `cx.now`, aged if the link is idle.
+    pub fn now(&mut self, cx: &Ctx<'_>) -> f64 {
+        if self.wake(cx) {
+            self.idle_since = Some(cx.now);
+        }
+        self.get()
     }
 
     /// Takes a sample of the queue.
     #[inline]
-    pub fn sample(&mut self, queue: &QueueView) -> f64 {
-        self.ewma.sample(self.gauge.read(queue));
-        self.ewma.avg
+    pub fn sample(&mut self, cx: &Ctx<'_>) -> f64 {
+        self.ewma.sample(self.measure(cx));
+        self.get()
     }
 
-    /// An arrival: samples the queue and lets `decide` judge by the average. A packet that is not
-    /// stored leaves an idle link idle, which the host does not say again.
+    /// Takes a sample of the queue with the weight that `weight` gives for the average and the queue.
+    #[inline(always)]
+    pub fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) {
+        let q = self.measure(cx);
+        let w = weight(self.get(), q);
+        self.ewma.sample_as(q, w);
+    }
+
+    /// What follows a decision about an arrival: a packet that is not stored leaves an idle link
+    /// idle, which the host does not say again.
+    #[inline(always)]
+    pub fn decided(&mut self, was_idle: bool, verdict: Verdict, pkt: &PacketMeta, now: Time) {
+        if was_idle && is_drop(verdict, pkt) {
+            self.idle_since = Some(now);
+        }
+    }
+
+    /// An arrival: samples the queue and lets `decide` judge by the average.
     #[inline(always)]
     pub fn arrive<'r>(
         &mut self,
@@ -60,11 +112,9 @@ impl Average {
         decide: impl FnOnce(f64, &mut Ctx<'r>) -> Verdict,
     ) -> Verdict {
         let was_idle = self.wake(cx);
-        let avg = self.sample(&cx.queue);
+        let avg = self.sample(cx);
         let verdict = decide(avg, cx);
-        if was_idle && is_drop(verdict, pkt) {
-            self.idle_since = Some(cx.now);
-        }
+        self.decided(was_idle, verdict, pkt, cx.now);
         verdict
     }
 }

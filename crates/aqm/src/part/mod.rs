@@ -1,6 +1,7 @@
 //! Parts that several algorithms share.
 
 mod average;
+pub mod detector;
 mod ewma;
 pub mod fixed;
 mod flow_ages;
