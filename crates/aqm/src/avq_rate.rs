@@ -17,7 +17,7 @@ use crate::avq::{InputRate, next_capacity};
 use crate::params::{ParamError, in_range, positive_duration, require};
 use crate::part::{RateEstimator, SignalMode, Sizer};
 use crate::spf::forwarding;
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// The parameters of AVQ as a rate controller.
@@ -94,7 +94,7 @@ impl Aqm for AvqRate {
             self.capacity = next_capacity(self.capacity, c, size, dt, self.phi, self.tau);
             self.last_input = Some(cx.now);
         }
-        if signal { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+        Verdict::early_if(signal)
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -14,7 +14,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// BLUE's parameters.
@@ -90,11 +90,7 @@ impl Aqm for Blue {
         {
             self.step(cx.now, self.d1);
         }
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) {

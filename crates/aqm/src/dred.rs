@@ -13,7 +13,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// DRED's parameters.
@@ -74,11 +74,7 @@ pub struct Dred {
 impl Aqm for Dred {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 
     #[inline]

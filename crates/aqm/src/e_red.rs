@@ -16,7 +16,7 @@ use quell_units::{BitRate, QueueSize, Time};
 use crate::avq::VirtualQueue;
 use crate::params::{AutoSize, ParamError, require};
 use crate::part::is_drop;
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// E-RED's parameters.
@@ -92,7 +92,7 @@ impl Aqm for ERed {
         self.queue.capacity = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
         self.queue.offer(0.0, dt);
         self.p = self.curve.probability(self.queue.length);
-        let verdict = if cx.rng.chance(self.p) { Verdict::Signal(Cause::Early) } else { Verdict::Pass };
+        let verdict = Verdict::early_if(cx.rng.chance(self.p));
         if !is_drop(verdict, pkt) {
             // At its end the curve is 1 anyway: what does not fit is not needed.
             self.queue.offer(pkt.bytes.get() as f64 * self.per_byte + self.per_packet, 0.0);

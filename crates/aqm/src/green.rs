@@ -20,7 +20,7 @@ use quell_units::{BitRate, Duration};
 
 use crate::params::{ParamError, positive, positive_duration, require};
 use crate::part::FlowTable;
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// GREEN's parameters.
@@ -86,11 +86,7 @@ impl Aqm for Green {
         let rate = cx.queue.link_rate.unwrap_or(self.rate).bps() as f64 / 8.0;
         let flows = f64::from(self.table.last_count());
         self.p = fair_probability(flows, pkt.bytes.get() as f64, self.c, rate, rtt.as_secs_f64());
-        if cx.queue.packets.get() >= self.min_backlog && cx.rng.chance(self.p) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.queue.packets.get() >= self.min_backlog && cx.rng.chance(self.p))
     }
 
     fn observe(&self, out: &mut dyn Probe) {

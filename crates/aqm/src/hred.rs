@@ -17,7 +17,7 @@ use quell_units::{Duration, QueueSize};
 use crate::params::{AutoSize, ParamError, in_range, positive_duration, require};
 use crate::part::{Gauge, SignalMode, Sizer};
 use crate::red::thresholds;
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// HRED's parameters.
@@ -124,11 +124,7 @@ impl Aqm for Hred {
         self.p = self.line.probability(q, self.min_p);
         self.min_p =
             self.line.adjusted(self.min_p, self.p, q, self.k_alpha, self.k_beta).clamp(self.floor, self.top);
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::hred::HredParams;
 use crate::params::{ParamDoc, ParamError};
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, Scale, mul_shift};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 /// Binary places of a step as a share of p.
 const GAIN_PLACES: u32 = 48;
@@ -101,11 +101,7 @@ impl Aqm for HredFixed {
         let q = self.gauge.read(&cx.queue);
         self.p = self.probability(q);
         self.adjust(q);
-        if cx.rng.chance_fixed(mul_shift(self.p, self.sizer.factor(pkt.bytes), 62)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance_fixed(mul_shift(self.p, self.sizer.factor(pkt.bytes), 62)))
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {

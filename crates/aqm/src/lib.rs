@@ -243,6 +243,14 @@ pub enum Verdict {
     Drop(Cause),
 }
 
+impl Verdict {
+    /// An early signal, or none.
+    #[inline]
+    pub fn early_if(signal: bool) -> Self {
+        if signal { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+    }
+}
+
 /// Where an algorithm reports its internal signals.
 pub trait Probe {
     /// One signal: its name in the paper, its unit ("packets", "1", "bit/s"), its value now.

@@ -18,7 +18,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, positive, reachable, require};
 use crate::part::{Gauge, Ticker};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// LRED's parameters.
@@ -94,7 +94,7 @@ impl Aqm for Lred {
         let period = &mut self.periods[self.current];
         period.arrived += 1;
         period.lost += u64::from(self.marked);
-        if self.marked { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+        Verdict::early_if(self.marked)
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {

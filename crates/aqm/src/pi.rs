@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// The default gains, so that a design beside other gains can be refused.
 const A: f64 = 1.822e-5;
@@ -149,11 +149,7 @@ impl Pi {
 impl Aqm for Pi {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 
     #[inline]

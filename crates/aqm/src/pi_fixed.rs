@@ -10,7 +10,7 @@ use crate::params::{ParamDoc, ParamError};
 use crate::part::Ticker;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE, ONE62, Scale, mul_shift};
 use crate::pi::PiParams;
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 /// PI's parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,11 +76,7 @@ impl PiFixed {
 impl Aqm for PiFixed {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if cx.rng.chance_fixed(mul_shift(self.p, self.sizer.factor(pkt.bytes), 62)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance_fixed(mul_shift(self.p, self.sizer.factor(pkt.bytes), 62)))
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, in_range, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// PID's parameters.
@@ -107,11 +107,7 @@ pub struct Pid {
 impl Aqm for Pid {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 
     #[inline]

@@ -17,7 +17,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
 choice! {
     /// How the price sees the arrival rate.
@@ -125,11 +125,7 @@ pub struct Rem {
 impl Rem {
     #[inline]
     fn judge(&self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)) {
-            Verdict::Signal(Cause::Early)
-        } else {
-            Verdict::Pass
-        }
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
     }
 }
 
@@ -223,6 +219,7 @@ pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cause;
     use crate::{Ecn, FlowId, QueueView, Seed};
     use quell_units::{BitRate, Bytes, Packets};
 

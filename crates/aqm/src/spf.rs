@@ -12,7 +12,7 @@ use quell_units::{BitRate, Bytes, Duration};
 
 use crate::params::{ParamError, positive_duration};
 use crate::part::{RateEstimator, SignalMode, Sizer};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// SPF's parameters.
@@ -61,7 +61,7 @@ impl Aqm for Spf {
         let rate = self.rate.arrive(cx.now, size);
         let capacity = cx.queue.link_rate.unwrap_or(self.link_rate).packets_per_sec(self.mean_packet);
         self.p = forwarding(capacity, rate);
-        if cx.rng.chance(self.p * size) { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+        Verdict::early_if(cx.rng.chance(self.p * size))
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use quell_units::QueueSize;
 
 use crate::params::{ParamError, in_range, positive, require};
-use crate::{Aqm, Cause, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
+use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
 
 choice! {
     /// Which of the paper's two laws.
@@ -148,7 +148,7 @@ impl Aqm for Sred {
             Law::Full => (p * hit_factor(hit, self.hit_rate)).min(1.0),
             Law::Simple => p,
         };
-        if cx.rng.chance(self.p_zap) { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+        Verdict::early_if(cx.rng.chance(self.p_zap))
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -22,7 +22,7 @@ use quell_units::{Duration, QueueSize, Time};
 use crate::avq::InputRate;
 use crate::params::{ParamError, positive_duration, reachable, require};
 use crate::part::{Gauge, RateEstimator, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// vrc Table 1 in the terms of section 2.
 const TABLE_1: Gains = Gains { alpha: 0.0003, beta: 3.0, gamma: 5.0 };
@@ -163,7 +163,7 @@ impl Aqm for Vrc {
         if !dropped || self.input_rate == InputRate::Offered {
             self.rate.arrive(cx.now, self.arrivals.factor(pkt.bytes));
         }
-        if signal { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+        Verdict::early_if(signal)
     }
 
     #[inline]
