@@ -179,14 +179,19 @@ fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
     }
     let mean_of =
         |part: &[f64], of: &dyn Fn(f64) -> f64| part.iter().map(|q| of(*q)).sum::<f64>() / part.len() as f64;
-    let (transient, steady) = (queue.len() / 2, &queue[queue.len() / 2..]);
+    let (transient, width) = (queue.len() / 2, queue.len() / 10);
+    let steady = &queue[transient..];
     let mean = mean_of(steady, &|q| q);
     let square = |q: f64| (q - mean) * (q - mean);
-    let bound = 1.5 * 1.5 * mean_of(steady, &square);
-    let settled = |window: &[f64]| mean_of(window, &square) <= bound;
-    let windows = queue.windows(queue.len() / 10).take(transient);
-    let unsettled = windows.enumerate().rfind(|(_, window)| !settled(window));
-    Some(unsettled.map_or(0.0, |(i, _)| times[i] - start))
+    let bound = 1.5 * 1.5 * mean_of(steady, &square) * width as f64;
+    // From the end, where it is steady: the first window met that is not is the last one.
+    let mut sum: f64 = queue[transient..transient + width].iter().map(|q| square(*q)).sum();
+    let mut starts = (0..transient).rev();
+    let unsettled = starts.find(|i| {
+        sum += square(queue[*i]) - square(queue[i + width]);
+        sum > bound
+    });
+    Some(unsettled.map_or(0.0, |i| times[i] - start))
 }
 
 /// For how long a flow was active within [from, to).
