@@ -267,7 +267,7 @@ fn case() -> impl Strategy<Value = Case> {
         (1u32..60).prop_map(|n| QueueSize::Packets(n as f64)),
         (1_500u32..60_000).prop_map(|n| QueueSize::Bytes(n as f64))
     ];
-    let network = (1usize..4, prop::collection::vec(flow(), 1..12), algorithm, 1u64..20, buffer);
+    let network = (1usize..4, prop::collection::vec(flow(), 1..18), algorithm, 1u64..20, buffer);
     let faults = (
         prop_oneof![Just(0.0), Just(0.02)],
         prop::option::weighted(0.3, any::<bool>()),
@@ -356,7 +356,7 @@ fn the_cases_are_busy_ones() {
         fewer += (fast.events * 3 < reference.events * 2) as u32;
     }
     assert!(
-        drops > 20 && transfers > 20 && timeouts > 400 && fewer > 120,
+        drops > 40 && transfers > 40 && timeouts > 400 && fewer > 120,
         "{drops} {transfers} {timeouts} {fewer}"
     );
     assert!(marks > 100, "{marks}");

@@ -74,7 +74,7 @@ fn every_algorithm_on_one_link() {
                 assert_eq!(c.marked > 0, ecn, "{}", entry.name);
                 // SRED's probability falls with the square of the flows: for these few a buffer that
                 // small is full first.
-                let few = entry.name == "sred";
+                let few = entry.name == "sred" && c.dropped_early + c.marked > 100;
                 assert!(
                     few || c.dropped_early + c.marked > c.dropped_overflow,
                     "{}: the buffer decides",
