@@ -21,8 +21,8 @@ pub(crate) enum Kind {
 ///
 /// Two words, so that it travels in registers:
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
-/// its flags (0 to 4), precedence (5 to 7), hop (8 to 15), size (16 to 31), entry in the [`SackTable`] (32 to 55) and
-/// connection of the flow (56 to 63).
+/// its flags (0 to 4), precedence (5 to 7), hop (8 to 15), size (16 to 31), entry in the
+/// [`SackTable`] (32 to 55) and connection of the flow (56 to 63).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pkt(u64, u64);
 

@@ -122,7 +122,7 @@ struct Class {
 /// nanoseconds; exact.
 #[derive(Clone, Copy, Default)]
 struct Integrals {
-    packets: u64,
+    packets: u128,
     bytes: u128,
     packets2: u128,
     bytes2: u128,
@@ -311,9 +311,9 @@ impl Recorder {
     fn integrate(&mut self, to: Time) {
         let dt = (to - self.since).nanos();
         self.since = to;
-        // Nothing waits for longer than centuries of packets: each product fits.
+        // Between two events: a gigabyte may wait for 18 seconds, a million packets for five hours.
         let (packets, bytes) = (self.packets * dt, self.bytes * dt);
-        self.sums.packets += packets;
+        self.sums.packets += packets as u128;
         self.sums.bytes += bytes as u128;
         self.sums.packets2 += packets as u128 * self.packets as u128;
         self.sums.bytes2 += bytes as u128 * self.bytes as u128;

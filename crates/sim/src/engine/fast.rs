@@ -17,7 +17,7 @@ use quell_queue::{Admission, Queue};
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
-use super::lindley::{self, ArrivalQueue, Gone};
+use super::lindley::{self, ArrivalQueue};
 use super::prefetch::prefetch;
 use super::service::ServiceQueue;
 use super::tree::WinnerTree;
@@ -55,7 +55,7 @@ struct Hop {
     number: u8,
     /// There is a wire.
     wired: bool,
-    /// The node is the flow's other end, see [`Net::relay`].
+    /// The node is the flow's other end, so that [`RELAY`] delivers.
     ends: bool,
 }
 
@@ -83,6 +83,28 @@ pub(super) struct Moving {
     pub at: Time,
     pub pkt: Pkt,
     pub hop: u32,
+}
+
+/// Packets that go no further.
+pub(super) struct Gone {
+    /// Those that a queue dropped.
+    pub dropped: Vec<Pkt>,
+    /// Those that a wire loses, and when their transmission begins.
+    pub lost: Vec<(Time, Pkt)>,
+    /// Those on their way beyond the end of the run.
+    pub late: Vec<Pkt>,
+}
+
+impl Gone {
+    /// Nothing, and room for `n` of each kind.
+    pub fn with_capacity(n: usize) -> Self {
+        Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.dropped.len() + self.lost.len() + self.late.len() == 0
+    }
 }
 
 /// The network between the ends.

@@ -6,34 +6,11 @@ use quell_aqm::{Aqm, FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Limit, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
-use super::fast::Moving;
+use super::fast::{Gone, Moving};
 use super::inbox::Entry;
 use super::ring::Ring;
-use crate::packet::Pkt;
 use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
-
-/// Packets that go no further.
-pub(super) struct Gone {
-    /// Those that a queue dropped.
-    pub dropped: Vec<Pkt>,
-    /// Those that a wire loses, and when their transmission begins.
-    pub lost: Vec<(Time, Pkt)>,
-    /// Those on their way beyond the end of the run.
-    pub late: Vec<Pkt>,
-}
-
-impl Gone {
-    /// Nothing, and room for `n` of each kind.
-    pub fn with_capacity(n: usize) -> Self {
-        Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
-    }
-
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.dropped.len() + self.lost.len() + self.late.len() == 0
-    }
-}
 
 /// A link with a queue whose packets' fate is known when they arrive.
 pub(super) trait ArrivalQueue {
