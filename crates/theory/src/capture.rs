@@ -1,0 +1,1 @@
+//! R, N and C from a packet capture.

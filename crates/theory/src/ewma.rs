@@ -1,0 +1,1 @@
+//! What an exponentially weighted average knows (fuzzy 4.3).

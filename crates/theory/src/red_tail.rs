@@ -1,0 +1,1 @@
+//! The map behind ARED with dynamic thresholds (redtail VI).
