@@ -4,6 +4,13 @@
 pub mod capture;
 mod error;
 pub mod ewma;
+pub mod models;
+mod network;
+mod poly;
+mod real;
 pub mod red_tail;
 
 pub use error::TheoryError;
+pub use network::{Class, Network, Point, Share, Signal, Tcp};
+pub use poly::{Poly, Rational};
+pub use real::{Lanes, Real};

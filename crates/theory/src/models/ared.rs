@@ -1,0 +1,161 @@
+//! Adaptive RED (thesis 3.2, Fig. 3.1): RED whose `max_p` moves while the average is outside its band.
+
+use quell_aqm::Link;
+use quell_aqm::ared::{AredParams, target_band};
+use quell_aqm::params::ParamError;
+use quell_aqm::red::RedParams;
+
+use super::red::{Spread, curve};
+use super::{Controller, Law, Model, Red, Rest, Seen, Variable, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::real::Real;
+
+model! {
+    /// Adaptive RED.
+    pub struct Ared {
+        /// In packets.
+        min_th,
+        /// In packets.
+        max_th,
+        /// At the start.
+        max_p,
+        /// Smallest `max_p`.
+        bottom,
+        /// Largest `max_p`.
+        top,
+        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        forgetting,
+        /// Signals per arrival for a small probability.
+        spread,
+        /// What the signals per arrival fall short of that at larger ones.
+        crowding,
+        /// Largest rate at which `max_p` rises: alpha per interval, per second.
+        rise,
+        /// Rate at which a small `max_p` rises, as a share of itself: a quarter per interval, per second.
+        growth,
+        /// Rate at which `max_p` falls, as a share of itself: `-ln(beta)` per interval, per second.
+        decay,
+    }
+}
+
+impl Ared {
+    /// Adaptive RED with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &AredParams, link: &Link) -> Result<Ared, ParamError> {
+        params.build(link)?;
+        let (min_th, max_th) = params.thresholds(link);
+        let red = Red::of(
+            &RedParams {
+                min_th,
+                max_th,
+                max_p: params.max_p,
+                weight: params.weight,
+                spacing: params.spacing,
+                ..RedParams::default()
+            },
+            link,
+        );
+        let Red { min_th, max_th, max_p, forgetting, spread, crowding, .. } =
+            red.expect("build has checked the same parameters");
+        let interval = params.interval.as_secs_f64();
+        Ok(Ared {
+            min_th,
+            max_th,
+            max_p,
+            bottom: params.max_p_bottom,
+            top: params.max_p_top,
+            forgetting,
+            spread,
+            crowding,
+            rise: params.alpha / interval,
+            growth: 1.0 / (4.0 * interval),
+            decay: -params.beta.ln() / interval,
+        })
+    }
+
+    /// The RED that it is at a value of `max_p`.
+    pub fn red(&self, max_p: f64) -> Red {
+        let Ared { min_th, max_th, forgetting, spread, crowding, .. } = *self;
+        Red { min_th, max_th, max_p, end: 2.0 * max_th, forgetting, spread, crowding }
+    }
+}
+
+/// `max_p'` (thesis Fig. 3.1, spread over the interval): up above the band, down below it.
+#[inline(always)]
+pub(super) fn adaptation<V: Real>(avg: V, band: (V, V), max_p: V, rise: V, growth: V, decay: V) -> V {
+    let up = rise.min(growth * max_p);
+    let still = V::select(avg.lt(band.0), -(decay * max_p), V::of(0.0));
+    V::select(band.1.lt(avg), up, still)
+}
+
+impl<V: Real> Law<V> for Ared<V> {
+    const STATE: &'static [Variable] = &[("avg", "packets"), ("max_p", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+        x[1] = self.max_p;
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
+        Spread::signalled(self.spread, self.crowding, p)
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
+        let gap = self.max_th - self.min_th;
+        let band = (self.min_th + V::of(0.4) * gap, self.min_th + V::of(0.6) * gap);
+        dx[1] = adaptation(x[0], band, x[1], self.rise, self.growth, self.decay);
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[1] = x[1].within(self.bottom, self.top);
+    }
+}
+
+impl Model for Ared {
+    /// Any average in the band is a rest; this is the middle one, or, where no allowed `max_p` leads
+    /// there, the rest of RED with the bound of `max_p`.
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let middle = 0.5 * (self.min_th + self.max_th);
+        let wanted = super::at_target(network, middle)
+            .map(|point| (self.red(self.max_p).max_p_for(middle, point.probability), point));
+        match wanted {
+            Ok((max_p, point)) if (self.bottom..=self.top).contains(&max_p) => {
+                let (low, high) = target_band(self.min_th, self.max_th);
+                Ok(Rest {
+                    state: vec![middle, max_p],
+                    point,
+                    remark: Some(format!(
+                        "any average from {low} to {high} packets is a rest; this is the middle one"
+                    )),
+                })
+            }
+            other => {
+                let bound = match other {
+                    Ok((max_p, _)) if max_p < self.bottom => self.bottom,
+                    _ => self.top,
+                };
+                let rest = self.red(bound).rest(network)?;
+                let avg = rest.point.queue;
+                Ok(Rest {
+                    point: rest.point,
+                    state: vec![avg, bound],
+                    remark: Some(format!(
+                        "max_p stands at its bound {bound}; the average rests outside its band"
+                    )),
+                })
+            }
+        }
+    }
+
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        self.red(rest.state[1]).controller(rest)
+    }
+}

@@ -1,0 +1,156 @@
+//! Auto-Tuning RED (thesis 3.3, eq. 3.4-3.5, Fig. 3.2): RED whose `max_p` integrates the average's
+//! distance from the middle of its thresholds.
+
+use quell_aqm::Link;
+use quell_aqm::auto_tuning_red::AutoTuningRedParams;
+use quell_aqm::params::ParamError;
+use quell_aqm::red::{Memory, RedParams, Weight};
+use quell_units::Duration;
+
+use super::red::{Spread, curve};
+use super::{Controller, Input, Law, Model, Red, Rest, Seen, Variable, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// Auto-Tuning RED.
+    pub struct AutoTuningRed {
+        /// In packets.
+        min_th,
+        /// In packets.
+        max_th,
+        /// At the start.
+        max_p,
+        /// Smallest `max_p`.
+        bottom,
+        /// Largest `max_p`.
+        top,
+        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        forgetting,
+        /// Signals per arrival for a small probability.
+        spread,
+        /// What the signals per arrival fall short of that at larger ones.
+        crowding,
+        /// `epsilon zeta / interval`, per second.
+        pace,
+    }
+}
+
+impl AutoTuningRed {
+    /// Auto-Tuning RED with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &AutoTuningRedParams, link: &Link) -> Result<AutoTuningRed, ParamError> {
+        params.build(link)?;
+        let (min_th, max_th) = params.thresholds(link);
+        let rtt = params.rtt.as_secs_f64();
+        let ten_rtt = Weight::Memory(Memory { time_constant: Duration::from_secs_f64(10.0 * rtt) });
+        let red = Red::of(
+            &RedParams {
+                min_th,
+                max_th,
+                max_p: params.max_p,
+                weight: params.weight.unwrap_or(ten_rtt),
+                spacing: params.spacing,
+                ..RedParams::default()
+            },
+            link,
+        );
+        let Red { min_th, max_th, max_p, forgetting, spread, crowding, .. } =
+            red.expect("build has checked the same parameters");
+        let interval = params.interval.map_or(4.0 * rtt, |i| i.as_secs_f64());
+        Ok(AutoTuningRed {
+            min_th,
+            max_th,
+            max_p,
+            bottom: params.max_p_bottom,
+            top: params.max_p_top,
+            forgetting,
+            spread,
+            crowding,
+            pace: params.epsilon * params.zeta / interval,
+        })
+    }
+
+    /// The RED that it is at a value of `max_p`.
+    pub fn red(&self, max_p: f64) -> Red {
+        let AutoTuningRed { min_th, max_th, forgetting, spread, crowding, .. } = *self;
+        Red { min_th, max_th, max_p, end: 2.0 * max_th, forgetting, spread, crowding }
+    }
+}
+
+impl<V: Real> Law<V> for AutoTuningRed<V> {
+    const STATE: &'static [Variable] = &[("avg", "packets"), ("max_p", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+        x[1] = self.max_p;
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
+        Spread::signalled(self.spread, self.crowding, p)
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
+        let q_ref = V::of(0.5) * (self.min_th + self.max_th);
+        dx[1] = self.pace * V::of(2.0) * (x[0] - q_ref) / (self.max_th - self.min_th) * x[1];
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[1] = x[1].within(self.bottom, self.top);
+    }
+}
+
+impl Model for AutoTuningRed {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let q_ref = 0.5 * (self.min_th + self.max_th);
+        let wanted = super::at_target(network, q_ref)
+            .map(|point| (self.red(self.max_p).max_p_for(q_ref, point.probability), point));
+        match wanted {
+            Ok((max_p, point)) if (self.bottom..=self.top).contains(&max_p) => {
+                Ok(Rest { state: vec![q_ref, max_p], point, remark: None })
+            }
+            other => {
+                let bound = match other {
+                    Ok((max_p, _)) if max_p < self.bottom => self.bottom,
+                    _ => self.top,
+                };
+                let rest = self.red(bound).rest(network)?;
+                let avg = rest.point.queue;
+                Ok(Rest {
+                    point: rest.point,
+                    state: vec![avg, bound],
+                    remark: Some(format!(
+                        "max_p stands at its bound {bound}; the average rests off its target"
+                    )),
+                })
+            }
+        }
+    }
+
+    /// The slope of RED's line, and the integral of the average through `max_p`; at a bound of `max_p`
+    /// only the former.
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        let (avg, max_p) = (rest.state[0], rest.state[1]);
+        let red = self.red(max_p);
+        let line = red.controller(rest)?;
+        if rest.remark.is_some() {
+            return Ok(line);
+        }
+        let gap = self.max_th - self.min_th;
+        // dp = L d avg + (avg - min_th)/gap d max_p, and max_p' = pace 2 max_p/gap d avg; the slope after
+        // the spacing scales both.
+        let spaced = red.slope(avg) / (max_p / gap);
+        let integral = spaced * (avg - self.min_th) / gap * self.pace * 2.0 * max_p / gap;
+        let both = Rational::new([integral, red.slope(avg)], [0.0, 1.0]);
+        Ok(Controller { transfer: &both * &red.average(rest.point.capacity), input: Input::Queue })
+    }
+}

@@ -1,0 +1,73 @@
+//! DRED (vrc eq. 23): an integral controller behind a filter.
+
+use quell_aqm::Link;
+use quell_aqm::dred::DredParams;
+
+use super::pi::bounded;
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, memory, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// DRED: `p' = alpha/(B T_s) e`, with e the filtered error.
+    pub struct Dred {
+        /// `alpha/(B T_s)`, per packet and second.
+        k_i,
+        /// Time constant of the filter in seconds; positive in the fluid model.
+        filter,
+        /// In packets.
+        q_ref,
+    }
+}
+
+impl Dred {
+    /// DRED with its parameters, which have been checked, on a link. An error that is not filtered is
+    /// still sampled, which holds it for half an interval on average.
+    pub fn of(params: &DredParams, link: &Link) -> Dred {
+        let t_s = params.update_interval.as_secs_f64();
+        Dred {
+            k_i: params.alpha / (link.buffer.in_packets(link.mean_packet) * t_s),
+            filter: memory(params.filter, t_s).max(0.5 * t_s),
+            q_ref: params.q_ref.in_packets(link.mean_packet),
+        }
+    }
+}
+
+impl<V: Real> Law<V> for Dred<V> {
+    const STATE: &'static [Variable] = &[("filtered_queue", "packets"), ("p", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x.fill(V::of(0.0));
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        x[1].within(V::of(0.0), V::of(1.0))
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        dx[0] = (seen.queue - x[0]) / self.filter;
+        dx[1] = bounded(self.k_i * (x[0] - self.q_ref), x[1], V::of(1.0));
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[1] = x[1].within(V::of(0.0), V::of(1.0));
+    }
+}
+
+impl Model for Dred {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let point = at_target(network, self.q_ref)?;
+        Ok(Rest { state: vec![self.q_ref, point.probability], point, remark: None })
+    }
+
+    /// vrc eq. 23: `K_I/s` behind the filter.
+    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+        let integral = Rational::new([self.k_i], [0.0, 1.0]);
+        Ok(Controller { transfer: &integral * &Rational::lag(self.filter), input: Input::Queue })
+    }
+}

@@ -1,0 +1,126 @@
+//! HRED (hred III, eq. 8-10, Fig. 1): a line whose level moves while the queue is outside its thresholds.
+
+use quell_aqm::Link;
+use quell_aqm::hred::{HredParams, adjustment_gain};
+use quell_aqm::params::ParamError;
+
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, crossing, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// HRED.
+    pub struct Hred {
+        /// In packets.
+        min_th,
+        /// In packets.
+        max_th,
+        /// Slope of the line as a share of `min_p`, per packet: `1/(kappa max_th)`.
+        slope,
+        /// `min_p` at the start.
+        min_p,
+        /// Smallest `min_p`.
+        bottom,
+        /// Largest `min_p`.
+        top,
+        /// Gain of a rise, per packet and arrival.
+        k_alpha,
+        /// Gain of a fall, per packet and arrival.
+        k_beta,
+    }
+}
+
+impl Hred {
+    /// HRED with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &HredParams, link: &Link) -> Result<Hred, ParamError> {
+        params.build(link)?;
+        let (low, high) = params.thresholds(link);
+        let (min_th, max_th) = (low.in_packets(link.mean_packet), high.in_packets(link.mean_packet));
+        let slope = 1.0 / (params.kappa * max_th);
+        Ok(Hred {
+            min_th,
+            max_th,
+            slope,
+            min_p: params.min_p,
+            bottom: params.min_p_floor,
+            top: 1.0 / (1.0 + slope * (max_th - min_th)),
+            k_alpha: adjustment_gain(link.capacity(), params.t_alpha),
+            k_beta: adjustment_gain(link.capacity(), params.t_beta),
+        })
+    }
+}
+
+/// hred eq. 8 with eq. 10 in it.
+#[inline(always)]
+fn line<V: Real>(queue: V, min_p: V, min_th: V, slope: V) -> V {
+    (min_p * (V::of(1.0) + slope * (queue - min_th))).within(V::of(0.0), V::of(1.0))
+}
+
+impl<V: Real> Law<V> for Hred<V> {
+    const STATE: &'static [Variable] = &[("min_p", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = self.min_p;
+    }
+
+    #[inline(always)]
+    fn probability(&self, queue: V, _: V, x: &[V]) -> V {
+        line(queue, x[0], self.min_th, self.slope)
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        let p = line(seen.queue, x[0], self.min_th, self.slope);
+        let zero = V::of(0.0);
+        let rise = self.k_alpha * (seen.queue - self.max_th).max(zero);
+        let fall = self.k_beta * (self.min_th - seen.queue).max(zero);
+        dx[0] = seen.arrivals * p * (rise - fall);
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[0] = x[0].within(self.bottom, self.top);
+    }
+}
+
+impl Model for Hred {
+    /// Any queue between the thresholds is a rest; this is the middle one, or, where no allowed `min_p`
+    /// leads there, the rest of the line at the bound.
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let middle = 0.5 * (self.min_th + self.max_th);
+        let wanted = at_target(network, middle)
+            .map(|point| (point.probability / (1.0 + self.slope * (middle - self.min_th)), point));
+        match wanted {
+            Ok((min_p, point)) if (self.bottom..=self.top).contains(&min_p) => Ok(Rest {
+                point,
+                state: vec![min_p],
+                remark: Some(format!(
+                    "any queue from {} to {} packets is a rest; this is the middle one",
+                    self.min_th, self.max_th
+                )),
+            }),
+            other => {
+                let bound = match other {
+                    Ok((min_p, _)) if min_p < self.bottom => self.bottom,
+                    _ => self.top,
+                };
+                let point = crossing(network, |q| line(q, bound, self.min_th, self.slope))?;
+                Ok(Rest {
+                    point,
+                    state: vec![bound],
+                    remark: Some(format!("min_p stands at its bound {bound}")),
+                })
+            }
+        }
+    }
+
+    /// hred eq. 9: between the thresholds only the line's slope acts.
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        Ok(Controller { transfer: Rational::new([rest.state[0] * self.slope], [1.0]), input: Input::Queue })
+    }
+}

@@ -1,0 +1,85 @@
+//! PI (Hollot et al. 2001; thesis 3.4, vrc eq. 24-25).
+
+use quell_aqm::Link;
+use quell_aqm::params::ParamError;
+use quell_aqm::pi::PiParams;
+
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// PI: `p' = K_P q' + K_I (q - q_ref)`.
+    pub struct Pi {
+        /// Per packet.
+        k_p,
+        /// Per packet and second.
+        k_i,
+        /// In packets.
+        q_ref,
+    }
+}
+
+impl Pi {
+    /// PI with its parameters on a link. `a = K_P + K_I T_s/2` and `b = K_P - K_I T_s/2` (thesis 3.4.2,
+    /// the bilinear transform), so `K_P` is their mean; vrc eq. 25 reads it as b, which is the same up to
+    /// `K_I T_s/2`.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &PiParams, link: &Link) -> Result<Pi, ParamError> {
+        params.build(link)?;
+        let (a, b) = params.gains(link)?;
+        Ok(Pi {
+            k_p: 0.5 * (a + b),
+            k_i: (a - b) * params.sampling_rate,
+            q_ref: params.q_ref.in_packets(link.mean_packet),
+        })
+    }
+}
+
+impl<V: Real> Law<V> for Pi<V> {
+    const STATE: &'static [Variable] = &[("p", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        x[0].within(V::of(0.0), V::of(1.0))
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        dx[0] = bounded(self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref), x[0], V::of(1.0));
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[0] = x[0].within(V::of(0.0), V::of(1.0));
+    }
+}
+
+/// A rate of change that does not lead out of `[0, top]`.
+#[inline(always)]
+pub(super) fn bounded<V: Real>(rate: V, x: V, top: V) -> V {
+    let zero = V::of(0.0);
+    let up = V::select(x.lt(top), rate.max(zero), zero);
+    let down = V::select(zero.lt(x), rate.min(zero), zero);
+    up + down
+}
+
+impl Model for Pi {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let point = at_target(network, self.q_ref)?;
+        Ok(Rest { state: vec![point.probability], point, remark: None })
+    }
+
+    /// vrc eq. 25: `K_P + K_I/s`.
+    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+        Ok(Controller { transfer: Rational::new([self.k_i, self.k_p], [0.0, 1.0]), input: Input::Queue })
+    }
+}

@@ -1,0 +1,256 @@
+//! RED (thesis eq. 2.4, 4.2), and AP-RED with what it is told (thesis ch. 4).
+
+use quell_aqm::Link;
+use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
+use quell_aqm::part::Spacing;
+use quell_aqm::red::RedParams;
+
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// RED: the probability follows an average of the queue.
+    pub struct Red {
+        /// In packets.
+        min_th,
+        /// In packets.
+        max_th,
+        /// The probability at `max_th`.
+        max_p,
+        /// Where the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
+        end,
+        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        forgetting,
+        /// Signals per arrival for a small probability: see [`Spread`].
+        spread,
+        /// What the signals per arrival fall short of that at larger ones.
+        crowding,
+    }
+}
+
+/// How many of the arrivals are signalled when each deserves a signal with probability p and RED
+/// spaces them: `factor p / (1 + crowding p)`.
+///
+/// The documents' theory leaves this out: it holds for [`Spacing::Geometric`] only, and with RED's own
+/// uniform gaps of 1 to 1/p packets the loop's gain is twice as high.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// For small p.
+    pub factor: f64,
+    /// The correction for large p.
+    pub crowding: f64,
+}
+
+impl Spread {
+    /// From the mean gap: `(1 + 1/p)/2` for gaps uniform on `[1, 1/p]`, `(3/p - 1)/2` on `[1/p, 2/p)`,
+    /// `1/p` for independent decisions.
+    pub fn of(spacing: Spacing) -> Self {
+        match spacing {
+            Spacing::Uniform => Spread { factor: 2.0, crowding: 1.0 },
+            Spacing::Wait => Spread { factor: 2.0 / 3.0, crowding: -1.0 / 3.0 },
+            Spacing::Geometric => Spread { factor: 1.0, crowding: 0.0 },
+        }
+    }
+
+    /// The share of arrivals that is signalled.
+    #[inline(always)]
+    pub fn signalled<V: Real>(factor: V, crowding: V, p: V) -> V {
+        factor * p / (V::of(1.0) + crowding * p)
+    }
+
+    /// The probability with which the share `s` is signalled.
+    pub fn deserved(&self, s: f64) -> f64 {
+        s / (self.factor - self.crowding * s)
+    }
+
+    /// The slope of the share at the probability p.
+    pub fn slope(&self, p: f64) -> f64 {
+        self.factor / (1.0 + self.crowding * p).powi(2)
+    }
+}
+
+/// thesis eq. 2.4 at any thresholds, before the spacing.
+#[inline(always)]
+pub(super) fn curve<V: Real>(avg: V, min_th: V, max_th: V, max_p: V, end: V) -> V {
+    let one = V::of(1.0);
+    let rising = max_p * (avg - min_th) / (max_th - min_th);
+    let gentle = max_p + (one - max_p) * (avg - max_th) / max_th;
+    let p = V::select(avg.lt(max_th), rising, gentle);
+    V::select(avg.lt(end), p.within(V::of(0.0), one), one)
+}
+
+impl Red {
+    /// RED with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &RedParams, link: &Link) -> Result<Red, TheoryError> {
+        params.build(link)?;
+        let w = params.weight.resolve(link)?;
+        let packets = |size: quell_units::QueueSize| size.in_packets(link.mean_packet);
+        let spread = Spread::of(params.spacing);
+        let (min_th, max_th) = (packets(params.min_th), packets(params.max_th));
+        Ok(Red {
+            min_th,
+            max_th,
+            max_p: params.max_p,
+            end: if params.gentle { 2.0 * max_th } else { max_th },
+            forgetting: 1.0 / memory(w, 1.0),
+            spread: spread.factor,
+            crowding: spread.crowding,
+        })
+    }
+
+    /// AP-RED: RED with the setting that eq. 4.3-4.6 give for a network. What AP-RED is told of N and R
+    /// goes before the network's own; what it would measure is the network's.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own, or changes in time.
+    pub fn of_ap_red(params: &ApRedParams, link: &Link, network: &Network) -> Result<Red, TheoryError> {
+        let at_rest = |field, n: usize| {
+            unknown(
+                field,
+                format!("{n} steps"),
+                "must be one value, or \"measured\": the theory looks at one rest",
+            )
+        };
+        let flows = match &params.flows {
+            Known::Value(n) => *n,
+            Known::Rule(_) => network.classes.iter().map(|c| c.flows).sum(),
+            Known::Steps(s) => return Err(at_rest("flows", s.len())),
+        };
+        let w = params.weight.resolve(link)?;
+        let packets = |size: quell_units::QueueSize| size.in_packets(link.mean_packet);
+        let reference = Reference {
+            conditions: Conditions {
+                flows: params.reference_flows,
+                rtt: params.reference_rtt.as_secs_f64(),
+                capacity: params.reference_rate.packets_per_sec(link.mean_packet),
+            },
+            setting: Setting {
+                min_th: packets(params.min_th),
+                max_th: packets(params.max_th),
+                max_p: params.max_p,
+                w,
+            },
+            bottom: params.max_p_bottom,
+            top: params.max_p_top,
+        };
+        let spread = Spread::of(params.spacing);
+        let adapted = |rtt: f64| {
+            let s = reference.adapt(&Conditions { flows, rtt, capacity: link.capacity() });
+            Red {
+                min_th: s.min_th,
+                max_th: s.max_th,
+                max_p: s.max_p,
+                end: if params.gentle { 2.0 * s.max_th } else { s.max_th },
+                forgetting: 1.0 / memory(s.w, 1.0),
+                spread: spread.factor,
+                crowding: spread.crowding,
+            }
+        };
+        // The handshakes that AP-RED measures see the mean propagation delay and whatever queue there
+        // is; it rests where the queue that its setting holds is the queue in R.
+        match &params.rtt {
+            Known::Value(rtt) => Ok(adapted(rtt.as_secs_f64())),
+            Known::Steps(s) => Err(at_rest("rtt", s.len())),
+            Known::Rule(_) => {
+                let propagation = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>()
+                    / network.classes.iter().map(|c| c.flows).sum::<f64>();
+                let mut queue = 0.0;
+                for _ in 0..1000 {
+                    let red = adapted(propagation + queue / network.capacity);
+                    let next = red.rest(network)?.point.queue;
+                    if (next - queue).abs() < 1e-9 * network.buffer {
+                        return Ok(red);
+                    }
+                    queue = next;
+                }
+                Err(TheoryError::NoEquilibrium {
+                    quantity: "the round-trip time R that AP-RED measures".into(),
+                    reason: "its thresholds follow R, and R follows the queue that they hold, without coming to an end; tell it R".into(),
+                })
+            }
+        }
+    }
+
+    fn spacing(&self) -> Spread {
+        Spread { factor: self.spread, crowding: self.crowding }
+    }
+
+    /// The share of arrivals that is signalled at the average `avg`.
+    pub(super) fn signalled(&self, avg: f64) -> f64 {
+        Law::<f64>::probability(self, avg, 1.0, &[avg])
+    }
+
+    /// The slope of the probability at the average `avg`, after the spacing: `L_red` of thesis eq. 4.2
+    /// between the thresholds.
+    pub fn slope(&self, avg: f64) -> f64 {
+        let p = curve(avg, self.min_th, self.max_th, self.max_p, self.end);
+        let slope = if avg <= self.min_th || avg >= self.end {
+            0.0
+        } else if avg < self.max_th {
+            self.max_p / (self.max_th - self.min_th)
+        } else {
+            (1.0 - self.max_p) / self.max_th
+        };
+        slope * self.spacing().slope(p)
+    }
+
+    /// The `max_p` with which the share `signalled` belongs to the average `avg` between the thresholds.
+    pub(super) fn max_p_for(&self, avg: f64, signalled: f64) -> f64 {
+        self.spacing().deserved(signalled) * (self.max_th - self.min_th) / (avg - self.min_th)
+    }
+
+    /// The average's transfer function at a capacity: `1/(s/K + 1)` with `K = -ln(1 - w) C`, thesis
+    /// eq. 4.2.
+    pub(super) fn average(&self, capacity: f64) -> Rational {
+        Rational::lag(1.0 / (self.forgetting * capacity))
+    }
+}
+
+impl<V: Real> Law<V> for Red<V> {
+    const STATE: &'static [Variable] = &[("avg", "packets")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        let p = curve(x[0], self.min_th, self.max_th, self.max_p, self.end);
+        Spread::signalled(self.spread, self.crowding, p)
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
+    }
+}
+
+impl Model for Red {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let point = crossing(network, |q| self.signalled(q))?;
+        let remark = (point.queue >= self.max_th).then(|| {
+            format!("the average rests above max_th = {} packets, where the curve is steeper", self.max_th)
+        });
+        Ok(Rest { state: vec![point.queue], point, remark })
+    }
+
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        let avg = rest.state[0];
+        let slope = self.slope(avg);
+        if slope == 0.0 {
+            return Err(TheoryError::quantity(
+                "average queue",
+                format!("{avg} packets"),
+                "must lie where the probability rises [thesis eq. 2.4]",
+            ));
+        }
+        let gain = Rational::new([slope], [1.0]);
+        Ok(Controller { transfer: &gain * &self.average(rest.point.capacity), input: Input::Queue })
+    }
+}

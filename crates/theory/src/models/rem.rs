@@ -1,0 +1,91 @@
+//! REM (thesis eq. 3.8-3.10, vrc eq. 26-29).
+
+use quell_aqm::Link;
+use quell_aqm::rem::{PriceForm, RemParams};
+
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// REM: the price integrates the mismatch of queue and rate, `p = 1 - phi^-price`.
+    pub struct Rem {
+        /// What the price gains per packet by which the queue grows.
+        per_growth,
+        /// What the price gains per packet of excess queue and second.
+        per_excess,
+        /// The logarithm of phi.
+        ln_phi,
+        /// In packets.
+        q_ref,
+    }
+}
+
+impl Rem {
+    /// REM with its parameters, which have been checked, on a link. The queue of eq. 3.9 is the one a
+    /// step ago, so the change counts for `gamma (1 - alpha)`; in eq. 3.8 the rate counts in full and the
+    /// queue is that of now. Both updates sample the excess at one end of the interval, which the
+    /// continuous form puts in its middle: `gamma (1 - alpha/2)`, and `gamma (1 + alpha/2)`.
+    pub fn of(params: &RemParams, link: &Link) -> Rem {
+        let t_s = params.update_interval.as_secs_f64();
+        let half = match params.form {
+            PriceForm::Queue => -0.5 * params.alpha,
+            PriceForm::Rate => 0.5 * params.alpha,
+        };
+        Rem {
+            per_growth: params.gamma * (1.0 + half),
+            per_excess: params.gamma * params.alpha / t_s,
+            ln_phi: params.phi.ln(),
+            q_ref: params.q_ref.in_packets(link.mean_packet),
+        }
+    }
+}
+
+impl<V: Real> Law<V> for Rem<V> {
+    const STATE: &'static [Variable] = &[("price", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        -(-(self.ln_phi * x[0].max(V::of(0.0)))).exp_m1()
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        let rate = self.per_growth * seen.growth + self.per_excess * (seen.queue - self.q_ref);
+        dx[0] = V::select(V::of(0.0).lt(x[0]), rate, rate.max(V::of(0.0)));
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[0] = x[0].max(V::of(0.0));
+    }
+}
+
+impl Model for Rem {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let point = at_target(network, self.q_ref)?;
+        if point.probability >= 1.0 {
+            return Err(TheoryError::NoEquilibrium {
+                quantity: "the price".into(),
+                reason: "the flows need every packet signalled, which no finite price does [thesis eq. 3.10]"
+                    .into(),
+            });
+        }
+        Ok(Rest { state: vec![-(-point.probability).ln_1p() / self.ln_phi], point, remark: None })
+    }
+
+    /// vrc eq. 29 at any price: the slope of eq. 26 is `(1 - p) ln phi`.
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        let slope = (1.0 - rest.point.probability) * self.ln_phi;
+        Ok(Controller {
+            transfer: Rational::new([slope * self.per_excess, slope * self.per_growth], [0.0, 1.0]),
+            input: Input::Queue,
+        })
+    }
+}

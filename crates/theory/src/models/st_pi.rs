@@ -1,0 +1,139 @@
+//! ST-PI (thesis ch. 6, Fig. 6.1): PI that is scaled when its oscillations change in size.
+
+use quell_aqm::Link;
+use quell_aqm::params::AutoSize;
+use quell_aqm::part::detector::{half_way, upper_coefficient};
+use quell_aqm::pi::PiParams;
+use quell_aqm::st_pi::StPiParams;
+
+use super::pi::bounded;
+use super::st_red::{between, rescale, watched};
+use super::{Controller, Law, Model, Pi, Rest, Seen, Variable, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::real::Real;
+
+model! {
+    /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by
+    /// `1/k^2` (thesis eq. 6.6).
+    pub struct StPi {
+        /// Per packet, at the start.
+        k_p,
+        /// Per packet and second, at the start.
+        k_i,
+        /// In packets, at the start.
+        q_ref,
+        /// Forgetting of the variance, per second.
+        phi1,
+        /// Forgetting of the detection function, per second.
+        phi2,
+        /// Half width of the detection function's range, in q_ref.
+        gamma,
+        /// Upper threshold of the deviation, in q_ref.
+        h_l,
+        /// Lower threshold of the deviation, in q_ref.
+        h_s,
+        /// Smallest k.
+        k_bottom,
+        /// Largest k.
+        k_top,
+    }
+}
+
+impl StPi {
+    /// ST-PI with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &StPiParams, link: &Link) -> Result<StPi, TheoryError> {
+        params.build(link)?;
+        let pi = Pi::of(
+            &PiParams {
+                a: params.a,
+                b: params.b,
+                q_ref: params.q_ref,
+                sampling_rate: params.sampling_rate,
+                ..PiParams::default()
+            },
+            link,
+        )?;
+        let packets = |size: AutoSize, auto: f64| match size {
+            AutoSize::Auto => auto,
+            AutoSize::Size(size) => size.in_packets(link.mean_packet),
+        };
+        let half_buffer = 0.5 * link.buffer.in_packets(link.mean_packet);
+        let phi1 = 1.0 / params.time_constant.as_secs_f64();
+        Ok(StPi {
+            k_p: pi.k_p,
+            k_i: pi.k_i,
+            q_ref: pi.q_ref,
+            phi1,
+            phi2: params.detection * phi1,
+            gamma: params.gamma,
+            h_l: upper_coefficient(params.gamma),
+            h_s: params.h_s,
+            k_bottom: packets(params.q_ref_min, pi.q_ref.min(5.0)) / pi.q_ref,
+            k_top: packets(params.q_ref_max, pi.q_ref.max(half_buffer)) / pi.q_ref,
+        })
+    }
+
+    /// The PI that it is at a scaling k.
+    pub fn pi(&self, k: f64) -> Pi {
+        Pi { k_p: self.k_p / (k * k), k_i: self.k_i / (k * k), q_ref: k * self.q_ref }
+    }
+}
+
+impl<V: Real> Law<V> for StPi<V> {
+    const STATE: &'static [Variable] =
+        &[("p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x[0] = V::of(0.0);
+        x[1] = V::of(0.0);
+        x[2] = between(self.h_s * self.q_ref, self.h_l * self.q_ref);
+        x[3] = V::of(1.0);
+    }
+
+    #[inline(always)]
+    fn probability(&self, _: V, _: V, x: &[V]) -> V {
+        x[0].within(V::of(0.0), V::of(1.0))
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        let k = x[3];
+        let q_ref = k * self.q_ref;
+        let move_p = (self.k_p * seen.growth + self.k_i * (seen.queue - q_ref)) / (k * k);
+        dx[0] = bounded(move_p, x[0], V::of(1.0));
+        (dx[1], dx[2]) = watched(seen.queue, q_ref, self.gamma, self.phi1, self.phi2, x[1], x[2]);
+        dx[3] = V::of(0.0);
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[0] = x[0].within(V::of(0.0), V::of(1.0));
+    }
+
+    #[inline(always)]
+    fn switch(&self, _: &Seen<V>, x: &mut [V]) -> bool {
+        rescale(x, 1, x[3] * self.q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
+    }
+}
+
+impl Model for StPi {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let pi = self.pi(1.0).rest(network)?;
+        let g2 = half_way(self.h_s * self.q_ref, self.h_l * self.q_ref);
+        Ok(Rest {
+            state: vec![pi.state[0], 0.0, g2, 1.0],
+            point: pi.point,
+            remark: Some(
+                "as PI before any detection; traffic without noise would let q_ref fall to its bound".into(),
+            ),
+        })
+    }
+
+    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
+        self.pi(1.0).controller(rest)
+    }
+}

@@ -1,0 +1,92 @@
+//! VRC (vrc sections 2-3).
+
+use quell_aqm::Link;
+use quell_aqm::params::ParamError;
+use quell_aqm::vrc::VrcParams;
+
+use super::pi::bounded;
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::error::TheoryError;
+use crate::network::Network;
+use crate::poly::Rational;
+use crate::real::Real;
+
+model! {
+    /// VRC: the probability follows the rate's excess over a virtual target.
+    pub struct Vrc {
+        /// In seconds per packet.
+        alpha,
+        /// Per second.
+        beta,
+        /// Per second.
+        gamma,
+        /// In packets.
+        q_ref,
+        /// K: time constant of the estimate of the rate, in seconds. The document's analysis has 0; the
+        /// fluid model needs it positive.
+        rate_memory,
+    }
+}
+
+impl Vrc {
+    /// VRC with its parameters on a link.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of its own.
+    pub fn of(params: &VrcParams, link: &Link) -> Result<Vrc, ParamError> {
+        let gains = params.gains()?;
+        Ok(Vrc {
+            alpha: gains.alpha,
+            beta: gains.beta,
+            gamma: gains.gamma,
+            q_ref: params.q_ref.in_packets(link.mean_packet),
+            rate_memory: params.rate_memory.as_secs_f64(),
+        })
+    }
+}
+
+impl<V: Real> Law<V> for Vrc<V> {
+    const STATE: &'static [Variable] = &[("correction", "packets/s"), ("rate", "packets/s")];
+
+    fn start(&self, _: V, x: &mut [V]) {
+        x.fill(V::of(0.0));
+    }
+
+    #[inline(always)]
+    fn probability(&self, queue: V, capacity: V, x: &[V]) -> V {
+        // vrc eq. 2, 4 and 5.
+        let target = capacity - self.gamma * (queue - self.q_ref);
+        (self.alpha * (x[1] - (target - x[0]))).within(V::of(0.0), V::of(1.0))
+    }
+
+    #[inline(always)]
+    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+        let target = seen.capacity - self.gamma * (seen.queue - self.q_ref);
+        // The correction is kept in [-gamma q_ref, 1/alpha], as in the algorithm.
+        let low = self.gamma * self.q_ref;
+        dx[0] = bounded(self.beta * (x[1] - target), x[0] + low, V::of(1.0) / self.alpha + low);
+        dx[1] = (seen.admitted - x[1]) / self.rate_memory;
+    }
+
+    #[inline(always)]
+    fn confine(&self, x: &mut [V]) {
+        x[0] = x[0].within(-(self.gamma * self.q_ref), V::of(1.0) / self.alpha);
+    }
+}
+
+impl Model for Vrc {
+    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+        let point = at_target(network, self.q_ref)?;
+        // At rest r = r_t = C, so p = alpha D.
+        Ok(Rest { state: vec![point.probability / self.alpha, point.capacity], point, remark: None })
+    }
+
+    /// vrc eq. 12 with the estimate of the rate behind its lag:
+    /// `alpha (1 + beta/s) (s/(1 + K s) + gamma)`, which is PID for K = 0.
+    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+        let Vrc { alpha, beta, gamma, rate_memory, .. } = *self;
+        let integral = Rational::new([alpha * beta, alpha], [0.0, 1.0]);
+        let rate = Rational::new([gamma, 1.0 + gamma * rate_memory], [1.0, rate_memory]);
+        Ok(Controller { transfer: &integral * &rate, input: Input::Queue })
+    }
+}

@@ -1,0 +1,185 @@
+//! Numbers that models compute with: one, or several at once.
+//!
+//! A model's equations are written once, over [`Real`]. With `f64` they follow one network, with
+//! [`Lanes`] as many as the processor computes side by side.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// What a model's equations need of a number.
+pub trait Real:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Send
+    + Sync
+    + 'static
+{
+    /// The answer to a comparison.
+    type Mask: Copy;
+    /// `x` everywhere.
+    fn of(x: f64) -> Self;
+    /// Whether `self < other`.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// Both.
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Either.
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether it holds anywhere.
+    fn any(mask: Self::Mask) -> bool;
+    /// `yes` where `mask` holds, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// The smaller.
+    fn min(self, other: Self) -> Self;
+    /// The larger.
+    fn max(self, other: Self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+    /// `e^self - 1`.
+    fn exp_m1(self) -> Self;
+
+    /// `self` moved into `[low, high]`.
+    #[inline(always)]
+    fn within(self, low: Self, high: Self) -> Self {
+        self.max(low).min(high)
+    }
+}
+
+impl Real for f64 {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+    #[inline(always)]
+    fn lt(self, other: f64) -> bool {
+        self < other
+    }
+    #[inline(always)]
+    fn and(a: bool, b: bool) -> bool {
+        a && b
+    }
+    #[inline(always)]
+    fn or(a: bool, b: bool) -> bool {
+        a || b
+    }
+    #[inline(always)]
+    fn any(mask: bool) -> bool {
+        mask
+    }
+    #[inline(always)]
+    fn select(mask: bool, yes: f64, no: f64) -> f64 {
+        if mask { yes } else { no }
+    }
+    #[inline(always)]
+    fn min(self, other: f64) -> f64 {
+        if self < other { self } else { other }
+    }
+    #[inline(always)]
+    fn max(self, other: f64) -> f64 {
+        if self > other { self } else { other }
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+    #[inline(always)]
+    fn exp_m1(self) -> f64 {
+        f64::exp_m1(self)
+    }
+}
+
+/// `L` numbers side by side. Plain arrays: the compiler makes vector instructions of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+pub struct Lanes<const L: usize>(pub [f64; L]);
+
+impl<const L: usize> Lanes<L> {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        let mut out = self;
+        for i in 0..L {
+            out.0[i] = f(self.0[i], other.0[i]);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        let mut out = self;
+        for x in &mut out.0 {
+            *x = f(*x);
+        }
+        out
+    }
+}
+
+macro_rules! lanes_operator {
+    ($($trait:ident $method:ident $op:tt),+) => {$(
+        impl<const L: usize> $trait for Lanes<L> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                self.zip(other, |a, b| a $op b)
+            }
+        }
+    )+};
+}
+
+lanes_operator!(Add add +, Sub sub -, Mul mul *, Div div /);
+
+impl<const L: usize> Neg for Lanes<L> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.map(|a| -a)
+    }
+}
+
+impl<const L: usize> Real for Lanes<L> {
+    type Mask = [bool; L];
+
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        Lanes([x; L])
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> [bool; L] {
+        std::array::from_fn(|i| self.0[i] < other.0[i])
+    }
+    #[inline(always)]
+    fn and(a: [bool; L], b: [bool; L]) -> [bool; L] {
+        std::array::from_fn(|i| a[i] & b[i])
+    }
+    #[inline(always)]
+    fn or(a: [bool; L], b: [bool; L]) -> [bool; L] {
+        std::array::from_fn(|i| a[i] | b[i])
+    }
+    #[inline(always)]
+    fn any(mask: [bool; L]) -> bool {
+        mask.contains(&true)
+    }
+    #[inline(always)]
+    fn select(mask: [bool; L], yes: Self, no: Self) -> Self {
+        Lanes(std::array::from_fn(|i| if mask[i] { yes.0[i] } else { no.0[i] }))
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, Real::min)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, Real::max)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.map(f64::sqrt)
+    }
+    #[inline(always)]
+    fn exp_m1(self) -> Self {
+        self.map(f64::exp_m1)
+    }
+}
