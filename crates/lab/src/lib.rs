@@ -19,11 +19,13 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod bottleneck;
 mod error;
 pub mod figures;
 mod measure;
 mod metrics;
 mod node;
+mod oscillation;
 mod plan;
 pub mod report;
 mod results;
@@ -35,8 +37,10 @@ mod study;
 mod table;
 pub mod values;
 
+pub use bottleneck::Bottleneck;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};
+pub use oscillation::Oscillation;
 pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
     Results, RunInfo, TransferRow, View,

@@ -76,7 +76,7 @@ pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Proble
     for aqm in 0..scenario.aqm.len() {
         frame.queues(scenario, aqm, plugins)?;
     }
-    draw_flows(scenario, &mut frame.topology()?, &frame, Seed(seeds[0]))?;
+    draw_flows(scenario, &mut frame.topology()?, &frame, Seed(seeds[0]), None)?;
     Ok(())
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins
     let seed = Seed(seed);
     let frame = Frame::of(scenario)?;
     let mut topology = frame.topology()?;
-    let (flows, facts) = draw_flows(scenario, &mut topology, &frame, seed)?;
+    let (flows, facts) = draw_flows(scenario, &mut topology, &frame, seed, None)?;
     let mut links = topology.into_links();
     for (link, queue) in links.iter_mut().zip(frame.queues(scenario, aqm, plugins)?) {
         link.queue = queue.map(Box::new);
@@ -94,6 +94,53 @@ pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins
     let network = Network { links, flows, classes: classes.clone(), measure: measure(scenario), seed };
     let groups = scenario.flows.iter().map(|g| g.name.clone()).collect();
     Ok(Plan { network, facts: Facts { classes, groups, flows: facts } })
+}
+
+/// A link at a time: as its algorithms know it, its rate then, the algorithms for it, and whether it marks.
+pub(crate) struct LinkAt {
+    pub link: Link,
+    pub rate: BitRate,
+    pub algorithms: Vec<(String, AqmConfig)>,
+    pub ecn: bool,
+}
+
+/// The observed link called `name` at a time.
+pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, Problem> {
+    let frame = Frame::of(s)?;
+    let found = frame.links.iter().find_map(|l| (l.name == name).then_some((l, l.queue.as_ref()?)));
+    let Some((plan, queue)) = found else {
+        return Err(Problem::new(Path::default(), format!("the link {name} has no queue")));
+    };
+    let named = |choice: &AqmChoice, at: &Path| -> Result<_, Problem> {
+        Ok((choice.label().to_string(), configure(choice, at, plugins)?))
+    };
+    let algorithms = match &queue.own {
+        Some((choice, at)) => vec![named(choice, at)?],
+        None => s
+            .aqm
+            .iter()
+            .enumerate()
+            // A plug-in has no parameters that the theory could read.
+            .filter(|(_, choice)| plugins.get(&choice.algorithm).is_none())
+            .map(|(i, choice)| named(choice, &steps!["aqm", i]))
+            .collect::<Result<_, _>>()?,
+    };
+    let link = Link { rate: plan.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
+    Ok(LinkAt { link, rate: plan.rate.at(time), algorithms, ecn: queue.ecn })
+}
+
+/// Every flow, with its round-trip time at `time`, and which of them cross the link called `name`.
+pub(crate) fn flows_at(
+    s: &Scenario,
+    name: &str,
+    time: Time,
+    seed: u64,
+) -> Result<Vec<(FlowSpec, FlowFact)>, Problem> {
+    let frame = Frame::of(s)?;
+    let (specs, facts) = draw_flows(s, &mut frame.topology()?, &frame, Seed(seed), Some(time))?;
+    let crosses =
+        |f: &FlowFact| f.links.iter().any(|l| frame.links.get(l.0 as usize).is_some_and(|l| l.name == name));
+    Ok(specs.into_iter().zip(facts).filter(|(_, f)| crosses(f)).collect())
 }
 
 /// When the scenario measures.
@@ -1084,11 +1131,13 @@ fn arrivals(s: &Scenario, g: &FlowGroup, seed: Seed, k: usize) -> Vec<Duration> 
     }
 }
 
+/// The flows; `moment` is when their round-trip times are read, without it when each begins.
 fn draw_flows(
     s: &Scenario,
     topology: &mut Topology,
     frame: &Frame,
     seed: Seed,
+    moment: Option<Time>,
 ) -> Result<(Vec<FlowSpec>, Vec<FlowFact>), Problem> {
     let names = classes(s);
     let class_of = |name: &str| names.iter().position(|c| c == name).unwrap_or(0) as u16;
@@ -1129,9 +1178,10 @@ fn draw_flows(
                 let tcp = g.kind != Kind::Udp;
                 let way =
                     topology.connect(&route.there, &route.back, source.as_ref(), receiver.as_ref(), tcp);
-                let base_rtt = topology.propagation(&route.there, at(start))
-                    + topology.propagation(&route.back, at(start))
-                    + access.at(at(start)) * 2;
+                let read = moment.unwrap_or(at(start));
+                let base_rtt = topology.propagation(&route.there, read)
+                    + topology.propagation(&route.back, read)
+                    + access.at(read) * 2;
                 facts.push(FlowFact {
                     group: index as u16,
                     class,

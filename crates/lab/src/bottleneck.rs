@@ -1,0 +1,231 @@
+//! What the theory sees of a scenario: one link, its algorithms, and the flows that fill it.
+
+use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
+use quell_sim::network::Traffic;
+use quell_theory::{Class, Network, Signal, Tcp};
+use quell_units::Time;
+
+use crate::error::{Problem, ScenarioError};
+use crate::node::Path;
+use crate::plan;
+use crate::scenario::Scenario;
+use crate::study::{Plugins, Point};
+
+/// Flows are grouped by round-trip time into at most as many classes as this.
+const MOST_CLASSES: usize = 16;
+
+/// One link of a scenario at one time, as the fluid models know it.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// The link's name.
+    pub name: String,
+    /// The link as its algorithm knows it.
+    pub link: Link,
+    /// The algorithms of the scenario for this link: label and parameters.
+    pub algorithms: Vec<(String, AqmConfig)>,
+    /// The long-lived flows, by round-trip time, and the link in packets.
+    pub network: Network,
+    /// What of the scenario the models leave out, in words.
+    pub left_out: Vec<String>,
+}
+
+impl Point {
+    /// The link called `link` (the first that is measured, without a name) and its flows at a time (the
+    /// end of the warm-up, without one). Round-trip times that are drawn at random are those of `seed`.
+    ///
+    /// # Errors
+    /// There is no such link, no long-lived flow crosses it then, or its algorithm is not in the catalog.
+    pub fn bottleneck(
+        &self,
+        link: Option<&str>,
+        time: Option<Time>,
+        seed: u64,
+        plugins: &Plugins,
+    ) -> Result<Bottleneck, ScenarioError> {
+        let names = self.links();
+        let name = match link {
+            None => names.first().cloned().unwrap_or_default(),
+            Some(name) if names.iter().any(|n| n == name) => name.to_string(),
+            Some(name) => {
+                let rule = format!("there is no link called {name}; measured are {}", names.join(", "));
+                return Err(self.error(Problem::new(Path::default(), rule)));
+            }
+        };
+        let time = time.unwrap_or(Time::ZERO + self.scenario.warmup);
+        see(&self.scenario, &name, time, seed, plugins).map_err(|problem| self.error(problem))
+    }
+}
+
+fn see(s: &Scenario, name: &str, time: Time, seed: u64, plugins: &Plugins) -> Result<Bottleneck, Problem> {
+    let plan::LinkAt { link, rate, algorithms, ecn } = plan::link_at(s, name, time, plugins)?;
+    let capacity = rate.packets_per_sec(link.mean_packet);
+    // A packet also takes its own transmission time.
+    let transmission = 1.0 / capacity;
+    let mut rtts = Vec::new();
+    let (mut marked, mut delayed, mut others) = (0_usize, 0_usize, 0_usize);
+    let lives = |f: &plan::FlowFact| f.start <= time && f.stop.is_none_or(|stop| stop > time);
+    for (spec, fact) in &plan::flows_at(s, name, time, seed)? {
+        match &spec.traffic {
+            Traffic::Tcp { tcp, .. } if fact.bulk && lives(fact) => {
+                rtts.push(fact.base_rtt.as_secs_f64() + transmission);
+                marked += usize::from(ecn && tcp.ecn);
+                delayed += usize::from(tcp.delayed_ack.is_some());
+            }
+            _ if fact.bulk => {}
+            _ => others += 1,
+        }
+    }
+    if rtts.is_empty() {
+        let rule = format!(
+            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models have nothing to hold; choose another time",
+            time.as_secs_f64()
+        );
+        return Err(Problem::new(Path::default(), rule));
+    }
+    let mut left_out = Vec::new();
+    if others > 0 {
+        left_out.push(format!("{others} short-lived or unresponsive flows"));
+    }
+    let mixed = |n: usize| n > 0 && n < rtts.len();
+    if mixed(marked) {
+        left_out.push(format!("{marked} of {} flows use ECN, all are taken alike", rtts.len()));
+    }
+    if mixed(delayed) {
+        left_out.push(format!(
+            "{delayed} of {} receivers delay acknowledgments, all are taken alike",
+            rtts.len()
+        ));
+    }
+    let most = |n: usize| 2 * n > rtts.len();
+    let network = Network {
+        capacity,
+        buffer: link.buffer.in_packets(link.mean_packet),
+        tcp: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH },
+        signal: if most(marked) { Signal::Mark } else { Signal::Drop },
+        classes: grouped(rtts),
+    };
+    Ok(Bottleneck { name: name.to_string(), link, algorithms, network, left_out })
+}
+
+/// Flows of neighboring round-trip times together, as equally many to a class as possible.
+fn grouped(mut rtts: Vec<f64>) -> Vec<Class> {
+    rtts.sort_by(f64::total_cmp);
+    let n = rtts.len();
+    // Equal ones are one class, however many there are.
+    let mut distinct: Vec<Class> = Vec::new();
+    for &rtt in &rtts {
+        match distinct.last_mut() {
+            Some(class) if class.propagation == rtt => class.flows += 1.0,
+            _ => distinct.push(Class { flows: 1.0, propagation: rtt }),
+        }
+    }
+    if distinct.len() <= MOST_CLASSES {
+        return distinct;
+    }
+    (0..MOST_CLASSES)
+        .map(|k| {
+            let part = &rtts[k * n / MOST_CLASSES..(k + 1) * n / MOST_CLASSES];
+            Class { flows: part.len() as f64, propagation: part.iter().sum::<f64>() / part.len() as f64 }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Study;
+    use quell_units::Duration;
+
+    const MIXED: &str = r#"
+schema = 1
+title = "t"
+duration = "100 s"
+warmup = "20 s"
+[dumbbell]
+rate = "8 Mbit/s"
+delay = "10 ms"
+buffer = "200 packets"
+ecn = true
+changes = [{ at = "50 s", rate = "4 Mbit/s" }]
+[[aqm]]
+algorithm = "pi"
+[[aqm]]
+algorithm = "red"
+label = "slow red"
+weight = 0.0001
+[[flows]]
+name = "near"
+count = 30
+rtt = "60 ms"
+tcp = { ecn = true }
+[[flows]]
+name = "far"
+count = 10
+rtt = "200 ms"
+start = "30 s"
+tcp = { ecn = true }
+[[flows]]
+name = "web"
+kind = "transfers"
+count = 5
+rtt = "100 ms"
+size = "12 packets"
+think = "500 ms"
+"#;
+
+    fn at(seconds: u64) -> Bottleneck {
+        let study = Study::parse(MIXED, "mixed.toml", &Plugins::new()).unwrap();
+        let time = Time::ZERO + Duration::from_secs(seconds);
+        study.points[0].bottleneck(None, Some(time), 1, &Plugins::new()).unwrap()
+    }
+
+    #[test]
+    fn flows_and_rate_are_those_of_the_time() {
+        let early = at(20);
+        assert_eq!(early.network.capacity, 1000.0);
+        assert_eq!(early.network.buffer, 200.0);
+        assert_eq!(early.network.signal, Signal::Mark);
+        let [near] = early.network.classes[..] else { panic!("{early:?}") };
+        assert_eq!(near.flows, 30.0);
+        // The time of its own transmission is part of a packet's round trip.
+        assert!((near.propagation - 0.061).abs() < 1e-9);
+        assert_eq!(early.left_out, ["5 short-lived or unresponsive flows"]);
+        let names: Vec<&str> = early.algorithms.iter().map(|(l, _)| l.as_str()).collect();
+        assert_eq!(names, ["pi", "slow red"]);
+        let late = at(60);
+        assert_eq!(late.network.capacity, 500.0);
+        let flows: Vec<f64> = late.network.classes.iter().map(|c| c.flows).collect();
+        assert_eq!(flows, [30.0, 10.0]);
+    }
+
+    #[test]
+    fn a_link_or_a_time_without_flows_is_refused() {
+        let study = Study::parse(
+            &MIXED.replace("count = 30", "count = 30\nstop = \"25 s\""),
+            "mixed.toml",
+            &Plugins::new(),
+        );
+        let point = &study.unwrap().points[0];
+        let time = Some(Time::ZERO + Duration::from_secs(27));
+        let error = point.bottleneck(None, time, 1, &Plugins::new()).unwrap_err();
+        assert!(
+            error.to_string().contains("no long-lived TCP flow crosses the link bottleneck at 27 s"),
+            "{error}"
+        );
+        let error = point.bottleneck(Some("elsewhere"), None, 1, &Plugins::new()).unwrap_err();
+        assert!(error.to_string().contains("no link called elsewhere"), "{error}");
+    }
+
+    /// Many different round-trip times become few classes with the same flows and the same mean.
+    #[test]
+    fn round_trip_times_are_grouped() {
+        let rtts: Vec<f64> = (0..1000).map(|i| 0.05 + 0.0001 * i as f64).collect();
+        let mean = rtts.iter().sum::<f64>() / 1000.0;
+        let classes = grouped(rtts);
+        assert_eq!(classes.len(), MOST_CLASSES);
+        assert_eq!(classes.iter().map(|c| c.flows).sum::<f64>(), 1000.0);
+        let grouped_mean = classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / 1000.0;
+        assert!((grouped_mean - mean).abs() < 1e-12);
+    }
+}
