@@ -40,7 +40,7 @@ pub mod values;
 pub use bottleneck::Bottleneck;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};
-pub use oscillation::Oscillation;
+pub use oscillation::{Motion, Oscillation};
 pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
     Results, RunInfo, TransferRow, View,

@@ -75,12 +75,34 @@ impl Oscillation {
         })
     }
 
-    /// Whether the queue oscillates rather than wanders: one frequency has more than half of its variance,
-    /// and swings by more than half of the mean queue. A queue that is thrown between empty and full does
-    /// both; one that follows the noise of its traffic around a rest fails one of them.
-    pub fn oscillates(&self) -> bool {
-        self.share > 0.5 && self.amplitude > 0.5 * self.mean
+    /// What the queue does.
+    pub fn motion(&self) -> Motion {
+        if std::f64::consts::SQRT_2 * self.deviation <= SETTLED * self.mean {
+            Motion::Settled
+        } else if self.share > REGULAR {
+            Motion::Oscillating
+        } else {
+            Motion::Irregular
+        }
     }
+}
+
+/// A sine of the queue's variance may swing by this share of the mean queue to either side.
+const SETTLED: f64 = 0.5;
+/// One frequency must have more than this share of the variance.
+const REGULAR: f64 = 0.5;
+
+/// What a queue does in the long run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Motion {
+    /// It stays near its mean: a sine of its variance would not come half-way to empty.
+    Settled,
+    /// It swings further than that, and one frequency has more than half of its variance.
+    Oscillating,
+    /// It swings further than that without a period: far beyond the border of stability the queue is
+    /// empty for most of the time and fills in bursts.
+    Irregular,
 }
 
 #[cfg(test)]
@@ -99,15 +121,17 @@ mod tests {
         let found = Oscillation::find(&(0..5000).map(sine).collect::<Vec<_>>(), 0.02).unwrap();
         assert!((found.period - 1.3).abs() < 0.02, "{found:?}");
         assert!((found.amplitude - 40.0).abs() < 1.0, "{found:?}");
-        assert!(found.share > 0.99 && found.oscillates(), "{found:?}");
+        assert!(found.share > 0.99, "{found:?}");
+        assert_eq!(found.motion(), Motion::Oscillating);
     }
 
-    /// A small sine settles nothing, and noise of the same size is no oscillation: neither white, nor
-    /// with a memory of two seconds.
+    /// A small sine is a settled queue; large noise is no oscillation, neither white nor with a memory
+    /// of two seconds.
     #[test]
-    fn noise_is_not_an_oscillation() {
+    fn settled_and_irregular_queues() {
         let small = |i: usize| 50.0 + 10.0 * (std::f64::consts::TAU * i as f64 * 0.02 / 1.3).sin();
-        assert!(!Oscillation::find(&(0..5000).map(small).collect::<Vec<_>>(), 0.02).unwrap().oscillates());
+        let small = Oscillation::find(&(0..5000).map(small).collect::<Vec<_>>(), 0.02).unwrap();
+        assert!(small.share > 0.99 && small.motion() == Motion::Settled, "{small:?}");
         for memory in [0.0, 0.99] {
             let (mut seed, mut x) = (7, 0.0);
             let samples: Vec<f64> = (0..5000)
@@ -117,7 +141,8 @@ mod tests {
                 })
                 .collect();
             let found = Oscillation::find(&samples, 0.02).unwrap();
-            assert!(found.deviation > 25.0 && !found.oscillates(), "{memory}: {found:?}");
+            assert!(found.deviation > 25.0, "{memory}: {found:?}");
+            assert_eq!(found.motion(), Motion::Irregular, "{memory}: {found:?}");
         }
     }
 
