@@ -8,6 +8,7 @@ pub mod models;
 mod network;
 mod poly;
 mod real;
+pub mod routh;
 pub mod red_tail;
 
 pub use error::TheoryError;
