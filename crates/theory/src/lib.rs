@@ -4,14 +4,16 @@
 pub mod capture;
 mod error;
 pub mod ewma;
+pub mod linear;
 pub mod models;
 mod network;
 mod poly;
 mod real;
-pub mod routh;
 pub mod red_tail;
+pub mod routh;
 
 pub use error::TheoryError;
+pub use linear::{Loop, Margins, Mode, Plant, Stability};
 pub use network::{Class, Network, Point, Share, Signal, Tcp};
 pub use poly::{Poly, Rational};
 pub use real::{Lanes, Real};
