@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod capture;
+pub mod criteria;
 mod error;
 pub mod ewma;
 pub mod linear;
