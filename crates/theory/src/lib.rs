@@ -2,15 +2,19 @@
 #![deny(missing_docs)]
 
 pub mod capture;
+pub mod criteria;
 mod error;
 pub mod ewma;
+pub mod linear;
 pub mod models;
 mod network;
 mod poly;
 mod real;
 pub mod red_tail;
+pub mod routh;
 
 pub use error::TheoryError;
+pub use linear::{Loop, Margins, Mode, Plant, Stability};
 pub use network::{Class, Network, Point, Share, Signal, Tcp};
 pub use poly::{Poly, Rational};
 pub use real::{Lanes, Real};

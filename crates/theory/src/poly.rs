@@ -35,6 +35,60 @@ impl Poly {
         self.0.iter().rev().fold(Complex64::ZERO, |sum, &c| sum * s + c)
     }
 
+    /// What the absolute value cannot exceed where `|s| <= r`: `|c_0| + |c_1| r + ...`.
+    pub fn bound(&self, r: f64) -> f64 {
+        self.0.iter().rev().fold(0.0, |sum, c| sum * r + c.abs())
+    }
+
+    /// The derivative.
+    pub fn derivative(&self) -> Self {
+        Poly::new(self.0.iter().enumerate().skip(1).map(|(i, c)| i as f64 * c).collect::<Vec<_>>())
+    }
+
+    /// The roots, by the method of Aberth (1973): all at once, each by Newton's step corrected for the
+    /// others. None for a constant.
+    pub fn roots(&self) -> Vec<Complex64> {
+        let zeros = self.0.iter().take_while(|&&c| c == 0.0).count().min(self.degree());
+        let rest = Poly(self.0[zeros..].to_vec());
+        let mut roots = vec![Complex64::ZERO; zeros];
+        roots.extend(rest.nonzero_roots());
+        roots
+    }
+
+    /// The roots of a polynomial whose constant coefficient is not 0.
+    fn nonzero_roots(&self) -> Vec<Complex64> {
+        let n = self.degree();
+        if n == 0 {
+            return Vec::new();
+        }
+        let slope = self.derivative();
+        // On a circle of the roots' geometric mean, at angles without symmetry.
+        let radius = (self.0[0] / self.0[n]).abs().powf(1.0 / n as f64);
+        let mut z: Vec<Complex64> = (0..n)
+            .map(|i| Complex64::from_polar(radius, 0.4 + std::f64::consts::TAU * i as f64 / n as f64))
+            .collect();
+        for _ in 0..200 {
+            let mut moved = 0.0_f64;
+            for i in 0..n {
+                let value = self.at(z[i]);
+                if value == Complex64::ZERO {
+                    continue;
+                }
+                let newton = value / slope.at(z[i]);
+                let others: Complex64 = (0..n).filter(|&j| j != i).map(|j| 1.0 / (z[i] - z[j])).sum();
+                let step = newton / (1.0 - newton * others);
+                if step.is_finite() {
+                    z[i] -= step;
+                    moved = moved.max(step.norm() / z[i].norm().max(f64::MIN_POSITIVE));
+                }
+            }
+            if moved < 1e-15 {
+                break;
+            }
+        }
+        z
+    }
+
     /// Every coefficient times `k`.
     pub fn scaled(&self, k: f64) -> Self {
         Poly::new(self.0.iter().map(|c| c * k).collect::<Vec<_>>())
@@ -110,5 +164,21 @@ mod tests {
         assert_eq!(&p + &Poly::new([0.0, -2.0]), Poly::new([1.0]));
         assert_eq!(p.at(Complex64::I), Complex64::new(1.0, 2.0));
         assert_eq!(Rational::lag(0.0), Rational::new([1.0], [1.0]));
+        assert_eq!(p.derivative(), Poly::new([2.0]));
+        assert_eq!(Poly::new([1.0, -2.0, 3.0]).bound(2.0), 17.0);
+    }
+
+    /// `s (s + 1)(s - 2)(s^2 + 2 s + 10)`, whose roots are known.
+    #[test]
+    fn roots() {
+        let factors = [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [-2.0, 1.0, 0.0], [10.0, 2.0, 1.0]];
+        let p = factors.iter().fold(Poly::new([1.0]), |p, f| &p * &Poly::new(*f));
+        let roots = p.roots();
+        assert_eq!(roots.len(), 5);
+        for (re, im) in [(0.0, 0.0), (-1.0, 0.0), (2.0, 0.0), (-1.0, 3.0), (-1.0, -3.0)] {
+            let wanted = Complex64::new(re, im);
+            assert!(roots.iter().any(|r| (r - wanted).norm() < 1e-12), "{wanted}: {roots:?}");
+        }
+        assert!(Poly::new([3.0]).roots().is_empty());
     }
 }
