@@ -59,7 +59,7 @@ struct Flow {
     data: bool,
     /// The interval in which it sent data last.
     active_in: u64,
-    /// The sequence number behind the last byte sent.
+    /// The sequence number behind the last byte of the stream that has come.
     next_seq: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Seen {
     pub direction: Direction,
     /// The handshake that it completes took so long, in nanoseconds.
     pub round_trip: Option<u64>,
-    /// It brings data, all of which had been seen before.
+    /// It brings data that end no later in the stream than some before.
     pub repeats: bool,
 }
 
@@ -293,7 +293,7 @@ impl Connections {
 }
 
 impl Flow {
-    /// Whether a segment brings only bytes that came before.
+    /// Whether a segment brings data, but none behind the last byte that came before.
     fn repeats(&mut self, tcp: &Segment) -> bool {
         let signs = u32::from(tcp.has(Segment::SYN)) + u32::from(tcp.has(Segment::FIN));
         let more = tcp.payload.saturating_add(signs);

@@ -325,9 +325,10 @@ pub struct Summary {
     pub ect_share: Option<f64>,
     /// The share of packets with a congestion mark.
     pub ce_share: Option<f64>,
-    /// The share of TCP segments with data whose bytes had all been captured before: retransmissions,
-    /// but those of segments that were lost before the capture, and segments that were overtaken.
-    pub repeated_share: Option<f64>,
+    /// The share of TCP segments with data that end no later in the stream than one before them:
+    /// retransmissions, of what was lost before the place of the capture or behind it, and segments
+    /// that were overtaken.
+    pub retransmitted_share: Option<f64>,
 }
 
 /// Where a file could not be read on.
@@ -375,7 +376,7 @@ pub struct Report {
     /// Round-trip times; none without a complete handshake.
     pub round_trips: Option<RoundTrips>,
     /// Intervals with packets.
-    pub intervals: u64,
+    pub interval_count: u64,
     /// The capture is longer than the window, so that the counts of flows are complete.
     pub window_filled: bool,
     /// What each direction carried.
@@ -483,7 +484,7 @@ impl Lane {
             capacity: Capacity::of(busiest, self.dispersion.mode(f64::from(self.largest))),
             ect_share: over(ect0 + ect1 + ce, self.packets),
             ce_share: over(ce, self.packets),
-            repeated_share: over(self.repeated, self.segments),
+            retransmitted_share: over(self.repeated, self.segments),
         }
     }
 }
@@ -666,7 +667,7 @@ impl<'a> Meter<'a> {
             new_connections: self.connections.opened,
             repeated_handshakes: self.connections.repeated,
             round_trips,
-            intervals: self.intervals,
+            interval_count: self.intervals,
             window_filled: self.window_filled,
             directions: Direction::BOTH.map(summary),
         }

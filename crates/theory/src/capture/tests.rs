@@ -565,7 +565,7 @@ fn an_hour_without_packets_costs_nothing() {
     let packets: Vec<_> = (0..100).map(|i| tcp(START + i * day, SERVER, (1, 5000), 1, 100)).collect();
     let options = Options { interval: quell_units::Duration::from_nanos(1), ..Options::default() };
     let (report, intervals) = intervals(&simple(&packets), &options);
-    assert_eq!((intervals.len(), report.intervals), (100, 100));
+    assert_eq!((intervals.len(), report.interval_count), (100, 100));
     assert_eq!(intervals[99].start_s, 99.0 * 86_400.0);
 }
 
@@ -625,7 +625,7 @@ fn marks_and_repetitions_are_shares() {
         let found = report(&file);
         let down = &found.directions[1];
         assert_eq!((down.ect_share, down.ce_share), (Some(70.0 / 105.0), Some(10.0 / 105.0)));
-        assert_eq!(down.repeated_share, Some(5.0 / 105.0));
+        assert_eq!(down.retransmitted_share, Some(5.0 / 105.0));
         assert_eq!(found.directions[0].ect_share, None);
     }
 }
