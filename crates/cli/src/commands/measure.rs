@@ -192,7 +192,8 @@ fn capacity(c: &Capacity) -> Vec<String> {
             busiest,
             format!(
                 "The link was full: the busiest 100 ms (at {at}) carried what packet pairs show ({pairs}, on \
-                 which {agree:.0} % agree). Assumes a capture at the bottleneck or behind it."
+                 which {agree:.0} % agree). Assumes a capture at the bottleneck or behind it, and that the link spaced \
+                 the packets: a sender that paces them evenly looks the same."
             ),
         ),
         CapacityVerdict::NeverFull => (

@@ -43,6 +43,8 @@ struct Interface {
     resolution: u8,
     /// `if_tsoffset`, in seconds.
     offset: i64,
+    /// Packets dropped since the beginning, by its latest statistics.
+    dropped: u64,
 }
 
 impl Interface {
@@ -82,8 +84,17 @@ impl Order {
 }
 
 enum Kind {
-    Pcap { order: Order, nanos: u64, link: u16 },
-    Pcapng { order: Order, interfaces: Vec<Interface>, dropped: u64 },
+    Pcap {
+        order: Order,
+        nanos: u64,
+        link: u16,
+    },
+    /// With the packets dropped in earlier sections.
+    Pcapng {
+        order: Order,
+        interfaces: Vec<Interface>,
+        dropped: u64,
+    },
 }
 
 /// Reads a capture; its memory is a buffer.
@@ -165,7 +176,9 @@ impl<R: Read> Reader<R> {
     pub fn dropped(&self) -> Option<u64> {
         match self.kind {
             Kind::Pcap { .. } => None,
-            Kind::Pcapng { dropped, .. } => Some(dropped),
+            Kind::Pcapng { dropped, ref interfaces, .. } => {
+                Some(dropped.saturating_add(dropped_on(interfaces)))
+            }
         }
     }
 
@@ -283,6 +296,7 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
             return Step::Bad("a section does not say the order of its bytes");
         };
         *order = found;
+        *dropped = dropped.saturating_add(dropped_on(interfaces));
         interfaces.clear();
     }
     let length = order.u32(bytes, 4);
@@ -324,7 +338,14 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
             return Step::Packet(record, 12..8 + end, length);
         }
         2 | 3 | 6 => return Step::Unreadable(length),
-        5 => *dropped += interface_drops(body, *order).unwrap_or(0),
+        5 if body.len() >= 12 => {
+            let on = interfaces.get_mut(order.u32(body, 0) as usize);
+            // isb_ifdrop
+            let drops = options(&body[12..], *order).find(|(code, value)| *code == 5 && value.len() == 8);
+            if let (Some(on), Some((_, value))) = (on, drops) {
+                on.dropped = wide(value, *order);
+            }
+        }
         _ => {}
     }
     Step::Other(length)
@@ -334,7 +355,7 @@ fn interface(body: &[u8], order: Order) -> Option<Interface> {
     if body.len() < 8 {
         return None;
     }
-    let mut found = Interface { link: order.u16(body, 0), resolution: 6, offset: 0 };
+    let mut found = Interface { link: order.u16(body, 0), resolution: 6, offset: 0, dropped: 0 };
     for (code, value) in options(&body[8..], order) {
         match (code, value.len()) {
             (9, 1) => found.resolution = value[0],
@@ -345,10 +366,8 @@ fn interface(body: &[u8], order: Order) -> Option<Interface> {
     Some(found)
 }
 
-/// `isb_ifdrop` of an interface statistics block.
-fn interface_drops(body: &[u8], order: Order) -> Option<u64> {
-    let mut options = options(body.get(12..)?, order);
-    options.find(|(code, value)| *code == 5 && value.len() == 8).map(|(_, value)| wide(value, order))
+fn dropped_on(interfaces: &[Interface]) -> u64 {
+    interfaces.iter().fold(0, |sum, on| sum.saturating_add(on.dropped))
 }
 
 /// A number of eight bytes.

@@ -256,7 +256,8 @@ pub struct Pairs {
 /// capacity itself if packets waited throughout. Packet pairs (the second packet's size over the gap
 /// between two) show the slowest link before the place of the capture, where packets left back to
 /// back, if time was stamped as finely as that and no card handed packets over in batches. Where both
-/// agree within a tenth, the link was full and is the slowest.
+/// agree within a tenth, the link was full and is the slowest; or else one sender paced its packets
+/// evenly all along, which no capture can tell from a full link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Capacity {
     /// The highest rate over 100 ms, in bit/s; none in captures shorter than that.
@@ -275,7 +276,8 @@ pub struct Capacity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityVerdict {
-    /// Both agree: the link was full for 100 ms at least. The capacity is the busiest stretch's.
+    /// Both agree: the link was full for 100 ms at least, unless a sender paced its packets. The
+    /// capacity is the busiest stretch's.
     Full,
     /// The pairs say more: never full for that long. The capacity is the pairs', of the slowest link
     /// before the capture.

@@ -9,6 +9,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::interface_statistics::{InterfaceStatisticsBlock, InterfaceStatisticsOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use proptest::prelude::*;
@@ -376,6 +377,35 @@ fn damage_within_a_file_ends_the_reading_there() {
     file[at + 4] ^= 1;
     let found = report(&file);
     assert_eq!((found.packets, found.damage.unwrap().at_byte), (199, at as u64));
+}
+
+#[test]
+fn drops_are_those_of_the_latest_statistics() {
+    let statistics = |drops| InterfaceStatisticsBlock {
+        interface_id: 0,
+        timestamp: 0,
+        options: vec![
+            InterfaceStatisticsOption::IsbIfRecv(1000),
+            InterfaceStatisticsOption::IsbIfDrop(drops),
+        ],
+    };
+    for order in [Endianness::Little, Endianness::Big] {
+        let section = |drops: &[u64]| {
+            let mut writer = PcapNgWriter::with_endianness(Vec::new(), order).unwrap();
+            let options = vec![InterfaceDescriptionOption::IfName("eth0".into())];
+            let interface = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
+            writer.write_block(&interface.into_block()).unwrap();
+            for &drops in drops {
+                writer.write_block(&statistics(drops).into_block()).unwrap();
+            }
+            writer.into_inner()
+        };
+        // They count from the beginning; and a second section, as of two files put together.
+        assert_eq!(report(&section(&[])).dropped, Some(0));
+        assert_eq!(report(&section(&[3, 7])).dropped, Some(7));
+        assert_eq!(report(&[section(&[3, 7]), section(&[5])].concat()).dropped, Some(12));
+    }
+    assert_eq!(report(&simple(&[])).dropped, None);
 }
 
 #[test]
