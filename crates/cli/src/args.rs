@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use quell_theory::capture::Network;
+use quell_units::Duration;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -18,6 +20,7 @@ Examples:
   quell compare scenarios/main.toml --baseline red  paired differences from RED
   quell aqm describe pi                             an algorithm's parameters
   quell scenario check my.toml                      check without running
+  quell measure trace.pcap                          R, N and C from a packet capture
 
 Exit codes: 0 done, 1 failure, 2 wrong scenario or argument, 130 interrupted.")]
 pub struct Cli {
@@ -37,6 +40,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
     Report(ReportArgs),
+    /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
+    Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
     #[command(subcommand)]
     Aqm(AqmCommand),
@@ -210,6 +215,41 @@ pub struct ReportArgs {
     /// The file to write; default report.html in the folder.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `measure`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell measure trace.pcap
+  quell measure trace.pcapng --inside 192.0.2.0/24,2001:db8::/32
+  tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
+  quell measure trace.pcap --format json | jq .round_trips
+
+Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side sends that opens
+connections, \"down\" what comes back; with --inside, up is what leaves these networks.")]
+pub struct MeasureArgs {
+    /// The capture, as tcpdump or Wireshark write it; - for standard input.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// The length of an interval, over which active flows are counted.
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    pub interval: Duration,
+    /// How long a flow counts after its last packet.
+    #[arg(long, value_name = "TIME", default_value = "60 s")]
+    pub window: Duration,
+    /// The networks on one side of the link; without them, the side that opens connections.
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    pub inside: Vec<Network>,
+    /// Also the figures of every interval.
+    #[arg(long)]
+    pub intervals: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
 }
 
 /// About algorithms.

@@ -84,18 +84,35 @@ impl Meter {
     pub fn show(&self, progress: &Progress) {
         let runs = format!("{}/{} runs", progress.finished, progress.total);
         let left = progress.left.map_or("…".to_string(), |left| format!("{} left", span(left)));
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("{runs}  {left}"));
-            bar.set_position((progress.done * STEPS as f64) as u64);
-        } else if !self.quiet && progress.finished < progress.total {
-            // No other thread can have panicked with the lock: nothing under it does.
-            let Ok(mut last) = self.last_line.lock() else { return };
-            let since = last.map_or(progress.elapsed, |at| at.elapsed());
-            if since >= LINE_EVERY {
-                *last = Some(Instant::now());
-                say(&format!("{:3.0} %  {runs}  {left}", progress.done * 100.0));
-            }
+        let text = format!("{runs}  {left}");
+        match progress.finished < progress.total {
+            true => self.advance(progress.done, progress.elapsed, &text),
+            // A line about what is over would come too late.
+            false => _ = self.draw(progress.done, &text),
         }
+    }
+
+    /// Shows the share that is done after some time, and a text.
+    pub fn advance(&self, done: f64, elapsed: Duration, text: &str) {
+        if self.draw(done, text) || self.quiet {
+            return;
+        }
+        // No other thread can have panicked with the lock: nothing under it does.
+        let Ok(mut last) = self.last_line.lock() else { return };
+        let since = last.map_or(elapsed, |at| at.elapsed());
+        if since >= LINE_EVERY {
+            *last = Some(Instant::now());
+            say(&format!("{:3.0} %  {text}", done * 100.0));
+        }
+    }
+
+    /// Moves the bar, if there is one.
+    fn draw(&self, done: f64, text: &str) -> bool {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_string());
+            bar.set_position((done * STEPS as f64) as u64);
+        }
+        self.bar.is_some()
     }
 
     /// Says something beside the bar, quiet or not.

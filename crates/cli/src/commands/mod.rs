@@ -2,6 +2,7 @@
 
 mod aqm;
 mod compare;
+mod measure;
 mod report;
 mod run;
 mod scenario;
@@ -19,6 +20,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
+        Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
         Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),

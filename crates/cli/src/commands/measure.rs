@@ -1,0 +1,411 @@
+//! `quell measure`: R, N and C from a packet capture.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quell_theory::capture::{
+    self, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary, Traffic,
+};
+use quell_units::BitRate;
+use serde::Serialize;
+
+use crate::args::{Format, MeasureArgs};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::table::{self, Column, Tint};
+use crate::terminal::{self, Meter};
+
+/// What `measure` prints as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    trace: String,
+    interval_s: f64,
+    window_s: f64,
+    #[serde(flatten)]
+    report: &'a Report,
+    /// The command that goes on from here; null if R or N is missing.
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<&'a [Interval]>,
+}
+
+/// Measures a capture.
+pub fn measure(args: &MeasureArgs) -> Result<(), Failure> {
+    let name = args.trace.display().to_string();
+    let (input, size) = open(&args.trace)?;
+    let stop = interrupt::listen();
+    let meter = Meter::new(args.quiet);
+    let watched = Watched { input, read: 0, size, begun: Instant::now(), meter: &meter, stop };
+    let options = Options { interval: args.interval, window: args.window, inside: args.inside.clone() };
+    let mut intervals = Vec::new();
+    let keep = |interval: &Interval| {
+        if args.intervals {
+            intervals.push(*interval);
+        }
+    };
+    let report = capture::measure(watched, &options, keep);
+    meter.finish();
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::Interrupted("the capture was not read to its end; nothing is printed".into()));
+    }
+    let report = report.map_err(|e| match e {
+        CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
+        CaptureError::Option(e) => Failure::BadInput(format!("--{e}")),
+        e => Failure::BadInput(format!("{name}: {e}")),
+    })?;
+    if args.format.format == Format::Json {
+        return crate::json::print(&Output {
+            schema: crate::json::SCHEMA,
+            trace: name,
+            interval_s: options.interval.as_secs_f64(),
+            window_s: options.window.as_secs_f64(),
+            report: &report,
+            next: next(report.busier(), &report),
+            intervals: args.intervals.then_some(&intervals),
+        });
+    }
+    terminal::print(&text(&name, &report, &options, &intervals))?;
+    remarks(&name, &report).iter().for_each(|remark| terminal::note(remark));
+    Ok(())
+}
+
+/// The input, and its size if that is known.
+fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
+    if path == Path::new("-") {
+        return Ok((Box::new(io::stdin().lock()), None));
+    }
+    let cannot = |e: io::Error| Failure::BadInput(format!("{}: cannot read: {e}", path.display()));
+    let file = File::open(path).map_err(cannot)?;
+    let about = file.metadata().map_err(cannot)?;
+    if about.is_dir() {
+        return Err(cannot(io::ErrorKind::IsADirectory.into()));
+    }
+    // A pipe with a name has no size either.
+    Ok((Box::new(file), about.is_file().then_some(about.len())))
+}
+
+/// Shows how far the reading is, once it takes longer than [`SOON`], and ends it when asked to.
+struct Watched<'a, R> {
+    input: R,
+    read: u64,
+    size: Option<u64>,
+    begun: Instant,
+    meter: &'a Meter,
+    stop: &'a AtomicBool,
+}
+
+const SOON: Duration = Duration::from_secs(2);
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let n = self.input.read(buffer)?;
+        self.read += n as u64;
+        let elapsed = self.begun.elapsed();
+        if let Some(size) = self.size.filter(|&size| size > 0 && elapsed >= SOON) {
+            let done = (self.read as f64 / size as f64).min(1.0);
+            let left = elapsed.mul_f64((1.0 - done) / done.max(1e-9));
+            self.meter.advance(done, elapsed, &format!("{} left", terminal::span(left)));
+        }
+        Ok(n)
+    }
+}
+
+fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) -> String {
+    let format = match report.format {
+        capture::Format::Pcap => "pcap",
+        capture::Format::Pcapng => "pcapng",
+    };
+    let [duration, bytes] = [time(report.duration_s), scaled(report.bytes as f64, &BYTES)];
+    let mut text = format!("{name}\n{format}: {} packets, {bytes}, {duration}\n\n", report.packets);
+    if report.directions.iter().all(|d| d.packets == 0) {
+        return text + "There are no IP packets to measure.\n";
+    }
+    text += &directions(report);
+    text += "\n";
+    let main = report.busier();
+    let way = word(main.direction);
+    let header = ["", way, "how, and what it assumes"];
+    let rows = [capacity(&main.capacity), flows(main, report, options), round_trip(report)];
+    text += &table::text(&header, &rows);
+    if !intervals.is_empty() {
+        text += "\n";
+        text += &every_interval(intervals);
+    }
+    text += "\n";
+    match next(main, report) {
+        Some(command) => text += &format!("next  {command}\n"),
+        None => {
+            text += "next  quell design needs R and N; a longer capture, or one that begins with its\n      connections, would show them\n"
+        }
+    }
+    text
+}
+
+fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
+    }
+}
+
+/// What each direction carried.
+fn directions(report: &Report) -> String {
+    let plain = |text: String| (text, Tint::Plain);
+    let names = Column {
+        cells: report.directions.iter().map(|d| (word(d.direction).to_string(), Tint::Name)).collect(),
+        ..Column::default()
+    };
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| Column {
+        title: title.into(),
+        unit: unit.into(),
+        cells: report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into()))).collect(),
+    };
+    let share = |x: Option<f64>| x.map(|x| digits(100.0 * x, 3));
+    let columns = [
+        column("packets", "", &|d| Some(d.packets.to_string())),
+        column("mean rate", "Mbit/s", &|d| d.rate_bps.map(|r| digits(r / 1e6, 3))),
+        column("busiest 100 ms", "Mbit/s", &|d| d.capacity.busiest_bps.map(|r| digits(r / 1e6, 3))),
+        column("mean packet", "bytes", &|d| d.mean_packet_bytes.map(|b| digits(b, 4))),
+        column("active flows", "", &|d| Some(d.flows.active.to_string())),
+        column("5-tuples in window", "", &|d| Some(d.flows.flows.to_string())),
+        column("sent again", "%", &|d| share(d.retransmitted_share)),
+        column("ECN", "%", &|d| share(d.ect_share)),
+        column("marked", "%", &|d| share(d.ce_share)),
+    ];
+    table::figures(&names, &columns)
+}
+
+fn capacity(c: &Capacity) -> Vec<String> {
+    let busiest = c.busiest_bps.map(|r| scaled(r, &RATES)).unwrap_or_default();
+    let at = time(c.busiest_at_s.unwrap_or(0.0));
+    let agree = c.pairs.map_or(0.0, |p| 100.0 * p.share);
+    let pairs = c.pairs.map(|p| scaled(p.rate_bps, &RATES)).unwrap_or_default();
+    let (value, how) = match c.verdict {
+        CapacityVerdict::Full => (
+            busiest,
+            format!(
+                "The link was full: the busiest 100 ms (at {at}) carried what packet pairs show ({pairs}, on \
+                 which {agree:.0} % agree). Assumes a capture at the bottleneck or behind it, and that the link spaced \
+                 the packets: a sender that paces them evenly looks the same."
+            ),
+        ),
+        CapacityVerdict::NeverFull => (
+            pairs,
+            format!(
+                "Packet pairs: {agree:.0} % agree. No 100 ms were full{}. Assumes that pairs left the slowest \
+                 link before the capture back to back, and were stamped one by one.",
+                if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
+            ),
+        ),
+        CapacityVerdict::AtLeast => (
+            format!("at least {busiest}"),
+            format!(
+                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}).",
+                match c.pairs {
+                    Some(p) if p.told => format!("packet pairs say {pairs}, less than was carried"),
+                    Some(p) if p.share >= 0.1 =>
+                        "packets came closer than the capture's clock can tell".into(),
+                    _ => format!("packet pairs agree on nothing ({agree:.0} % at most)"),
+                }
+            ),
+        ),
+        CapacityVerdict::Unknown => ("–".into(), "Too little was captured.".into()),
+    };
+    vec!["C".into(), value, how]
+}
+
+fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
+    let count = main.flows;
+    let plural = if count.active == 1 { "" } else { "s" };
+    let mut how = format!(
+        "TCP flows that sent data within {}, the median over the intervals. In the last {} there were {} \
+         5-tuples, {} with data (thesis 4.4); flows that have ended count there.",
+        options.interval, options.window, count.flows, count.data_flows
+    );
+    if !report.window_filled {
+        how += " The capture is shorter than that.";
+    }
+    vec!["N".into(), format!("{} flow{plural}", count.active), how]
+}
+
+fn round_trip(report: &Report) -> Vec<String> {
+    let repeated = match report.repeated_handshakes {
+        0 => String::new(),
+        n => format!(" {n} with a repeated SYN are left out."),
+    };
+    let (value, how) = match &report.round_trips {
+        None => ("–".into(), format!("No handshake was captured whole.{repeated}")),
+        Some(trips) => {
+            let [low, .., high] = trips.quantiles_s;
+            let how = format!(
+                "The median of {} handshakes, from the SYN to the acknowledgment of its answer (5 % took less \
+                 than {}, 5 % more than {}).{repeated} Includes the queueing they met.",
+                trips.handshakes,
+                time(low),
+                time(high)
+            );
+            (time(trips.median_s()), how)
+        }
+    };
+    vec!["R".into(), value, how]
+}
+
+fn every_interval(intervals: &[Interval]) -> String {
+    let cells = |cell: &dyn Fn(&Interval) -> Option<String>| {
+        intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain)).collect()
+    };
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| Column {
+        title: title.into(),
+        unit: unit.into(),
+        cells: cells(cell),
+    };
+    let rate = |i: &Interval, t: &Traffic| {
+        (i.length_s > 0.0).then(|| format!("{:.3}", t.bytes as f64 * 8.0 / i.length_s / 1e6))
+    };
+    let names = column("from", "s", &|i| Some(format!("{:.3}", i.start_s)));
+    let columns = [
+        column("up", "Mbit/s", &|i| rate(i, &i.up)),
+        column("down", "Mbit/s", &|i| rate(i, &i.down)),
+        column("active up", "", &|i| Some(i.up.flows.active.to_string())),
+        column("active down", "", &|i| Some(i.down.flows.active.to_string())),
+        column("5-tuples up", "", &|i| Some(i.up.flows.flows.to_string())),
+        column("5-tuples down", "", &|i| Some(i.down.flows.flows.to_string())),
+        column("new", "", &|i| Some(i.new_connections.to_string())),
+        column("R", "ms", &|i| i.rtt_mean_s.map(|r| format!("{:.3}", r * 1e3))),
+    ];
+    table::figures(&names, &columns)
+}
+
+/// The command that designs for what was measured.
+fn next(main: &Summary, report: &Report) -> Option<String> {
+    let rate = main.capacity.capacity_bps.or(main.capacity.busiest_bps)?;
+    let rate = BitRate::from_bps(significant(rate).parse::<f64>().ok()? as u64);
+    let rtt = report.round_trips?.median_s() * 1e9;
+    let rtt = quell_units::Duration::from_nanos(significant(rtt).parse::<f64>().ok()? as u64);
+    let flows = main.flows.active;
+    if flows == 0 || rate.bps() == 0 || rtt.is_zero() {
+        return None;
+    }
+    // Without blanks nothing needs quotes.
+    let plain = |text: String| text.replace(' ', "");
+    let (rate, rtt) = (plain(rate.to_string()), plain(rtt.to_string()));
+    Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows} --aqm pi"))
+}
+
+/// What a reader of the figures must know about the file.
+fn remarks(name: &str, report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(d) = report.damage {
+        let bytes = d.unread_bytes;
+        remarks.push(format!(
+            "{name}: {} at byte {}; the last {bytes} bytes are not measured",
+            d.why, d.at_byte
+        ));
+    }
+    if report.unreadable > 0 {
+        remarks.push(format!("{name}: {} blocks could not be understood", report.unreadable));
+    }
+    if let Some(dropped) = report.dropped.filter(|&n| n > 0) {
+        remarks.push(format!("the capturing host dropped {dropped} packets; all counts are too low"));
+    }
+    if let Some((packets, link)) = report.unknown_link {
+        remarks.push(format!("{packets} packets are of a link that is not read (LINKTYPE {link})"));
+    }
+    if report.untimed > 0 {
+        remarks.push(format!("{} packets have no time and are not measured", report.untimed));
+    }
+    if report.late > 0 {
+        remarks.push(format!(
+            "{} packets are earlier than one before them; they count when they come",
+            report.late
+        ));
+    }
+    if report.not_ip > 0 {
+        remarks.push(format!("{} packets carry no IP, or too little of them was kept", report.not_ip));
+    }
+    remarks
+}
+
+const RATES: [(f64, &str); 4] = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")];
+const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+
+/// A number in the largest unit that fits.
+fn scaled(x: f64, units: &[(f64, &str); 4]) -> String {
+    let (size, unit) = units.iter().find(|(size, _)| x >= *size).unwrap_or(&units[3]);
+    format!("{} {unit}", digits(x / size, 3))
+}
+
+fn time(seconds: f64) -> String {
+    if seconds == 0.0 { "0 s".into() } else { scaled(seconds, &TIMES) }
+}
+
+/// A number with so many digits, and none behind the point that say nothing.
+fn digits(x: f64, n: i32) -> String {
+    // Rounded first, for that may add a digit; text of this form always parses.
+    let x: f64 = format!("{x:.*e}", (n - 1) as usize).parse().unwrap_or(x);
+    let exponent = if x == 0.0 { n - 1 } else { x.abs().log10().floor() as i32 };
+    let decimals = (n - 1 - exponent).clamp(0, 9) as usize;
+    format!("{x:.decimals$}")
+}
+
+/// Three significant digits of a positive number.
+fn significant(x: f64) -> String {
+    format!("{x:.2e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        assert_eq!(scaled(9.87654e6, &RATES), "9.88 Mbit/s");
+        assert_eq!(scaled(123_456.0, &RATES), "123 kbit/s");
+        assert_eq!(scaled(1_234_567_890_123.0, &BYTES), "1230 GB");
+        assert_eq!(
+            (time(0.0441), time(2.5e-5), time(0.0), time(123.4)),
+            ("44.1 ms".into(), "25.0 µs".into(), "0 s".into(), "123 s".into())
+        );
+        assert_eq!((digits(0.0, 3), digits(9.9958, 3)), ("0".into(), "10.0".into()));
+        assert_eq!(digits(1514.0, 4), "1514");
+    }
+
+    #[test]
+    fn every_verdict_has_its_words() {
+        let pairs = capture::Pairs { rate_bps: 1e7, pairs: 1000, share: 0.5, told: true };
+        let of = |verdict, busiest: Option<f64>, pairs| {
+            let at = busiest.map(|_| 3.0);
+            let capacity_bps = None;
+            let c = Capacity { busiest_bps: busiest, busiest_at_s: at, pairs, verdict, capacity_bps };
+            capacity(&c).join(" ")
+        };
+        let full = of(CapacityVerdict::Full, Some(9.9e6), Some(pairs));
+        assert!(full.starts_with("C 9.90 Mbit/s The link was full") && full.contains("50 %"), "{full}");
+        let free = of(CapacityVerdict::NeverFull, Some(2e6), Some(pairs));
+        assert!(
+            free.starts_with("C 10.0 Mbit/s Packet pairs") && free.contains("carried 2.00 Mbit/s"),
+            "{free}"
+        );
+        assert!(!of(CapacityVerdict::NeverFull, None, Some(pairs)).contains("carried"));
+        let coarse = capture::Pairs { told: false, ..pairs };
+        let vague = capture::Pairs { share: 0.02, ..coarse };
+        for (pairs, part) in [
+            (Some(pairs), "less than was carried"),
+            (Some(coarse), "closer than the capture's clock"),
+            (Some(vague), "agree on nothing (2 % at most)"),
+            (None, "agree on nothing"),
+        ] {
+            let least = of(CapacityVerdict::AtLeast, Some(2e7), pairs);
+            assert!(least.starts_with("C at least 20.0 Mbit/s") && least.contains(part), "{least}");
+        }
+        assert!(of(CapacityVerdict::Unknown, None, None).contains("Too little"));
+    }
+}

@@ -1,1 +1,0 @@
-//! R, N and C from a packet capture.
