@@ -26,6 +26,7 @@ mod measure;
 mod metrics;
 mod node;
 mod oscillation;
+pub mod picture;
 mod plan;
 pub mod report;
 mod results;

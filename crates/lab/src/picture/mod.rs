@@ -1,0 +1,62 @@
+//! Pictures of what the theory says: Bode and Nyquist diagrams, maps of stability, verdicts beside what
+//! packets do, and series over time.
+//!
+//! Each function takes plain figures and gives one SVG document that needs nothing else: no font, no
+//! script, no style sheet. It stands on white, so that it can be read on dark pages. The same figures give
+//! the same bytes. What an axis cannot show (no number, an infinite one, one that is not positive on a
+//! logarithmic axis) leaves a gap, and where that would hide something the picture says so.
+//!
+//! Written by hand because the SVG of `plotters` 0.3 rounds every coordinate to whole pixels, which turns
+//! flat curves into stairs, and has neither a title for screen readers nor dashes.
+//!
+//! ```
+//! use quell_lab::picture::{Axis, Line, Sheet, series};
+//! let (time, queue) = ([0.0, 1.0, 2.0], [0.0, 80.0, 50.0]);
+//! let lines = [Line { label: "fluid model", x: &time, y: &queue }];
+//! let sheet = Sheet::new("Queue of PI", "The queue rises to 80 packets and falls to 50.");
+//! let svg = series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines);
+//! assert!(svg.starts_with("<svg"));
+//! ```
+
+mod axis;
+mod bode;
+mod map;
+mod nyquist;
+mod plot;
+mod series;
+mod svg;
+mod verdicts;
+
+pub use axis::Axis;
+pub use bode::{Crossing, Response, bode};
+pub use map::{Map, Spot, map};
+pub use nyquist::{Locus, nyquist};
+pub use series::{Line, series};
+pub use verdicts::{Case, Cases, Verdicts, verdicts};
+
+/// What every picture has.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet<'a> {
+    /// The title, written above the picture; long ones are broken into lines.
+    pub title: &'a str,
+    /// What is to be seen, in words, for those who cannot see it.
+    pub description: &'a str,
+    /// The width in pixels; heights follow from the content.
+    pub width: f64,
+}
+
+impl<'a> Sheet<'a> {
+    /// A sheet 800 pixels wide.
+    pub fn new(title: &'a str, description: &'a str) -> Sheet<'a> {
+        Sheet { title, description, width: 800.0 }
+    }
+
+    /// The width that is drawn: at least what legends and labels need.
+    fn sized(self) -> Sheet<'a> {
+        let width = if self.width.is_finite() { self.width.clamp(480.0, 4000.0) } else { 800.0 };
+        Sheet { width, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests;
