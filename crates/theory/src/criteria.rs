@@ -25,6 +25,8 @@ pub struct Criterion {
     pub right: f64,
     /// Whether it holds.
     pub holds: bool,
+    /// Whether a loop that does not meet it is unstable; else it only may be.
+    pub necessary: bool,
     /// Why, in words with the numbers, and what would help.
     pub reason: String,
 }
@@ -73,7 +75,14 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
             flows_for(left, r * c).ceil()
         )
     };
-    Ok(Criterion { statement: format!("thesis eq. 4.9: L w <= {formula}"), left, right, holds, reason })
+    Ok(Criterion {
+        statement: format!("thesis eq. 4.9: L w <= {formula}"),
+        left,
+        right,
+        holds,
+        necessary: false,
+        reason,
+    })
 }
 
 /// The least N with which thesis eq. 4.9 holds.
@@ -113,6 +122,8 @@ pub fn red_by_hollot(slope: f64, filter: f64, now: &Conditions) -> Result<Criter
         left,
         right,
         holds,
+        necessary: false,
+
         reason,
     })
 }
@@ -226,6 +237,8 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
         left,
         right,
         holds,
+        necessary: true,
+
         reason,
     })
 }
@@ -415,7 +428,14 @@ pub fn hred_local(line: &Line, queue: f64, bandwidth_delay: f64) -> Result<Crite
         least.max(0.0),
         if holds { "" } else { ": raise kappa or the thresholds" }
     );
-    Ok(Criterion { statement: "hred eq. 9: |G| < 1".into(), left, right: 1.0, holds, reason })
+    Ok(Criterion {
+        statement: "hred eq. 9: |G| < 1".into(),
+        left,
+        right: 1.0,
+        holds,
+        necessary: false,
+        reason,
+    })
 }
 
 /// Auto-Tuning RED's set-up (thesis 3.3.2): `max_th - min_th >= 0.21 R C` for an average over ten
@@ -442,6 +462,8 @@ pub fn auto_tuning_setup(min_th: f64, max_th: f64, now: &Conditions) -> Result<C
         left,
         right,
         holds,
+        necessary: false,
+
         reason,
     })
 }

@@ -3,6 +3,7 @@
 
 pub mod capture;
 pub mod criteria;
+pub mod design;
 mod error;
 pub mod ewma;
 pub mod linear;

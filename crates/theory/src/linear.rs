@@ -1036,7 +1036,6 @@ mod tests {
             ("drops", two(Signal::Drop, &pid(2e-4, 4e-4, 0.0)), 6.358401, 64.350734, 9.774858, 2.5523020),
         ] {
             let m = l.margins().unwrap();
-            println!("{name}: {m:?}");
             close(m.gain.unwrap(), gain, 2e-4);
             close(m.phase.unwrap().to_degrees(), phase_degrees, 2e-4);
             close(*m.crossovers.last().unwrap(), crossover, 2e-4);
