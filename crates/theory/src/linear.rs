@@ -705,9 +705,11 @@ impl Loop {
                 break;
             }
         }
-        // Near a double root steps stay at the root of the rounding.
-        let size = self.values(s).e.norm() * self.controller.denominator.at(s).norm();
-        // A point far out, where nothing moves any more, is no root.
+        // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
+        // any more, is no root.
+        let v = self.bounds(s.re, s.im, s.im)?;
+        let size = v.e * self.controller.denominator.bound(s.norm())
+            + v.b * self.controller.numerator.bound(s.norm());
         let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
         found.then_some(Complex64::new(s.re, s.im.abs()))
     }
