@@ -5,6 +5,7 @@ mod case;
 mod cost;
 mod decisions;
 mod instructions;
+mod maps;
 mod memory;
 mod one;
 mod peers;
@@ -47,6 +48,13 @@ enum Command {
     },
     /// What one decision of every algorithm of the catalog costs
     Decisions {
+        #[command(flatten)]
+        write: Write,
+    },
+    /// What a map of a million points costs on one core
+    Map {
+        #[command(flatten)]
+        times: Times,
         #[command(flatten)]
         write: Write,
     },
@@ -104,6 +112,7 @@ fn main() -> ExitCode {
         }
         Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
+        Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
         Command::Instructions(options) => instructions::check(&options),

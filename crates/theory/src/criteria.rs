@@ -549,7 +549,8 @@ mod tests {
         close(avq_largest_phi(1.0, &now, Tcp::SAWTOOTH).unwrap().unwrap(), 0.15, 1e-6);
     }
 
-    /// Hollot et al. 2001: L = 1.86e-4 with K = 0.005 for N = 60, C = 3750, R = 0.246.
+    /// Hollot et al. 2001: L = 1.86e-4 with K = 0.005 for N = 60, C = 3750, R = 0.246. These numbers allow
+    /// L up to 1.948e-4; the printed one comes out with w_g = 0.053 and R = 0.25 in the gain.
     #[test]
     fn red_as_hollot_has_it() {
         // w_g = 0.1 min(0.5288, 4.065) = 0.0529; gain 10.14 against 10.62.
@@ -561,6 +562,9 @@ mod tests {
         // The largest slope with that filter, and the filter for that slope.
         let largest = c.right * (2.0_f64 * 60.0).powi(2) / (0.246_f64 * 3750.0).powi(3);
         assert!(!red_by_hollot(1.01 * largest, 0.005, &HOLLOT).unwrap().holds);
+        close(largest, 1.948e-4, 1e-3);
+        let rounded = (0.053_f64 / 0.005).hypot(1.0) * 120.0_f64.powi(2) / (0.25_f64 * 3750.0).powi(3);
+        close(rounded, 1.86e-4, 1e-3);
         close(red_filter(largest, &HOLLOT), 0.005, 1e-9);
         assert_eq!(red_filter(1e-6, &HOLLOT), f64::INFINITY);
     }

@@ -726,6 +726,21 @@ mod tests {
         }
     }
 
+    /// Networks of other sizes, where windows are large and corners, zeros and modes lie close together.
+    #[test]
+    fn designs_from_a_megabit_to_ten_gigabits() {
+        for (flows, megabits, rtt) in [(2.0, 1, 100), (20.0, 1000, 100), (1000.0, 10_000, 50), (5.0, 10, 500)]
+        {
+            let rate = BitRate::from_bps(megabits * 1_000_000);
+            let target = Target::new(rate, Bytes::new(1000), Duration::from_millis(rtt), flows);
+            for name in ["red", "ap-red", "pi", "pid", "vrc", "dred", "rem", "hred"] {
+                let d = design(name, &target).unwrap_or_else(|e| panic!("{name} {megabits}: {e}"));
+                assert!(d.analysis.stability.stable(), "{name} {megabits}: {:?}", d.analysis.stability);
+                robustness(&d.config, &d.link, &d.network).unwrap();
+            }
+        }
+    }
+
     /// By Hollot's example, z = 0.529 and the crossover at z.
     #[test]
     fn pi_is_hollots() {

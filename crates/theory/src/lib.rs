@@ -7,6 +7,7 @@ pub mod design;
 mod error;
 pub mod ewma;
 pub mod linear;
+pub mod map;
 pub mod models;
 mod network;
 mod poly;

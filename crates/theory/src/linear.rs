@@ -705,9 +705,11 @@ impl Loop {
                 break;
             }
         }
-        // Near a double root steps stay at the root of the rounding.
-        let size = self.values(s).e.norm() * self.controller.denominator.at(s).norm();
-        // A point far out, where nothing moves any more, is no root.
+        // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
+        // any more, is no root.
+        let v = self.bounds(s.re, s.im, s.im)?;
+        let size = v.e * self.controller.denominator.bound(s.norm())
+            + v.b * self.controller.numerator.bound(s.norm());
         let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
         found.then_some(Complex64::new(s.re, s.im.abs()))
     }
@@ -1069,6 +1071,26 @@ mod tests {
         }
     }
 
+    /// With a resonance the gain crosses 1 three times, and it is the last, not the one with the smallest
+    /// phase margin, whose delay is the shortest: the first delay, in steps of a thousandth, at which the
+    /// loop is unstable, says so too.
+    #[test]
+    fn the_delay_margin_of_several_crossovers() {
+        let peak = Rational::new([900.0], [900.0, 0.2, 1.0]);
+        let slow = pid(1.8e-5, 1e-5, 0.0);
+        let controller = Controller { transfer: &slow.transfer * &peak, ..slow };
+        let l = one(60.0, 0.246, 3750.0, Tcp::HALVING, &controller, Plant::Exact);
+        let l = l.with_gain(1.05 / l.response(30.0).norm());
+        let m = l.margins().unwrap();
+        assert_eq!(m.crossovers.len(), 3, "{m:?}");
+        let delay = m.delay.unwrap();
+        let first = (PI + l.response(m.crossovers[0]).arg()).rem_euclid(TAU) / m.crossovers[0];
+        assert!(delay < 0.2 * first, "{delay} {first}");
+        let lost = (1..).map(|i| f64::from(i) * 1e-3).find(|&d| !l.with_delay(d).stable()).unwrap();
+        assert!(l.stable() && lost > delay && lost - delay <= 1e-3, "{lost} {delay}");
+        assert!(l.with_delay(delay * 0.9999).stable() && !l.with_delay(delay * 1.0001).stable());
+    }
+
     /// The slowest modes, beside roots of eq. 15 that scipy.optimize.root found from a grid of starts.
     #[test]
     fn the_slowest_mode() {
@@ -1193,6 +1215,11 @@ mod tests {
             prop_assert!((p.at(mode.root) + q.at(mode.root) * (-mode.root * r).exp()).norm()
                 < 1e-6 * (p.at(mode.root).norm() + q.at(mode.root).norm()));
         }
+
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
         /// Classes of one round-trip time are one class, and two that hardly differ nearly one.
         #[test]
