@@ -105,6 +105,17 @@ pub enum Motion {
     Irregular,
 }
 
+impl Motion {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Motion::Settled => "settled",
+            Motion::Oscillating => "oscillating",
+            Motion::Irregular => "irregular",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

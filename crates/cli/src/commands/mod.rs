@@ -1,5 +1,6 @@
 //! The commands.
 
+mod analyze;
 mod aqm;
 mod compare;
 mod measure;
@@ -8,6 +9,7 @@ mod run;
 mod scenario;
 mod show;
 mod simulate;
+mod theory;
 mod view;
 
 use crate::args::{AqmCommand, Command, ScenarioCommand};
@@ -20,6 +22,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
+        Command::Analyze(args) => analyze::analyze(&args, line),
         Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
