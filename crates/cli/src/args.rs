@@ -19,6 +19,7 @@ Examples:
   quell run scenarios/main.toml                     run a scenario: table, results folder, report
   quell compare scenarios/main.toml --baseline red  paired differences from RED
   quell analyze scenarios/main.toml --check         the theory's verdict beside what packets do
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi                             an algorithm's parameters
   quell scenario check my.toml                      check without running
   quell measure trace.pcap                          R, N and C from a packet capture
@@ -43,6 +44,8 @@ pub enum Command {
     Report(ReportArgs),
     /// What control theory says of a scenario: where it rests, whether it is stable, by what margin.
     Analyze(AnalyzeArgs),
+    /// Parameters for a link, by the published rule, with what the rule supposes.
+    Design(DesignArgs),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
@@ -343,7 +346,7 @@ Examples:
   quell analyze scenarios/main.toml --aqm pi,red
   quell analyze scenarios/theory.toml --check        with what simulated packets do
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
-  quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].analyses[].margins'
+  quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
 The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the
 delay as it is. Only long-lived flows are in it.")]
@@ -372,6 +375,57 @@ pub struct AnalyzeArgs {
     /// What is drawn; default bode, and verdicts where many points are checked.
     #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
     pub diagram: Option<Diagram>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `design`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
+  quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
+
+Rules design for the worst case: the fewest flows and the longest round-trip time that the link will see.")]
+pub struct DesignArgs {
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE")]
+    pub rate: BitRate,
+    /// The longest round-trip time, with the queue at its target.
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Duration,
+    /// The fewest long-lived flows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    pub flows: u32,
+    /// The algorithms, by their names in the catalog.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
+    pub aqm: Vec<String>,
+    /// The link's buffer; default the bandwidth-delay product.
+    #[arg(long, value_name = "SIZE")]
+    pub buffer: Option<QueueSize>,
+    /// The queue to hold; default a quarter of the buffer.
+    #[arg(long, value_name = "SIZE")]
+    pub queue: Option<QueueSize>,
+    /// Size of a packet on the wire.
+    #[arg(long, value_name = "SIZE", default_value = "1000 B")]
+    pub packet: Bytes,
+    /// Signals are drops; without it packets are marked (ECN).
+    #[arg(long)]
+    pub drops: bool,
+    /// Simulate too, and say whether the packets confirm the design.
+    #[arg(long)]
+    pub check: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Also write a scenario with the designed parameters into this file.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Also draw the loops' Bode diagram into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::{Analysis, Bottleneck, Plugins, Setting, Study, Verdict};
-use quell_units::{Duration, Time};
+use quell_lab::{Assessment, Plugins, Setting, Study, Verdict};
+use quell_units::Time;
 use serde::Serialize;
 
-use crate::args::{AnalyzeArgs, Format};
+use crate::args::{AnalyzeArgs, Diagram, Format};
 use crate::failure::Failure;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
 
-use super::{simulate, theory};
+use super::diagram;
+use super::theory::{self, Found};
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]
@@ -33,7 +34,7 @@ struct PointOutput<'a> {
     buffer_packets: f64,
     rtt_s: f64,
     left_out: &'a [String],
-    analyses: &'a [Analysis],
+    algorithms: &'a [Assessment],
 }
 
 /// How often the verdict and the packets met.
@@ -48,10 +49,10 @@ struct Agreement {
 }
 
 impl Agreement {
-    fn count(&mut self, analysis: &Analysis) {
-        let Some(packets) = &analysis.packets else { return };
+    fn count(&mut self, assessment: &Assessment) {
+        let Some(packets) = &assessment.packets else { return };
         let settled = packets.motion == quell_lab::Motion::Settled;
-        let cell = match (analysis.verdict, settled) {
+        let cell = match (assessment.verdict, settled) {
             (Verdict::Stable, true) => &mut self.stable_settled,
             (Verdict::Stable, false) => &mut self.stable_unsettled,
             (Verdict::Unstable, true) => &mut self.unstable_settled,
@@ -64,26 +65,28 @@ impl Agreement {
     }
 }
 
-/// One point of the study with what was found.
-struct Found {
-    bottleneck: Bottleneck,
-    analyses: Vec<Analysis>,
-}
-
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     let study = theory::study(&args.network)?;
     let mut found = look(&study, args)?;
     if args.check {
-        check(&study, &mut found, args, &line)?;
+        theory::check(&study, &mut found, args.quiet, &line)?;
     }
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
-        for analysis in found.iter().flat_map(|f| &f.analyses) {
-            all.entry(analysis.label.clone()).or_default().count(analysis);
+        for assessment in found.iter().flat_map(|f| &f.assessments) {
+            all.entry(assessment.label.clone()).or_default().count(assessment);
         }
         all
     });
+    if let Some(file) = &args.svg {
+        let chosen = args.diagram.unwrap_or(if args.check && found.len() > 1 {
+            Diagram::Verdicts
+        } else {
+            Diagram::Bode
+        });
+        diagram::write(chosen, study.title(), &found, file)?;
+    }
     match args.format.format {
         Format::Json => json::print(&Output {
             schema: json::SCHEMA,
@@ -107,6 +110,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
 
 /// The theory's part.
 fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
+    let reach = study.points.len() == 1;
     study
         .points
         .iter()
@@ -114,42 +118,14 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
             let time = args.at.map(|at| Time::ZERO + at);
             let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
             let bottleneck = point.bottleneck(args.link.as_deref(), time, seed, &Plugins::new())?;
-            let analyses = bottleneck
+            let assessments = bottleneck
                 .algorithms
                 .iter()
-                .map(|(label, config)| Analysis::of(label, config, &bottleneck, args.plant.into()))
+                .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
                 .collect::<Result<_, _>>()?;
-            Ok(Found { bottleneck, analyses })
+            Ok(Found { bottleneck, assessments })
         })
         .collect()
-}
-
-/// Samples of the queue per round-trip time without queueing: enough for the fastest swing.
-const SAMPLES_PER_RTT: f64 = 8.0;
-/// Below this, samples would show single packets.
-const SHORTEST_STEP: Duration = Duration::from_millis(2);
-
-/// The packets' part. Each point is simulated by itself, so that only its samples are held.
-fn check(study: &Study, found: &mut [Found], args: &AnalyzeArgs, line: &[String]) -> Result<(), Failure> {
-    let watch = simulate::Watch::new(args.quiet);
-    let all = study.points.len();
-    for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
-        let mut point = point.clone();
-        let shortest =
-            found.bottleneck.network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
-        let step = Duration::from_secs_f64(shortest / SAMPLES_PER_RTT).max(SHORTEST_STEP);
-        point.scenario.series_step = Some(point.scenario.series_step.map_or(step, |given| given.min(step)));
-        let from = point.scenario.warmup.as_secs_f64();
-        let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
-        for analysis in &mut found.analyses {
-            analysis.compare(&results, 0, &found.bottleneck.name, from);
-        }
-        if results.run.partial {
-            return Err(Failure::Interrupted(format!("{i} of {all} points were checked")));
-        }
-    }
-    watch.finish();
-    Ok(())
 }
 
 fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a> {
@@ -163,7 +139,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
         buffer_packets: network.buffer,
         rtt_s: network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows,
         left_out: &found.bottleneck.left_out,
-        analyses: &found.analyses,
+        algorithms: &found.assessments,
     }
 }
 
@@ -186,12 +162,10 @@ fn point_text(title: &str, found: &Found) -> String {
             quell_theory::Signal::Drop => "drops",
         }
     );
-    text.push_str(&table::figures(&names(&found.analyses), &columns(&found.analyses)));
+    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
     text.push('\n');
-    for analysis in &found.analyses {
-        for reason in &analysis.reasons {
-            text.push_str(&format!("{}: {reason}\n", analysis.label));
-        }
+    for assessment in &found.assessments {
+        text.push_str(&theory::words(assessment));
     }
     for left in &found.bottleneck.left_out {
         text.push_str(&format!("left out: {left}\n"));
@@ -200,26 +174,28 @@ fn point_text(title: &str, found: &Found) -> String {
     text
 }
 
-fn names(analyses: &[Analysis]) -> Column {
+/// The column of names.
+pub fn names(assessments: &[Assessment]) -> Column {
     Column {
         title: "algorithm".into(),
         unit: String::new(),
-        cells: analyses.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
+        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
     }
 }
 
-fn columns(analyses: &[Analysis]) -> Vec<Column> {
-    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Analysis) -> (String, Tint)| Column {
+/// What is said of each algorithm, in figures.
+pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
         title: title.into(),
         unit: unit.into(),
-        cells: analyses.iter().map(cell_of).collect(),
+        cells: assessments.iter().map(cell_of).collect(),
     };
     let rest =
-        |f: fn(&quell_lab::Figures) -> f64| move |a: &Analysis| (cell(a.rest.as_ref().map(f)), Tint::Plain);
+        |f: fn(&quell_lab::Figures) -> f64| move |a: &Assessment| (cell(a.rest.as_ref().map(f)), Tint::Plain);
     let margin = |f: fn(&quell_lab::MarginFigures) -> Option<f64>| {
-        move |a: &Analysis| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
+        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
     };
-    let verdict = |a: &Analysis| {
+    let verdict = |a: &Assessment| {
         let tint = match a.verdict {
             Verdict::Stable => Tint::Good,
             Verdict::Unstable | Verdict::NoEquilibrium => Tint::Bad,
@@ -238,8 +214,8 @@ fn columns(analyses: &[Analysis]) -> Vec<Column> {
         column("period", "s", &margin(|m| m.period_s)),
         column("settling", "s", &margin(|m| m.settling_s)),
     ];
-    if analyses.iter().any(|a| a.packets.is_some()) {
-        let packets = |a: &Analysis| match &a.packets {
+    if assessments.iter().any(|a| a.packets.is_some()) {
+        let packets = |a: &Assessment| match &a.packets {
             None => ("–".to_string(), Tint::Plain),
             Some(p) => {
                 let tint = match p.agrees {
@@ -252,7 +228,7 @@ fn columns(analyses: &[Analysis]) -> Vec<Column> {
         };
         all.push(column("packets", "", &packets));
         let figure = |f: fn(&quell_lab::Packets) -> f64| {
-            move |a: &Analysis| (cell(a.packets.as_ref().map(f)), Tint::Plain)
+            move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain)
         };
         all.push(column("mean queue", "packets", &figure(|p| p.mean_packets)));
         all.push(column("deviation", "packets", &figure(|p| p.deviation_packets)));

@@ -3,6 +3,8 @@
 mod analyze;
 mod aqm;
 mod compare;
+mod design;
+mod diagram;
 mod measure;
 mod report;
 mod run;
@@ -23,6 +25,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
         Command::Analyze(args) => analyze::analyze(&args, line),
+        Command::Design(args) => design::design(&args, line),
         Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),

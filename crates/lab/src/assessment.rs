@@ -1,13 +1,14 @@
 //! What the theory says of the algorithms at a bottleneck, and what the packets say to that.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_theory::models::{AnyModel, Rest};
-use quell_theory::{Loop, Network, Plant, Stability, TheoryError};
+use quell_theory::criteria::Criterion;
+use quell_theory::design::{self, Analysis, Reach};
+use quell_theory::{Loop, Network, Plant, Share, Stability, TheoryError};
 use serde::Serialize;
 
 use crate::bottleneck::Bottleneck;
 use crate::figures::{duration as time, three_digits as short};
-use crate::oscillation::{Motion, Oscillation};
+use crate::oscillation::{Motion, Oscillation, SETTLED};
 use crate::results::{LinkSeries, Results};
 
 /// What the linear model says.
@@ -38,7 +39,7 @@ impl Verdict {
 
 /// What the theory says of one algorithm at a bottleneck.
 #[derive(Clone, Debug, Serialize)]
-pub struct Analysis {
+pub struct Assessment {
     /// The algorithm's label in the scenario.
     pub label: String,
     /// Its name in the catalog.
@@ -51,11 +52,15 @@ pub struct Analysis {
     pub rest: Option<Figures>,
     /// How far it is from the limit of stability, and its slowest mode.
     pub margins: Option<MarginFigures>,
+    /// The published conditions that speak of it.
+    pub criteria: Vec<Criterion>,
+    /// How far N, C and R may each move before the verdict changes, if that was asked.
+    pub reach: Vec<Reach>,
     /// What the packets do, if they were asked.
     pub packets: Option<Packets>,
     /// The loop, for diagrams.
     #[serde(skip)]
-    pub linear: Option<Loop>,
+    pub control: Option<Loop>,
 }
 
 /// Where a network and an algorithm rest.
@@ -107,6 +112,8 @@ pub struct Packets {
     pub mean_packets: f64,
     /// Standard deviation of the queue.
     pub deviation_packets: f64,
+    /// How far a sine of that deviation swings to either side, over the mean queue.
+    pub swing: f64,
     /// Share of the variance near the strongest frequency.
     pub share: f64,
     /// That frequency's period.
@@ -115,12 +122,17 @@ pub struct Packets {
     pub agrees: Option<bool>,
 }
 
+impl Packets {
+    /// The swing up to which a queue is settled.
+    pub const SETTLED_SWING: f64 = SETTLED;
+}
+
 /// Below this window a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
 /// section 3.2), and waits for a timeout, which the fluid does not know.
 const LEAST_WINDOW: f64 = 4.0;
 
-impl Analysis {
-    /// What the theory says of an algorithm at a bottleneck.
+impl Assessment {
+    /// What the theory says of an algorithm at a bottleneck; `reach` asks how far N, C and R may move, too.
     ///
     /// # Errors
     /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no rest or no
@@ -130,38 +142,48 @@ impl Analysis {
         config: &AqmConfig,
         bottleneck: &Bottleneck,
         plant: Plant,
-    ) -> Result<Analysis, TheoryError> {
-        bottleneck.network.check()?;
-        let found = AnyModel::of(config, &bottleneck.link, &bottleneck.network)
-            .and_then(|model| Ok((model, model.rest(&bottleneck.network)?)));
-        let mut analysis = Analysis {
+        reach: bool,
+    ) -> Result<Assessment, TheoryError> {
+        let Bottleneck { link, network, .. } = bottleneck;
+        network.check()?;
+        let mut assessment = Assessment {
             label: label.to_string(),
             algorithm: config.name(),
             verdict: Verdict::NoModel,
             reasons: Vec::new(),
             rest: None,
             margins: None,
+            criteria: Vec::new(),
+            reach: Vec::new(),
             packets: None,
-            linear: None,
+            control: None,
         };
-        match found {
-            Ok((model, rest)) => {
-                let linear = Loop::new(&rest.point, &model.controller(&rest)?, plant)?;
-                let stability = linear.stability()?;
-                analysis.verdict = if stability.stable() { Verdict::Stable } else { Verdict::Unstable };
-                analysis.reasons = reasons(&rest, &stability, &bottleneck.network);
-                analysis.rest = Some(Figures::of(&model, &rest));
-                analysis.margins = Some(MarginFigures::of(&stability));
-                analysis.linear = Some(linear);
+        match design::analyze(config, link, network, plant) {
+            Ok(analysis) => {
+                assessment.tell(&analysis, network);
+                if reach {
+                    assessment.reach = design::robustness(config, link, network)?.to_vec();
+                }
             }
-            Err(e @ TheoryError::NoModel { .. }) => analysis.reasons.push(e.to_string()),
+            Err(e @ TheoryError::NoModel { .. }) => assessment.reasons.push(e.to_string()),
             Err(e @ (TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. })) => {
-                analysis.verdict = Verdict::NoEquilibrium;
-                analysis.reasons.push(e.to_string());
+                assessment.verdict = Verdict::NoEquilibrium;
+                assessment.reasons.push(e.to_string());
             }
             Err(e) => return Err(e),
         }
-        Ok(analysis)
+        Ok(assessment)
+    }
+
+    /// Writes down what was found.
+    fn tell(&mut self, analysis: &Analysis, network: &Network) {
+        let stable = analysis.stability.stable();
+        self.verdict = if stable { Verdict::Stable } else { Verdict::Unstable };
+        self.reasons = reasons(analysis, network);
+        self.rest = Some(Figures::of(analysis));
+        self.margins = Some(MarginFigures::of(&analysis.stability));
+        self.criteria = analysis.criteria.clone();
+        self.control = Some(analysis.control.clone());
     }
 
     /// Puts what the packets did beside the verdict: the mean over the seeds of point number `point`, whose
@@ -189,6 +211,7 @@ impl Analysis {
             motion,
             mean_packets: together.mean,
             deviation_packets: together.deviation,
+            swing: together.swing(),
             share: together.share,
             period_s: together.period,
             agrees: match self.verdict {
@@ -210,12 +233,10 @@ impl LinkSeries {
 }
 
 impl Figures {
-    fn of(model: &AnyModel, rest: &Rest) -> Self {
+    fn of(Analysis { model, rest, .. }: &Analysis) -> Self {
         let point = &rest.point;
         let flows: f64 = point.classes.iter().map(|c| c.flows).sum();
-        let mean = |f: fn(&quell_theory::Share) -> f64| {
-            point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows
-        };
+        let mean = |f: fn(&Share) -> f64| point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows;
         Figures {
             queue_packets: point.queue,
             queue_delay_s: point.queue / point.capacity,
@@ -245,7 +266,8 @@ impl MarginFigures {
 }
 
 /// The verdict in sentences.
-fn reasons(rest: &Rest, stability: &Stability, network: &Network) -> Vec<String> {
+fn reasons(analysis: &Analysis, network: &Network) -> Vec<String> {
+    let Analysis { rest, stability, criteria, .. } = analysis;
     let mut all = Vec::new();
     let (margins, mode) = (&stability.margins, &stability.mode);
     if stability.stable() {
@@ -270,6 +292,10 @@ fn reasons(rest: &Rest, stability: &Stability, network: &Network) -> Vec<String>
         if let Some(gain) = margins.gain {
             all.push(format!("The loop's gain must fall to {} of what it is.", short(gain)));
         }
+    }
+    for c in criteria {
+        let meets = if c.holds { "meets" } else { "does not meet" };
+        all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
     }
     all.extend(rest.remark.as_deref().map(|r| format!("Of the rest: {r}.")));
     let window = rest.point.classes[0].window;
