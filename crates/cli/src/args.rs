@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_theory::capture::Network;
-use quell_units::Duration;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -18,6 +18,8 @@ const STYLES: Styles = Styles::styled()
 Examples:
   quell run scenarios/main.toml                     run a scenario: table, results folder, report
   quell compare scenarios/main.toml --baseline red  paired differences from RED
+  quell analyze scenarios/main.toml --check         the theory's verdict beside what packets do
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi                             an algorithm's parameters
   quell scenario check my.toml                      check without running
   quell measure trace.pcap                          R, N and C from a packet capture
@@ -40,6 +42,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
     Report(ReportArgs),
+    /// What control theory says of a scenario: where it rests, whether it is stable, by what margin.
+    Analyze(AnalyzeArgs),
+    /// Parameters for a link, by the published rule, with what the rule supposes.
+    Design(DesignArgs),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
@@ -289,6 +295,151 @@ pub enum ScenarioCommand {
     },
     /// Print the JSON Schema of scenario files.
     Schema,
+}
+
+/// A network: that of a scenario, or one link and one kind of flow in a few words.
+#[derive(Clone, Debug, Args)]
+pub struct NetworkArgs {
+    /// The scenario file; or --rate, --rtt, --flows and --aqm instead.
+    #[arg(value_name = "SCENARIO", required_unless_present_all = ["rate", "rtt", "flows", "aqm"])]
+    pub scenario: Option<PathBuf>,
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub rate: Option<BitRate>,
+    /// The round-trip time without queueing, such as 100ms.
+    #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
+    pub rtt: Option<Duration>,
+    /// How many long-lived flows.
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    pub flows: Option<u32>,
+    /// The link's buffer; default twice the bandwidth-delay product, at least 100 packets.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    pub buffer: Option<QueueSize>,
+    /// Size of a packet on the wire.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    pub packet: Option<Bytes>,
+    /// Signals are drops; without it packets are marked (ECN).
+    #[arg(long, conflicts_with = "scenario")]
+    pub drops: bool,
+    /// The algorithms: of a scenario those with these labels (default all), otherwise names of the catalog.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
+    /// Sets a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `aqm[0].q_ref="80 packets"`.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+}
+
+/// How much of the flows' delay the linear model keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlantChoice {
+    /// All of it.
+    #[default]
+    Exact,
+    /// Only that of the signal (Hollot et al. 2001).
+    Simplified,
+}
+
+/// Arguments of `analyze`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell analyze scenarios/main.toml --aqm pi,red
+  quell analyze scenarios/theory.toml --check        with what simulated packets do
+  quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
+  quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
+
+The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the
+delay as it is. Only long-lived flows are in it.")]
+pub struct AnalyzeArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub network: NetworkArgs,
+    /// The link; default the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// The time at which flows, rates and delays are looked at; default the end of the warm-up.
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<Duration>,
+    /// How much of the flows' delay the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    pub plant: PlantChoice,
+    /// Simulate too, and say whether the queue settles or oscillates as foretold.
+    #[arg(long)]
+    pub check: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Also draw into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// What is drawn; default bode, and verdicts where many points are checked.
+    #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
+    pub diagram: Option<Diagram>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `design`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
+  quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
+
+Rules design for the worst case: the fewest flows and the longest round-trip time that the link will see.")]
+pub struct DesignArgs {
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE")]
+    pub rate: BitRate,
+    /// The longest round-trip time, with the queue at its target.
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Duration,
+    /// The fewest long-lived flows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    pub flows: u32,
+    /// The algorithms, by their names in the catalog.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
+    pub aqm: Vec<String>,
+    /// The link's buffer; default the bandwidth-delay product.
+    #[arg(long, value_name = "SIZE")]
+    pub buffer: Option<QueueSize>,
+    /// The queue to hold; default a quarter of the buffer.
+    #[arg(long, value_name = "SIZE")]
+    pub queue: Option<QueueSize>,
+    /// Size of a packet on the wire.
+    #[arg(long, value_name = "SIZE", default_value = "1000 B")]
+    pub packet: Bytes,
+    /// Signals are drops; without it packets are marked (ECN).
+    #[arg(long)]
+    pub drops: bool,
+    /// Simulate too, and say whether the packets confirm the design.
+    #[arg(long)]
+    pub check: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Also write a scenario with the designed parameters into this file.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Also draw the loops' Bode diagram into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// A picture of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Diagram {
+    /// Gain and phase over frequency.
+    Bode,
+    /// The loop in the complex plane.
+    Nyquist,
+    /// The theory's verdicts against the packets'.
+    Verdicts,
 }
 
 /// Seeds as given on the command line.

@@ -70,21 +70,18 @@ impl Drop for Place {
     }
 }
 
-/// Writes a report beside its place and then puts it there in one step.
-pub fn write_report(html: &str, file: &Path) -> Result<(), Failure> {
+/// Writes a text beside its place and then puts it there in one step.
+pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
     let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);
     // A device or a pipe cannot be replaced, only written to.
     if file.exists() && !file.is_file() {
-        return fs::write(file, html).map_err(|e| cannot(&e));
+        return fs::write(file, text).map_err(|e| cannot(&e));
     }
     let dir = parent(file);
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".report-")
-        .suffix(".html")
-        .tempfile_in(&dir)
-        .map_err(|e| cannot(&e))?;
+    let mut temporary =
+        tempfile::Builder::new().prefix(".quell-").tempfile_in(&dir).map_err(|e| cannot(&e))?;
     temporary
-        .write_all(html.as_bytes())
+        .write_all(text.as_bytes())
         .and_then(|()| temporary.as_file().sync_all())
         .map_err(|e| cannot(&e))?;
     let kept = temporary.persist(file).map_err(|e| cannot(&e.error))?;

@@ -86,6 +86,26 @@ pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
     Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)) }
 }
 
+/// A number with three digits.
+pub fn three_digits(x: f64) -> String {
+    match x.abs() {
+        a if a >= 1e6 || (a < 1e-3 && a > 0.0) => format!("{x:.2e}"),
+        a if a >= 100.0 || a == 0.0 => format!("{x:.0}"),
+        a if a >= 10.0 => format!("{x:.1}"),
+        a if a >= 1.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// A length of time in seconds as one says it, with three digits.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{} us", three_digits(s * 1e6)),
+        s if s < 1.0 => format!("{} ms", three_digits(s * 1e3)),
+        s => format!("{} s", three_digits(s)),
+    }
+}
+
 /// A time in seconds without the noise of binary fractions.
 pub fn seconds(t: f64) -> String {
     ((t * 1e6).round() / 1e6).to_string()

@@ -19,6 +19,7 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod assessment;
 mod bottleneck;
 mod error;
 pub mod figures;
@@ -38,6 +39,7 @@ mod study;
 mod table;
 pub mod values;
 
+pub use assessment::{Assessment, Figures, MarginFigures, Packets, Verdict};
 pub use bottleneck::Bottleneck;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};

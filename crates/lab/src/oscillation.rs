@@ -75,9 +75,14 @@ impl Oscillation {
         })
     }
 
+    /// How far a sine of the queue's variance swings to either side, over the mean queue.
+    pub fn swing(&self) -> f64 {
+        std::f64::consts::SQRT_2 * self.deviation / self.mean
+    }
+
     /// What the queue does.
     pub fn motion(&self) -> Motion {
-        if std::f64::consts::SQRT_2 * self.deviation <= SETTLED * self.mean {
+        if self.swing() <= SETTLED {
             Motion::Settled
         } else if self.share > REGULAR {
             Motion::Oscillating
@@ -88,7 +93,7 @@ impl Oscillation {
 }
 
 /// A sine of the queue's variance may swing by this share of the mean queue to either side.
-const SETTLED: f64 = 0.5;
+pub(crate) const SETTLED: f64 = 0.5;
 /// One frequency must have more than this share of the variance.
 const REGULAR: f64 = 0.5;
 
@@ -103,6 +108,17 @@ pub enum Motion {
     /// It swings further than that without a period: far beyond the border of stability the queue is
     /// empty for most of the time and fills in bursts.
     Irregular,
+}
+
+impl Motion {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Motion::Settled => "settled",
+            Motion::Oscillating => "oscillating",
+            Motion::Irregular => "irregular",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -143,6 +143,11 @@ impl Study {
         Document::parse(text, name)?.study(plugins)
     }
 
+    /// The same study with other points, such as some of its own.
+    pub fn with_points(&self, points: Vec<Point>) -> Study {
+        Study { points, source: self.source.clone() }
+    }
+
     /// The title of the file.
     pub fn title(&self) -> &str {
         self.points.first().map_or("", |p| &p.scenario.title)

@@ -15,7 +15,7 @@ use crate::poly::{Poly, Rational};
 use crate::routh::Routh;
 
 /// A condition of the form `left < right`, evaluated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Criterion {
     /// What it says and where: "thesis eq. 4.9: L w <= 0.8 N^3/(RC)^5".
     pub statement: String,

@@ -41,16 +41,21 @@ pub struct Analysis {
     pub criteria: Vec<Criterion>,
 }
 
-/// Analyzes an algorithm on a network, with the exact delay.
+/// Analyzes an algorithm on a network.
 ///
 /// # Errors
 /// The algorithm has no continuous form, a parameter or the network breaks a rule, or there is no rest.
-pub fn analyze(config: &AqmConfig, link: &Link, network: &Network) -> Result<Analysis, TheoryError> {
+pub fn analyze(
+    config: &AqmConfig,
+    link: &Link,
+    network: &Network,
+    plant: Plant,
+) -> Result<Analysis, TheoryError> {
     network.check()?;
     let model = AnyModel::of(config, link, network)?;
     let rest = model.rest(network)?;
     let controller = model.controller(&rest)?;
-    let control = Loop::new(&rest.point, &controller, Plant::Exact)?;
+    let control = Loop::new(&rest.point, &controller, plant)?;
     let stability = control.stability()?;
     let criteria = published(&model, &rest, network)?;
     Ok(Analysis { model, rest, controller, control, stability, criteria })
@@ -122,7 +127,8 @@ fn published(model: &AnyModel, rest: &Rest, network: &Network) -> Result<Vec<Cri
 }
 
 /// A quantity of the network that moves alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// N: all classes by the same factor.
     Flows,
@@ -133,7 +139,8 @@ pub enum Quantity {
 }
 
 /// What a loop is like on some network.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every mode dies out.
     Stable,
@@ -144,7 +151,7 @@ pub enum Verdict {
 }
 
 /// Where the verdict changes as a quantity moves one way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Edge {
     /// The quantity there, the last value with the present verdict: flows, packets per second, or the
     /// mean round-trip time at rest in seconds.
@@ -156,7 +163,7 @@ pub struct Edge {
 }
 
 /// How far a quantity may move, alone, before the verdict changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Reach {
     /// What moves.
     pub quantity: Quantity,
@@ -411,7 +418,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
         }
     };
     let (link, network) = (target.link(), target.network(q)?);
-    let analysis = analyze(&config, &link, &network)?;
+    let analysis = analyze(&config, &link, &network, Plant::Exact)?;
     rules.push(format!(
         "N = {} flows at least that always send, R = {} s at most with the queue at rest, C = {:.1} packets/s of {} bytes; more flows and shorter round trips are safer (vrc 3.2)",
         now.flows,

@@ -1,13 +1,17 @@
 //! The commands.
 
+mod analyze;
 mod aqm;
 mod compare;
+mod design;
+mod diagram;
 mod measure;
 mod report;
 mod run;
 mod scenario;
 mod show;
 mod simulate;
+mod theory;
 mod view;
 
 use crate::args::{AqmCommand, Command, ScenarioCommand};
@@ -20,6 +24,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
+        Command::Analyze(args) => analyze::analyze(&args, line),
+        Command::Design(args) => design::design(&args, line),
         Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),

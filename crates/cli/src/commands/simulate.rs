@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use quell_lab::{Document, Options, Plugins, Progress, Results, ScenarioError, Study};
 use quell_sim::Engine;
@@ -70,33 +71,73 @@ fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
 
 /// Runs a study, with progress on stderr, until it is done or interrupted.
 pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Results, Failure> {
-    let stop = interrupt::listen();
-    let meter = Meter::new(args.quiet);
-    let said = AtomicBool::new(false);
-    let progress = |progress: &Progress| {
-        if stop.load(Ordering::Relaxed) && !said.swap(true, Ordering::Relaxed) {
-            meter.note("stopping; what is finished is kept (Ctrl-C again quits at once)");
-        }
-        meter.show(progress);
-    };
-    let options = Options {
-        threads: args.threads.map(usize::from),
-        engine: match args.engine {
-            EngineChoice::Fast => Engine::Fast,
-            EngineChoice::Reference => Engine::Reference,
-        },
-        plugins: Plugins::new(),
-        progress: Some(&progress),
-        stop: Some(stop),
-        command: line,
-    };
-    let results = quell_lab::run(study, &options);
-    meter.finish();
+    let watch =
+        Watch { threads: args.threads.map(usize::from), engine: args.engine, ..Watch::new(args.quiet) };
+    let results = watch.run(study, (0, 1), line);
+    watch.finish();
     let results = results?;
     if results.replications.is_empty() {
         return Err(Failure::Interrupted("no replication was finished; nothing is written".to_string()));
     }
     Ok(results)
+}
+
+/// Runs studies one after the other under one progress bar.
+pub struct Watch {
+    threads: Option<usize>,
+    engine: EngineChoice,
+    meter: Meter,
+    since: Instant,
+    stop: &'static AtomicBool,
+    said: AtomicBool,
+}
+
+impl Watch {
+    /// Ready to run; a quiet one shows no progress.
+    pub fn new(quiet: bool) -> Self {
+        Watch {
+            threads: None,
+            engine: EngineChoice::Fast,
+            meter: Meter::new(quiet),
+            since: Instant::now(),
+            stop: interrupt::listen(),
+            said: AtomicBool::new(false),
+        }
+    }
+
+    /// Runs number `i` of `n` studies that take about as long as each other.
+    pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
+        let progress = |part: &Progress| {
+            if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
+                self.meter.note("stopping; what is finished is kept (Ctrl-C again quits at once)");
+            }
+            let elapsed = self.since.elapsed();
+            let done = (i as f64 + part.done) / n as f64;
+            let left = part
+                .left
+                .filter(|_| n == 1)
+                .or_else(|| (n > 1 && done > 0.0).then(|| elapsed.mul_f64((1.0 - done).max(0.0) / done)));
+            let (finished, total) = (i * part.total + part.finished, n * part.total);
+            self.meter.show(&Progress { done, finished, total, elapsed, left });
+        };
+        let options = Options {
+            threads: self.threads,
+            engine: match self.engine {
+                EngineChoice::Fast => Engine::Fast,
+                EngineChoice::Reference => Engine::Reference,
+            },
+            plugins: Plugins::new(),
+            progress: Some(&progress),
+            stop: Some(self.stop),
+            command: line,
+        };
+        Ok(quell_lab::run(study, &options)?)
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.meter.finish();
+    }
 }
 
 /// Refuses a link that the study does not have, before anything runs.

@@ -7,7 +7,7 @@
 //! logarithmic axis) leaves a gap, and where that would hide something the picture says so.
 //!
 //! Written by hand because the SVG of `plotters` 0.3 rounds every coordinate to whole pixels, which turns
-//! flat curves into stairs, and has neither a title for screen readers nor dashes.
+//! flat curves into stairs.
 //!
 //! ```
 //! use quell_lab::picture::{Axis, Line, Sheet, series};

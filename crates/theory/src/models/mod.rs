@@ -189,7 +189,17 @@ fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> Result<Point
         let middle = 0.5 * (low + high);
         if excess(middle) < 0.0 { low = middle } else { high = middle }
     }
-    network.point(0.5 * (low + high), network.capacity)
+    let point = network.point(0.5 * (low + high), network.capacity)?;
+    if point.probability > 1.0 - 1e-9 {
+        return Err(TheoryError::NoEquilibrium {
+            quantity: "the queue q".into(),
+            reason: format!(
+                "up to {:.1} packets the flows need more than every packet signalled, and from there on p = 1 does not follow the queue; fewer flows, a higher capacity or a longer round-trip time would have a rest",
+                point.queue
+            ),
+        });
+    }
+    Ok(point)
 }
 
 /// The rest at a target queue, if the buffer holds it.

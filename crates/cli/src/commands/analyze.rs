@@ -1,0 +1,260 @@
+//! `quell analyze`.
+
+use std::collections::BTreeMap;
+
+use quell_lab::{Assessment, Plugins, Setting, Study, Verdict};
+use quell_units::Time;
+use serde::Serialize;
+
+use crate::args::{AnalyzeArgs, Diagram, Format};
+use crate::failure::Failure;
+use crate::table::{self, Column, Tint};
+use crate::{json, terminal};
+
+use super::diagram;
+use super::theory::{self, Found};
+
+/// What `analyze` prints as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    title: &'a str,
+    points: Vec<PointOutput<'a>>,
+    /// By algorithm, how often verdict and packets met; null without --check.
+    agreement: Option<BTreeMap<String, Agreement>>,
+}
+
+/// One point of the study.
+#[derive(Serialize)]
+struct PointOutput<'a> {
+    settings: &'a [Setting],
+    link: &'a str,
+    flows: f64,
+    capacity_pps: f64,
+    buffer_packets: f64,
+    rtt_s: f64,
+    left_out: &'a [String],
+    algorithms: &'a [Assessment],
+}
+
+/// How often the verdict and the packets met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Agreement {
+    stable_settled: usize,
+    stable_unsettled: usize,
+    unstable_settled: usize,
+    unstable_unsettled: usize,
+    no_equilibrium_settled: usize,
+    no_equilibrium_unsettled: usize,
+}
+
+impl Agreement {
+    fn count(&mut self, assessment: &Assessment) {
+        let Some(packets) = &assessment.packets else { return };
+        let settled = packets.motion == quell_lab::Motion::Settled;
+        let cell = match (assessment.verdict, settled) {
+            (Verdict::Stable, true) => &mut self.stable_settled,
+            (Verdict::Stable, false) => &mut self.stable_unsettled,
+            (Verdict::Unstable, true) => &mut self.unstable_settled,
+            (Verdict::Unstable, false) => &mut self.unstable_unsettled,
+            (Verdict::NoEquilibrium, true) => &mut self.no_equilibrium_settled,
+            (Verdict::NoEquilibrium, false) => &mut self.no_equilibrium_unsettled,
+            (Verdict::NoModel, _) => return,
+        };
+        *cell += 1;
+    }
+}
+
+/// Says what the theory says of a scenario, and with `--check` what the packets say.
+pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
+    let study = theory::study(&args.network)?;
+    let mut found = look(&study, args)?;
+    if args.check {
+        theory::check(&study, &mut found, args.quiet, &line)?;
+    }
+    let agreement = args.check.then(|| {
+        let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
+        for assessment in found.iter().flat_map(|f| &f.assessments) {
+            all.entry(assessment.label.clone()).or_default().count(assessment);
+        }
+        all
+    });
+    if let Some(file) = &args.svg {
+        let chosen = args.diagram.unwrap_or(if args.check && found.len() > 1 {
+            Diagram::Verdicts
+        } else {
+            Diagram::Bode
+        });
+        diagram::write(chosen, study.title(), &found, file)?;
+    }
+    match args.format.format {
+        Format::Json => json::print(&Output {
+            schema: json::SCHEMA,
+            title: study.title(),
+            points: study.points.iter().zip(&found).map(|(p, f)| point_output(&p.settings, f)).collect(),
+            agreement,
+        }),
+        Format::Table => {
+            let mut text = String::new();
+            for (point, found) in study.points.iter().zip(&found) {
+                let title = if study.points.len() > 1 { point.title() } else { study.title().to_string() };
+                text.push_str(&point_text(&title, found));
+            }
+            if let Some(agreement) = agreement.filter(|_| study.points.len() > 1) {
+                text.push_str(&agreement_text(&agreement));
+            }
+            terminal::print(&text)
+        }
+    }
+}
+
+/// The theory's part.
+fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
+    let reach = study.points.len() == 1;
+    study
+        .points
+        .iter()
+        .map(|point| {
+            let time = args.at.map(|at| Time::ZERO + at);
+            let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
+            let bottleneck = point.bottleneck(args.link.as_deref(), time, seed, &Plugins::new())?;
+            let assessments = bottleneck
+                .algorithms
+                .iter()
+                .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
+                .collect::<Result<_, _>>()?;
+            Ok(Found { bottleneck, assessments })
+        })
+        .collect()
+}
+
+fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a> {
+    let network = &found.bottleneck.network;
+    let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
+    PointOutput {
+        settings,
+        link: &found.bottleneck.name,
+        flows,
+        capacity_pps: network.capacity,
+        buffer_packets: network.buffer,
+        rtt_s: network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows,
+        left_out: &found.bottleneck.left_out,
+        algorithms: &found.assessments,
+    }
+}
+
+/// A number with three digits, or a dash.
+fn cell(x: Option<f64>) -> String {
+    x.map_or("–".to_string(), quell_lab::figures::three_digits)
+}
+
+fn point_text(title: &str, found: &Found) -> String {
+    let network = &found.bottleneck.network;
+    let out = point_output(&[], found);
+    let mut text = format!(
+        "{title}\n{} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}\n\n",
+        out.flows,
+        quell_lab::figures::three_digits(out.capacity_pps),
+        quell_lab::figures::duration(out.rtt_s),
+        quell_lab::figures::three_digits(network.buffer),
+        match network.signal {
+            quell_theory::Signal::Mark => "marks",
+            quell_theory::Signal::Drop => "drops",
+        }
+    );
+    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
+    text.push('\n');
+    for assessment in &found.assessments {
+        text.push_str(&theory::words(assessment));
+    }
+    for left in &found.bottleneck.left_out {
+        text.push_str(&format!("left out: {left}\n"));
+    }
+    text.push('\n');
+    text
+}
+
+/// The column of names.
+pub fn names(assessments: &[Assessment]) -> Column {
+    Column {
+        title: "algorithm".into(),
+        unit: String::new(),
+        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
+    }
+}
+
+/// What is said of each algorithm, in figures.
+pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
+        title: title.into(),
+        unit: unit.into(),
+        cells: assessments.iter().map(cell_of).collect(),
+    };
+    let rest =
+        |f: fn(&quell_lab::Figures) -> f64| move |a: &Assessment| (cell(a.rest.as_ref().map(f)), Tint::Plain);
+    let margin = |f: fn(&quell_lab::MarginFigures) -> Option<f64>| {
+        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
+    };
+    let verdict = |a: &Assessment| {
+        let tint = match a.verdict {
+            Verdict::Stable => Tint::Good,
+            Verdict::Unstable | Verdict::NoEquilibrium => Tint::Bad,
+            Verdict::NoModel => Tint::Plain,
+        };
+        (a.verdict.word().to_string(), tint)
+    };
+    let mut all = vec![
+        column("verdict", "", &verdict),
+        column("queue", "packets", &rest(|r| r.queue_packets)),
+        column("signals", "%", &rest(|r| 100.0 * r.probability)),
+        column("window", "packets", &rest(|r| r.window_packets)),
+        column("gain margin", "1", &margin(|m| m.gain)),
+        column("phase margin", "degrees", &margin(|m| m.phase_deg)),
+        column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),
+        column("period", "s", &margin(|m| m.period_s)),
+        column("settling", "s", &margin(|m| m.settling_s)),
+    ];
+    if assessments.iter().any(|a| a.packets.is_some()) {
+        let packets = |a: &Assessment| match &a.packets {
+            None => ("–".to_string(), Tint::Plain),
+            Some(p) => {
+                let tint = match p.agrees {
+                    Some(true) => Tint::Good,
+                    Some(false) => Tint::Bad,
+                    None => Tint::Plain,
+                };
+                (p.motion.word().to_string(), tint)
+            }
+        };
+        all.push(column("packets", "", &packets));
+        let figure = |f: fn(&quell_lab::Packets) -> f64| {
+            move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain)
+        };
+        all.push(column("mean queue", "packets", &figure(|p| p.mean_packets)));
+        all.push(column("deviation", "packets", &figure(|p| p.deviation_packets)));
+        all.push(column("their period", "s", &figure(|p| p.period_s)));
+    }
+    all
+}
+
+fn agreement_text(agreement: &BTreeMap<String, Agreement>) -> String {
+    let names = Column {
+        title: "algorithm".into(),
+        unit: String::new(),
+        cells: agreement.keys().map(|k| (k.clone(), Tint::Name)).collect(),
+    };
+    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| Column {
+        title: title.into(),
+        unit: String::new(),
+        cells: agreement.values().map(|a| (f(a).to_string(), tint)).collect(),
+    };
+    let columns = [
+        column("stable, settled", Tint::Good, |a| a.stable_settled),
+        column("stable, not settled", Tint::Bad, |a| a.stable_unsettled),
+        column("unstable, settled", Tint::Bad, |a| a.unstable_settled),
+        column("unstable, not settled", Tint::Good, |a| a.unstable_unsettled),
+        column("no equilibrium, settled", Tint::Plain, |a| a.no_equilibrium_settled),
+        column("no equilibrium, not settled", Tint::Plain, |a| a.no_equilibrium_unsettled),
+    ];
+    format!("Theory and packets over all points\n\n{}\n", table::figures(&names, &columns))
+}

@@ -1,0 +1,151 @@
+//! `quell design`.
+
+use quell_lab::{Assessment, Bottleneck, Document, Plugins};
+use quell_theory::design::{Design, Target, design as by_rule};
+use quell_theory::{Signal, Tcp};
+use quell_units::Duration;
+use serde::Serialize;
+
+use crate::args::{DesignArgs, Format};
+use crate::failure::Failure;
+use crate::{folder, json, table, terminal};
+
+use super::theory::{self, Dumbbell, Found};
+use super::{analyze, diagram};
+
+/// What `design` prints as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    designs: Vec<DesignOutput<'a>>,
+}
+
+#[derive(Serialize)]
+struct DesignOutput<'a> {
+    /// The parameters, as in a scenario.
+    aqm: &'a quell_aqm::catalog::AqmConfig,
+    assumptions: &'a [String],
+    warnings: &'a [String],
+    #[serde(flatten)]
+    assessment: &'a Assessment,
+}
+
+/// Finds parameters by the published rules, and with `--check` lets packets confirm them.
+pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
+    let target = Target {
+        buffer: args.buffer.map(|b| b.in_packets(args.packet)),
+        queue: args.queue.map(|q| q.in_packets(args.packet)),
+        tcp: Tcp::SAWTOOTH,
+        signal: if args.drops { Signal::Drop } else { Signal::Mark },
+        ..Target::new(args.rate, args.packet, args.rtt, f64::from(args.flows))
+    };
+    let mut designs = Vec::new();
+    for name in &args.aqm {
+        match by_rule(name, &target) {
+            Ok(design) => designs.push(design),
+            // Of several, the others are still wanted.
+            Err(e) if args.aqm.len() > 1 => terminal::note(&format!("{name}: {e}")),
+            Err(e) => return Err(e.into()),
+        }
+    }
+    if designs.is_empty() {
+        return Err(Failure::BadInput("no rule suits this link; the notes say why".into()));
+    }
+    let mut found = designs.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = designs.iter().map(|d| scenario(args, &[d])).collect::<Result<Vec<_>, _>>()?;
+    if args.check {
+        let parse = |text: &String| Document::parse(text, "the design")?.study(&Plugins::new());
+        let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let points = studies.iter().flat_map(|s| s.points.clone()).collect();
+        theory::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
+    }
+    if let Some(file) = &args.save {
+        folder::write_whole(&scenario(args, &designs.iter().collect::<Vec<_>>())?, file)?;
+    }
+    let assessments: Vec<Assessment> = found.into_iter().flat_map(|f| f.assessments).collect();
+    if let Some(file) = &args.svg {
+        let title = format!("{} flows, {}, {}", args.flows, args.rate, args.rtt);
+        folder::write_whole(&diagram::bode(&title, &assessments)?, file)?;
+    }
+    match args.format.format {
+        Format::Json => {
+            let designs = designs.iter().zip(&assessments).map(|(d, assessment)| DesignOutput {
+                aqm: &d.config,
+                assumptions: &d.assumptions,
+                warnings: &d.warnings,
+                assessment,
+            });
+            json::print(&Output { schema: json::SCHEMA, designs: designs.collect() })
+        }
+        Format::Table => {
+            let mut text = String::new();
+            for (design, assessment) in designs.iter().zip(&assessments) {
+                text.push_str(&format!("[[aqm]]\n{}\n", parameters(design)?));
+                for assumption in &design.assumptions {
+                    text.push_str(&format!("supposes: {assumption}\n"));
+                }
+                for warning in &design.warnings {
+                    text.push_str(&format!("mind: {warning}\n"));
+                }
+                text.push_str(&theory::limits(assessment));
+                text.push('\n');
+            }
+            text.push_str(&table::figures(&analyze::names(&assessments), &analyze::columns(&assessments)));
+            terminal::print(&text)
+        }
+    }
+}
+
+/// What the theory says of a design.
+fn assess(design: &Design) -> Result<Found, Failure> {
+    let bottleneck = Bottleneck {
+        name: "bottleneck".into(),
+        link: design.link,
+        algorithms: Vec::new(),
+        network: design.network.clone(),
+        left_out: Vec::new(),
+    };
+    let name = design.config.name();
+    let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
+    Ok(Found { bottleneck, assessments: vec![assessment] })
+}
+
+/// The table of a scenario with the parameters that are not the algorithm's defaults.
+fn parameters(design: &Design) -> Result<String, Failure> {
+    let cannot = |e| Failure::cannot("write the parameters", e);
+    let name = design.config.name();
+    let written = toml::Table::try_from(&design.config).map_err(cannot)?;
+    let default = quell_aqm::catalog::find(name).map(|entry| toml::Table::try_from((entry.default)()));
+    let default = default.transpose().map_err(cannot)?.unwrap_or_default();
+    let mut text = format!("algorithm = \"{name}\"\n");
+    for (key, value) in written.iter().filter(|(key, value)| default.get(*key) != Some(value)) {
+        text.push_str(&format!("{key} = {}\n", inline(value)));
+    }
+    Ok(text)
+}
+
+/// A value on one line.
+fn inline(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => {
+            let each: Vec<String> = table.iter().map(|(k, v)| format!("{k} = {}", inline(v))).collect();
+            format!("{{ {} }}", each.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A scenario with the designs, on the network they are for.
+fn scenario(args: &DesignArgs, designs: &[&Design]) -> Result<String, Failure> {
+    let first = designs.first().expect("clap asks for an algorithm");
+    let dumbbell = Dumbbell {
+        rate: args.rate,
+        rtt: Duration::from_secs_f64(first.network.classes[0].propagation),
+        flows: args.flows,
+        packet: args.packet,
+        buffer: first.link.buffer,
+        ecn: !args.drops,
+        algorithms: designs.iter().map(|d| parameters(d)).collect::<Result<_, _>>()?,
+    };
+    Ok(dumbbell.to_toml())
+}

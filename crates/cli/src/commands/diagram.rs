@@ -1,0 +1,139 @@
+//! Pictures of what the theory says.
+
+use std::path::Path;
+
+use quell_lab::picture::{self, Axis, Case, Cases, Crossing, Locus, Response, Sheet, Verdicts};
+use quell_lab::{Assessment, Motion, Verdict};
+use quell_theory::Loop;
+
+use super::theory::Found;
+use crate::args::Diagram;
+use crate::failure::Failure;
+use crate::folder;
+
+/// Frequencies on a curve.
+const FREQUENCIES: usize = 600;
+
+/// Draws what was found into a file.
+pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
+    let svg = match diagram {
+        Diagram::Bode => bode(title, first(found)?)?,
+        Diagram::Nyquist => nyquist(title, first(found)?)?,
+        Diagram::Verdicts => verdicts(title, found)?,
+    };
+    folder::write_whole(&svg, file)
+}
+
+/// The loops of a study of one point.
+fn first(found: &[Found]) -> Result<&[Assessment], Failure> {
+    match found {
+        [one] if one.assessments.iter().any(|a| a.control.is_some()) => Ok(&one.assessments),
+        [_] => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        _ => Err(Failure::BadInput(
+            "--svg: a sweep has a loop for each of its points; set one value, or draw --diagram verdicts with --check"
+                .into(),
+        )),
+    }
+}
+
+fn loops(assessments: &[Assessment]) -> impl Iterator<Item = (&Assessment, &Loop)> {
+    assessments.iter().filter_map(|a| Some((a, a.control.as_ref()?)))
+}
+
+/// The Bode diagram of every loop.
+pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
+    struct Curve<'a> {
+        label: &'a str,
+        frequency: Vec<f64>,
+        gain: Vec<f64>,
+        phase: Vec<f64>,
+        crossover: Option<Crossing>,
+        phase_crossover: Option<Crossing>,
+    }
+    let mut curves = Vec::new();
+    for (a, control) in loops(assessments) {
+        let frequency = control.frequencies(FREQUENCIES)?;
+        let bode = control.bode(&frequency);
+        let margins = control.margins()?;
+        let decibel = |x: f64| 20.0 * x.log10();
+        // The crossings that the margins are of.
+        let crossover = margins
+            .phase
+            .zip(margins.crossovers.last())
+            .map(|(margin, w)| Crossing { frequency: *w, margin: margin.to_degrees() });
+        let phase_crossover = margins.gain.and_then(|gain| {
+            let distance = |w: &f64| (control.response(*w).norm() * gain).ln().abs();
+            let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+            Some(Crossing { frequency: *at, margin: decibel(gain) })
+        });
+        curves.push(Curve {
+            label: &a.label,
+            frequency,
+            gain: bode.iter().map(|b| decibel(b.gain)).collect(),
+            phase: bode.iter().map(|b| b.phase.to_degrees()).collect(),
+            crossover,
+            phase_crossover,
+        });
+    }
+    let responses: Vec<Response<'_>> = curves
+        .iter()
+        .map(|c| Response {
+            label: c.label,
+            frequency: &c.frequency,
+            gain: &c.gain,
+            phase: &c.phase,
+            crossover: c.crossover,
+            phase_crossover: c.phase_crossover,
+        })
+        .collect();
+    let sheet = Sheet::new(title, "Gain and phase of the open loop over frequency, with its margins.");
+    Ok(picture::bode(&sheet, &responses))
+}
+
+fn nyquist(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
+    let mut curves = Vec::new();
+    for (a, control) in loops(assessments) {
+        let values = control.nyquist(&control.frequencies(2 * FREQUENCIES)?);
+        let (re, im): (Vec<f64>, Vec<f64>) = values.iter().map(|l| (l.re, l.im)).unzip();
+        curves.push((a.label.as_str(), re, im));
+    }
+    let loci: Vec<Locus<'_>> =
+        curves.iter().map(|(label, re, im)| Locus { label, real: re, imaginary: im }).collect();
+    let sheet = Sheet::new(title, "The open loop in the complex plane, around the point -1.");
+    Ok(picture::nyquist(&sheet, &loci))
+}
+
+/// Beyond these a margin is drawn at the edge.
+const MARGINS: (f64, f64) = (0.02, 50.0);
+
+fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
+    let mut panels: Vec<(&str, Vec<Case>)> = Vec::new();
+    for a in found.iter().flat_map(|f| &f.assessments) {
+        let (Some(margins), Some(packets)) = (&a.margins, &a.packets) else { continue };
+        let case = Case {
+            measure: margins.gain.unwrap_or(f64::INFINITY),
+            swing: packets.swing,
+            stable: a.verdict == Verdict::Stable,
+            settled: packets.motion == Motion::Settled,
+        };
+        match panels.iter_mut().find(|(label, _)| *label == a.label) {
+            Some((_, cases)) => cases.push(case),
+            None => panels.push((&a.label, vec![case])),
+        }
+    }
+    if panels.is_empty() {
+        return Err(Failure::BadInput("--diagram verdicts: there is nothing to compare; add --check".into()));
+    }
+    let of = Verdicts {
+        measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),
+        measure_border: 1.0,
+        swing: Axis::log("swing of the packets' queue over its mean"),
+        swing_border: quell_lab::Packets::SETTLED_SWING,
+    };
+    let cases: Vec<Cases<'_>> = panels.iter().map(|(label, cases)| Cases { label, cases }).collect();
+    let sheet = Sheet::new(
+        title,
+        "For each algorithm and setting, the gain margin of the linear model against how far the queue of the simulated packets swings.",
+    );
+    Ok(picture::verdicts(&sheet, &of, &cases))
+}

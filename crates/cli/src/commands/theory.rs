@@ -1,0 +1,233 @@
+//! What the commands about theory share: a network, from a scenario or from a few words.
+
+use quell_lab::figures::{duration, three_digits};
+use quell_lab::{Assessment, Bottleneck, Document, Motion, Plugins, Study};
+use quell_theory::design::{Edge, Quantity, Reach, Verdict};
+use quell_theory::{Plant, TheoryError};
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+use crate::args::{NetworkArgs, PlantChoice};
+use crate::failure::Failure;
+use crate::unknown_name;
+
+use super::simulate;
+
+/// The name in errors of a scenario that was made from options.
+const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
+
+/// The study that the arguments describe, with its algorithms chosen.
+pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
+    let Some(path) = &args.scenario else { return from_options(args) };
+    let mut study = simulate::study(path, &args.set, None)?;
+    for point in &mut study.points {
+        choose(&mut point.scenario, &args.aqm)?;
+    }
+    Ok(study)
+}
+
+/// Leaves the algorithms with these labels; all, without any.
+fn choose(scenario: &mut quell_lab::Scenario, labels: &[String]) -> Result<(), Failure> {
+    if labels.is_empty() {
+        return Ok(());
+    }
+    for label in labels {
+        if !scenario.aqm.iter().any(|a| a.label() == label) {
+            return Err(unknown_name(
+                "algorithm of the scenario",
+                label,
+                scenario.aqm.iter().map(|a| a.label()),
+            ));
+        }
+    }
+    scenario.aqm.retain(|a| labels.iter().any(|l| l == a.label()));
+    Ok(())
+}
+
+/// A dumbbell with flows of one kind.
+fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
+    let given = (args.rate, args.rtt, args.flows);
+    let (Some(rate), Some(rtt), Some(flows)) = given else {
+        unreachable!("clap asks for all of them where there is no scenario");
+    };
+    let packet = args.packet.unwrap_or(Bytes::new(1000));
+    let product = rate.packets_per_sec(packet) * rtt.as_secs_f64();
+    let dumbbell = Dumbbell {
+        rate,
+        rtt,
+        flows,
+        packet,
+        buffer: args.buffer.unwrap_or(QueueSize::Packets((2.0 * product).ceil().max(100.0))),
+        ecn: !args.drops,
+        algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
+    };
+    let mut document = Document::parse(&dumbbell.to_toml(), FROM_OPTIONS)?;
+    for (field, value) in &args.set {
+        document.set_text(field, value)?;
+    }
+    Ok(document.study(&Plugins::new())?)
+}
+
+/// One bottleneck and flows of one kind: the network of the formulas.
+pub struct Dumbbell {
+    /// The bottleneck's rate.
+    pub rate: BitRate,
+    /// The round-trip time without queueing.
+    pub rtt: Duration,
+    /// How many flows.
+    pub flows: u32,
+    /// Size of a packet on the wire.
+    pub packet: Bytes,
+    /// The bottleneck's buffer.
+    pub buffer: QueueSize,
+    /// Whether packets are marked.
+    pub ecn: bool,
+    /// The tables of the algorithms.
+    pub algorithms: Vec<String>,
+}
+
+impl Dumbbell {
+    /// The scenario, as a file.
+    pub fn to_toml(&self) -> String {
+        let Dumbbell { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
+        // Long enough for slow loops to settle: hundreds of round trips, and a minute.
+        let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
+        let mut text = format!(
+            r#"schema = 1
+title = "{flows} flows, {rate}, {rtt}"
+duration = "{} s"
+warmup = "{warmup} s"
+seeds = 3
+
+[dumbbell]
+rate = "{rate}"
+delay = "{}"
+buffer = "{buffer}"
+ecn = {ecn}
+"#,
+            3.0 * warmup,
+            *rtt / 10,
+        );
+        for table in algorithms {
+            text.push_str(&format!("\n[[aqm]]\n{table}"));
+        }
+        text.push_str(&format!(
+            r#"
+[[flows]]
+name = "tcp"
+count = {flows}
+rtt = "{rtt}"
+start = {{ between = ["0 s", "5 s"] }}
+tcp = {{ ecn = {ecn}, packet = "{packet}" }}
+"#
+        ));
+        text
+    }
+}
+
+/// Samples of the queue per round-trip time without queueing: enough for the fastest swing.
+const SAMPLES_PER_RTT: f64 = 8.0;
+/// Below this, samples would show single packets.
+const SHORTEST_STEP: Duration = Duration::from_millis(2);
+
+/// What the theory says of one point of a study.
+pub struct Found {
+    /// Its link and flows.
+    pub bottleneck: Bottleneck,
+    /// What is said of each algorithm.
+    pub assessments: Vec<Assessment>,
+}
+
+/// Asks the packets. Each point is simulated by itself, so that only its samples are held.
+pub fn check(study: &Study, found: &mut [Found], quiet: bool, line: &[String]) -> Result<(), Failure> {
+    let watch = simulate::Watch::new(quiet);
+    let all = study.points.len();
+    for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
+        let mut point = point.clone();
+        let shortest =
+            found.bottleneck.network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
+        let step = Duration::from_secs_f64(shortest / SAMPLES_PER_RTT).max(SHORTEST_STEP);
+        point.scenario.series_step = Some(point.scenario.series_step.map_or(step, |given| given.min(step)));
+        let from = point.scenario.warmup.as_secs_f64();
+        let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
+        for assessment in &mut found.assessments {
+            assessment.compare(&results, 0, &found.bottleneck.name, from);
+        }
+        if results.run.partial {
+            return Err(Failure::Interrupted(format!("{i} of {all} points were checked")));
+        }
+    }
+    watch.finish();
+    Ok(())
+}
+
+/// What is said of an algorithm, line by line: why, how far the network may move, and what packets do.
+pub fn words(assessment: &Assessment) -> String {
+    let reasons = assessment.reasons.iter().map(|reason| format!("{}: {reason}\n", assessment.label));
+    reasons.collect::<String>() + &limits(assessment)
+}
+
+/// How far the network may move, and what packets do.
+pub fn limits(assessment: &Assessment) -> String {
+    let mut lines: Vec<String> = assessment.reach.iter().map(reach).collect();
+    if let Some(packets) = &assessment.packets {
+        let verdict = match (packets.agrees, packets.motion) {
+            (Some(true), _) => "The packets confirm it",
+            (Some(false), Motion::Irregular) => "The packets do not oscillate, but noise moves them far",
+            (Some(false), _) => "The packets contradict it",
+            (None, _) => "The packets",
+        };
+        lines.push(format!(
+            "{verdict}: their queue is {}, {} ± {} packets.",
+            packets.motion.word(),
+            three_digits(packets.mean_packets),
+            three_digits(packets.deviation_packets)
+        ));
+    }
+    lines.iter().map(|line| format!("{}: {line}\n", assessment.label)).collect()
+}
+
+/// How far a quantity may move, in a sentence.
+fn reach(reach: &Reach) -> String {
+    let value = |x: f64| match reach.quantity {
+        Quantity::Flows => format!("{} flows", three_digits(x)),
+        Quantity::Capacity => format!("{} packets/s", three_digits(x)),
+        Quantity::Rtt => duration(x),
+    };
+    let name = match reach.quantity {
+        Quantity::Flows => "N",
+        Quantity::Capacity => "C",
+        Quantity::Rtt => "R",
+    };
+    let edge = |edge: &Option<Edge>, free: &str| match edge {
+        None => free.to_string(),
+        Some(e) => {
+            let beyond = match &e.beyond {
+                Verdict::Stable => "stable",
+                Verdict::Unstable => "unstable",
+                Verdict::NoRest(_) => "no rest",
+            };
+            format!("{} ({beyond} beyond)", value(e.at))
+        }
+    };
+    format!(
+        "The verdict holds for {name} from {} to {}; it is {} now.",
+        edge(&reach.below, "next to nothing"),
+        edge(&reach.above, "any value"),
+        value(reach.now)
+    )
+}
+
+impl From<PlantChoice> for Plant {
+    fn from(choice: PlantChoice) -> Plant {
+        match choice {
+            PlantChoice::Exact => Plant::Exact,
+            PlantChoice::Simplified => Plant::Simplified,
+        }
+    }
+}
+
+impl From<TheoryError> for Failure {
+    fn from(error: TheoryError) -> Self {
+        Failure::BadInput(error.to_string())
+    }
+}

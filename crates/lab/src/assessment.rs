@@ -1,0 +1,315 @@
+//! What the theory says of the algorithms at a bottleneck, and what the packets say to that.
+
+use quell_aqm::catalog::AqmConfig;
+use quell_theory::criteria::Criterion;
+use quell_theory::design::{self, Analysis, Reach};
+use quell_theory::{Loop, Network, Plant, Share, Stability, TheoryError};
+use serde::Serialize;
+
+use crate::bottleneck::Bottleneck;
+use crate::figures::{duration as time, three_digits as short};
+use crate::oscillation::{Motion, Oscillation, SETTLED};
+use crate::results::{LinkSeries, Results};
+
+/// What the linear model says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every disturbance dies out.
+    Stable,
+    /// Some grow.
+    Unstable,
+    /// The network and the algorithm have no point at which they rest.
+    NoEquilibrium,
+    /// The algorithm has no continuous form.
+    NoModel,
+}
+
+impl Verdict {
+    /// In a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Stable => "stable",
+            Verdict::Unstable => "unstable",
+            Verdict::NoEquilibrium => "no equilibrium",
+            Verdict::NoModel => "no model",
+        }
+    }
+}
+
+/// What the theory says of one algorithm at a bottleneck.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assessment {
+    /// The algorithm's label in the scenario.
+    pub label: String,
+    /// Its name in the catalog.
+    pub algorithm: &'static str,
+    /// What the linear model says.
+    pub verdict: Verdict,
+    /// Why, and what to make of it, in sentences.
+    pub reasons: Vec<String>,
+    /// Where it rests.
+    pub rest: Option<Figures>,
+    /// How far it is from the limit of stability, and its slowest mode.
+    pub margins: Option<MarginFigures>,
+    /// The published conditions that speak of it.
+    pub criteria: Vec<Criterion>,
+    /// How far N, C and R may each move before the verdict changes, if that was asked.
+    pub reach: Vec<Reach>,
+    /// What the packets do, if they were asked.
+    pub packets: Option<Packets>,
+    /// The loop, for diagrams.
+    #[serde(skip)]
+    pub control: Option<Loop>,
+}
+
+/// Where a network and an algorithm rest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// The queue.
+    pub queue_packets: f64,
+    /// The time that it takes to drain.
+    pub queue_delay_s: f64,
+    /// The probability of a signal.
+    pub probability: f64,
+    /// A flow's window.
+    pub window_packets: f64,
+    /// The round-trip time, queueing included, as a mean over flows.
+    pub rtt_s: f64,
+    /// The algorithm's own variables: name, unit, value.
+    pub state: Vec<(&'static str, &'static str, f64)>,
+}
+
+/// How far a loop is from the limit of stability.
+#[derive(Clone, Debug, Serialize)]
+pub struct MarginFigures {
+    /// Roots to the right of the imaginary axis.
+    pub unstable_roots: usize,
+    /// The factor by which the gain may rise; of an unstable loop, to which it must fall.
+    pub gain: Option<f64>,
+    /// In degrees.
+    pub phase_deg: Option<f64>,
+    /// The smallest further delay that makes it unstable.
+    pub delay_s: Option<f64>,
+    /// Where the gain is 1.
+    pub crossovers_rad_per_s: Vec<f64>,
+    /// Real part of the slowest mode's root: negative where it dies out.
+    pub growth_per_s: f64,
+    /// The slowest mode's period, if it has one.
+    pub period_s: Option<f64>,
+    /// Its damping ratio.
+    pub damping: f64,
+    /// The time in which it falls to 2 %, if it does.
+    pub settling_s: Option<f64>,
+}
+
+/// What the queue of a simulation does.
+#[derive(Clone, Debug, Serialize)]
+pub struct Packets {
+    /// In a word.
+    pub motion: Motion,
+    /// Mean queue.
+    pub mean_packets: f64,
+    /// Standard deviation of the queue.
+    pub deviation_packets: f64,
+    /// How far a sine of that deviation swings to either side, over the mean queue.
+    pub swing: f64,
+    /// Share of the variance near the strongest frequency.
+    pub share: f64,
+    /// That frequency's period.
+    pub period_s: f64,
+    /// Whether the verdict foretold it: stable and settled, or unstable and not.
+    pub agrees: Option<bool>,
+}
+
+impl Packets {
+    /// The swing up to which a queue is settled.
+    pub const SETTLED_SWING: f64 = SETTLED;
+}
+
+/// Below this window a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
+/// section 3.2), and waits for a timeout, which the fluid does not know.
+const LEAST_WINDOW: f64 = 4.0;
+
+impl Assessment {
+    /// What the theory says of an algorithm at a bottleneck; `reach` asks how far N, C and R may move, too.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no rest or no
+    /// model is a verdict, not an error.
+    pub fn of(
+        label: &str,
+        config: &AqmConfig,
+        bottleneck: &Bottleneck,
+        plant: Plant,
+        reach: bool,
+    ) -> Result<Assessment, TheoryError> {
+        let Bottleneck { link, network, .. } = bottleneck;
+        network.check()?;
+        let mut assessment = Assessment {
+            label: label.to_string(),
+            algorithm: config.name(),
+            verdict: Verdict::NoModel,
+            reasons: Vec::new(),
+            rest: None,
+            margins: None,
+            criteria: Vec::new(),
+            reach: Vec::new(),
+            packets: None,
+            control: None,
+        };
+        match design::analyze(config, link, network, plant) {
+            Ok(analysis) => {
+                assessment.tell(&analysis, network);
+                if reach {
+                    assessment.reach = design::robustness(config, link, network)?.to_vec();
+                }
+            }
+            Err(e @ TheoryError::NoModel { .. }) => assessment.reasons.push(e.to_string()),
+            Err(e @ (TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. })) => {
+                assessment.verdict = Verdict::NoEquilibrium;
+                assessment.reasons.push(e.to_string());
+            }
+            Err(e) => return Err(e),
+        }
+        Ok(assessment)
+    }
+
+    /// Writes down what was found.
+    fn tell(&mut self, analysis: &Analysis, network: &Network) {
+        let stable = analysis.stability.stable();
+        self.verdict = if stable { Verdict::Stable } else { Verdict::Unstable };
+        self.reasons = reasons(analysis, network);
+        self.rest = Some(Figures::of(analysis));
+        self.margins = Some(MarginFigures::of(&analysis.stability));
+        self.criteria = analysis.criteria.clone();
+        self.control = Some(analysis.control.clone());
+    }
+
+    /// Puts what the packets did beside the verdict: the mean over the seeds of point number `point`, whose
+    /// warm-up ends after `from_s` seconds.
+    pub fn compare(&mut self, results: &Results, point: usize, link: &str, from_s: f64) {
+        let all: Vec<Oscillation> = results
+            .replications
+            .iter()
+            .filter(|r| r.point == point && r.algorithm == self.label)
+            .filter_map(|r| r.series.iter().find(|s| s.link == link)?.oscillation(from_s))
+            .collect();
+        if all.is_empty() {
+            return;
+        }
+        let mean = |f: fn(&Oscillation) -> f64| all.iter().map(f).sum::<f64>() / all.len() as f64;
+        let together = Oscillation {
+            period: mean(|o| o.period),
+            share: mean(|o| o.share),
+            amplitude: mean(|o| o.amplitude),
+            mean: mean(|o| o.mean),
+            deviation: mean(|o| o.deviation),
+        };
+        let motion = together.motion();
+        self.packets = Some(Packets {
+            motion,
+            mean_packets: together.mean,
+            deviation_packets: together.deviation,
+            swing: together.swing(),
+            share: together.share,
+            period_s: together.period,
+            agrees: match self.verdict {
+                Verdict::Stable => Some(motion == Motion::Settled),
+                Verdict::Unstable => Some(motion != Motion::Settled),
+                Verdict::NoEquilibrium | Verdict::NoModel => None,
+            },
+        });
+    }
+}
+
+impl LinkSeries {
+    /// The strongest oscillation of the queue after `from_s` seconds; `None` if there are too few samples.
+    pub fn oscillation(&self, from_s: f64) -> Option<Oscillation> {
+        let [first, second, ..] = self.time_s[..] else { return None };
+        let from = self.time_s.partition_point(|t| *t <= from_s);
+        Oscillation::find(&self.queue_mean_packets[from..], second - first)
+    }
+}
+
+impl Figures {
+    fn of(Analysis { model, rest, .. }: &Analysis) -> Self {
+        let point = &rest.point;
+        let flows: f64 = point.classes.iter().map(|c| c.flows).sum();
+        let mean = |f: fn(&Share) -> f64| point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows;
+        Figures {
+            queue_packets: point.queue,
+            queue_delay_s: point.queue / point.capacity,
+            probability: point.probability,
+            window_packets: mean(|c| c.window),
+            rtt_s: mean(|c| c.rtt),
+            state: model.variables().iter().zip(&rest.state).map(|((n, u), x)| (*n, *u, *x)).collect(),
+        }
+    }
+}
+
+impl MarginFigures {
+    fn of(stability: &Stability) -> Self {
+        let (margins, mode) = (&stability.margins, &stability.mode);
+        MarginFigures {
+            unstable_roots: stability.unstable_roots,
+            gain: margins.gain,
+            phase_deg: margins.phase.map(f64::to_degrees),
+            delay_s: margins.delay,
+            crossovers_rad_per_s: margins.crossovers.clone(),
+            growth_per_s: mode.root.re,
+            period_s: mode.period,
+            damping: mode.damping,
+            settling_s: mode.settling,
+        }
+    }
+}
+
+/// The verdict in sentences.
+fn reasons(analysis: &Analysis, network: &Network) -> Vec<String> {
+    let Analysis { rest, stability, criteria, .. } = analysis;
+    let mut all = Vec::new();
+    let (margins, mode) = (&stability.margins, &stability.mode);
+    if stability.stable() {
+        all.push(match margins.gain {
+            Some(gain) => {
+                format!("The loop's gain may rise by the factor {} before it oscillates.", short(gain))
+            }
+            None => "No rise of the loop's gain alone makes it oscillate.".to_string(),
+        });
+        if let Some(delay) = margins.delay {
+            all.push(format!("It bears {} of further delay.", time(delay)));
+        }
+        if let Some(settling) = mode.settling {
+            let swing =
+                mode.period.map_or(String::new(), |t| format!(", swinging with a period of {}", time(t)));
+            all.push(format!("A disturbance falls to 2 % in {}{swing}.", time(settling)));
+        }
+    } else {
+        let swing = mode.period.map_or(String::new(), |t| format!(" with a period of {}", time(t)));
+        let double = time(std::f64::consts::LN_2 / mode.root.re);
+        all.push(format!("A disturbance grows{swing}, twice as large every {double}."));
+        if let Some(gain) = margins.gain {
+            all.push(format!("The loop's gain must fall to {} of what it is.", short(gain)));
+        }
+    }
+    for c in criteria {
+        let meets = if c.holds { "meets" } else { "does not meet" };
+        all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
+    }
+    all.extend(rest.remark.as_deref().map(|r| format!("Of the rest: {r}.")));
+    let window = rest.point.classes[0].window;
+    if window < LEAST_WINDOW {
+        all.push(format!(
+            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model leaves out, have their part.",
+            short(window)
+        ));
+    }
+    if rest.point.queue > 0.0 && rest.point.queue < 1.0 {
+        all.push("The queue is shorter than a packet: the fluid model does not hold.".into());
+    }
+    if rest.point.queue > 0.95 * network.buffer {
+        all.push("The queue rests near the end of the buffer: overflows, which the linear model leaves out, have their part.".into());
+    }
+    all
+}
