@@ -54,7 +54,9 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     let mut found = designs.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
     let scenarios = designs.iter().map(|d| scenario(args, &[d])).collect::<Result<Vec<_>, _>>()?;
     if args.check {
-        let parse = |text: &String| Document::parse(text, "the design")?.study(&Plugins::new());
+        let parse = |text: &String| -> Result<_, Failure> {
+            Ok(Document::parse(text, "the design")?.study(&Plugins::new())?)
+        };
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
         theory::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
