@@ -94,6 +94,8 @@ pub enum Shown {
     UnstableRoots,
     /// The factor to the limit.
     GainMargin,
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    Growth,
     /// In radians.
     PhaseMargin,
     /// In seconds.
@@ -117,6 +119,7 @@ impl Shown {
         Ok(match self {
             Shown::UnstableRoots => Some(l.unstable_roots()? as f64),
             Shown::GainMargin => l.margins()?.gain,
+            Shown::Growth => Some(l.mode()?.root.re),
             Shown::PhaseMargin => l.margins()?.phase,
             Shown::DelayMargin => l.margins()?.delay,
             Shown::Crossover => l.crossovers()?.last().copied(),
