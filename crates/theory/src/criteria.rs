@@ -6,6 +6,7 @@
 
 use quell_aqm::ap_red::{self, Conditions, Setting};
 use quell_aqm::hred::{self, Line};
+use serde::Serialize;
 
 use crate::error::{TheoryError, positive, require};
 use crate::linear::{Loop, Plant};
@@ -15,7 +16,7 @@ use crate::poly::{Poly, Rational};
 use crate::routh::Routh;
 
 /// A condition of the form `left < right`, evaluated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Criterion {
     /// What it says and where: "thesis eq. 4.9: L w <= 0.8 N^3/(RC)^5".
     pub statement: String,
@@ -29,6 +30,17 @@ pub struct Criterion {
     pub necessary: bool,
     /// Why, in words with the numbers, and what would help.
     pub reason: String,
+}
+
+impl std::fmt::Display for Criterion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let verdict = match (self.holds, self.necessary) {
+            (true, _) => "met",
+            (false, true) => "not met",
+            (false, false) => "not met, which alone does not make it unstable",
+        };
+        write!(f, "{}: {verdict}; {}", self.statement, self.reason)
+    }
 }
 
 /// N, R and C, checked.
@@ -94,7 +106,7 @@ fn flows_for(gain: f64, product: f64) -> f64 {
 /// Hollot, Misra, Towsley and Gong 2001, "A control theoretic analysis of RED", proposition 2, which
 /// thesis eq. 4.11-4.13 shortens: `L (R+ C)^3/(2 N-)^2 <= sqrt(w_g^2/K^2 + 1)` with
 /// `w_g = 0.1 min(2 N-/(R+^2 C), 1/R+)`. `now` holds the fewest flows N- and the longest round-trip time
-/// R+; `slope` is L per packet and `filter` K per second.
+/// R+; `slope` is L per packet and `filter` K per second. Their windows have a = 2.
 ///
 /// # Errors
 /// A quantity is not physical.

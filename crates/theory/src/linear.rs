@@ -27,6 +27,7 @@
 //! that the count of its roots is right and not a matter of the grid.
 
 use num_complex::Complex64;
+use serde::Serialize;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use crate::error::{TheoryError, require};
@@ -110,7 +111,7 @@ struct Bounds {
 }
 
 /// How far the loop is from its limit of stability.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Margins {
     /// The factor by which the gain may rise before the loop is unstable; of an unstable loop, the one
     /// to which it must fall. `None` if no factor changes the verdict.
@@ -128,7 +129,7 @@ pub struct Margins {
 }
 
 /// A mode of the closed loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mode {
     /// The root, per second.
     pub root: Complex64,
@@ -141,7 +142,7 @@ pub struct Mode {
 }
 
 /// What a loop does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stability {
     /// Roots to the right of the imaginary axis, counted with their conjugates; 0 is stable.
     pub unstable_roots: usize,
@@ -158,8 +159,72 @@ impl Stability {
     }
 }
 
+/// A number for people: three digits, whole from a thousand on.
+pub(crate) fn figure(x: f64) -> String {
+    match x.abs() {
+        a if a >= 1000.0 => format!("{x:.0}"),
+        a if a >= 100.0 => format!("{x:.1}"),
+        a if a >= 10.0 => format!("{x:.2}"),
+        a if a >= 0.1 || a == 0.0 => format!("{x:.3}"),
+        _ => format!("{x:.2e}"),
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.settling {
+            Some(t) => write!(f, "the slowest mode falls to 2 % in {} s", figure(t))?,
+            None => write!(f, "a mode grows e-fold every {} s", figure(1.0 / self.root.re))?,
+        }
+        match self.period {
+            Some(t) => write!(
+                f,
+                " and oscillates with a period of {} s (damping {})",
+                figure(t),
+                figure(self.damping)
+            ),
+            None => write!(f, " without oscillation"),
+        }
+    }
+}
+
+/// The verdict in words.
+impl std::fmt::Display for Stability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let m = &self.margins;
+        if self.stable() {
+            write!(f, "stable: {}", self.mode)?;
+        } else {
+            write!(
+                f,
+                "unstable, with {} roots to the right of the imaginary axis: {}",
+                self.unstable_roots, self.mode
+            )?;
+        }
+        match m.gain {
+            Some(k) if self.stable() => write!(f, "; the gain may rise {} times", figure(k))?,
+            Some(k) => write!(f, "; it would be stable with less than {} of the gain", figure(k))?,
+            None => write!(f, "; no factor of the gain changes that")?,
+        }
+        if let (Some(phase), Some(w)) = (m.phase, m.crossovers.last()) {
+            write!(
+                f,
+                ", the phase margin is {} degrees (crossover at {} rad/s)",
+                figure(phase.to_degrees()),
+                figure(*w)
+            )?;
+        } else {
+            write!(f, ", the gain is below 1 at every frequency")?;
+        }
+        if let Some(delay) = m.delay {
+            write!(f, ", and the signal may come {} s later", figure(delay))?;
+        }
+        Ok(())
+    }
+}
+
 /// A point of a diagram of Bode.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bode {
     /// In radians per second.
     pub omega: f64,
@@ -994,6 +1059,20 @@ mod tests {
         let s = Complex64::new(0.0, 1.3);
         let value = rational.at(s) * (-s * delay).exp();
         assert!((value - hollot(Plant::Simplified).response(1.3)).norm() < 1e-12 * value.norm());
+    }
+
+    #[test]
+    fn the_verdict_in_words() {
+        let words = hollot(Plant::Exact).stability().unwrap().to_string();
+        assert_eq!(
+            words,
+            "stable: the slowest mode falls to 2 % in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may come 2.553 s later"
+        );
+        let words = table_1(0.4).stability().unwrap().to_string();
+        assert!(
+            words.starts_with("unstable, with 2 roots") && words.contains("would be stable with less than"),
+            "{words}"
+        );
     }
 
     /// Two classes, as the state equations give them when solved at s = 3j by elimination, without this
