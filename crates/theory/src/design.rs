@@ -125,6 +125,10 @@ fn red_criteria(red: &Red, rest: &Rest) -> Result<Vec<Criterion>, TheoryError> {
         all.push(criteria::red_proposition(&setting, &now)?);
     }
     all.push(criteria::red_by_hollot(slope, red.forgetting * now.capacity, &now)?);
+    if red.spread != 1.0 {
+        let share = format!("; L is {:.2} times the line's, by the spacing of signals", red.spread);
+        all.iter_mut().for_each(|c| c.reason += &share);
+    }
     Ok(all)
 }
 
