@@ -271,7 +271,7 @@ impl Setting {
             let value = self.value(args, x, y);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             let elapsed = begun.elapsed();
-            if done % SHOWN_EVERY == 0 && elapsed >= SOON {
+            if done.is_multiple_of(SHOWN_EVERY) && elapsed >= SOON {
                 let share = done as f64 / total as f64;
                 let left = elapsed.mul_f64((1.0 - share) / share);
                 meter.advance(share, elapsed, &format!("{} left", terminal::span(left)));
