@@ -2,8 +2,10 @@
 #![deny(missing_docs)]
 
 pub mod capture;
+pub mod dde;
 mod error;
 pub mod ewma;
+pub mod fluid;
 pub mod models;
 mod network;
 mod poly;

@@ -17,8 +17,14 @@ pub trait Real:
     + Sync
     + 'static
 {
+    /// How many it is side by side.
+    const LANES: usize;
     /// The answer to a comparison.
     type Mask: Copy;
+    /// The one in lane `i < LANES`.
+    fn lane(self, i: usize) -> f64;
+    /// One from each lane.
+    fn from_lanes(f: impl FnMut(usize) -> f64) -> Self;
     /// `x` everywhere.
     fn of(x: f64) -> Self;
     /// Whether `self < other`.
@@ -48,8 +54,17 @@ pub trait Real:
 }
 
 impl Real for f64 {
+    const LANES: usize = 1;
     type Mask = bool;
 
+    #[inline(always)]
+    fn lane(self, _: usize) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn from_lanes(mut f: impl FnMut(usize) -> f64) -> f64 {
+        f(0)
+    }
     #[inline(always)]
     fn of(x: f64) -> f64 {
         x
@@ -140,8 +155,17 @@ impl<const L: usize> Neg for Lanes<L> {
 }
 
 impl<const L: usize> Real for Lanes<L> {
+    const LANES: usize = L;
     type Mask = [bool; L];
 
+    #[inline(always)]
+    fn lane(self, i: usize) -> f64 {
+        self.0[i]
+    }
+    #[inline(always)]
+    fn from_lanes(f: impl FnMut(usize) -> f64) -> Self {
+        Lanes(std::array::from_fn(f))
+    }
     #[inline(always)]
     fn of(x: f64) -> Self {
         Lanes([x; L])
