@@ -4,6 +4,7 @@
 mod case;
 mod cost;
 mod decisions;
+mod fluid;
 mod instructions;
 mod memory;
 mod one;
@@ -57,6 +58,13 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// The fluid model against jitcdde, where that is installed
+    Fluid {
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
     /// The same cases in ns-2 and ns-3, and how much faster Quell is
     Peers {
         #[command(flatten)]
@@ -105,6 +113,8 @@ fn main() -> ExitCode {
         Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
+            .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
         Command::Instructions(options) => instructions::check(&options),
         Command::One(args) => one::command(&args),

@@ -128,31 +128,20 @@ impl<V: Real, const D: usize> Piece<V, D> {
     }
 }
 
-/// All variables in one lane, at a part of a step.
-#[inline(always)]
-fn between<const D: usize>([a, b, c, e, f]: &[[f64; D]; 5], part: f64) -> [f64; D] {
-    let square = part * part;
-    std::array::from_fn(|d| (a[d] + part * b[d]) + square * ((c[d] + part * e[d]) + square * f[d]))
-}
-
-/// The most numbers side by side.
-const MOST_LANES: usize = 16;
-
 /// The solution so far, as far back as the longest delay.
 ///
-/// A ring. Each lane's polynomials lie together, all variables of a power side by side, so that one
-/// look-up reads one place.
+/// A ring.
 pub struct Past<V, const D: usize> {
     /// `(start, 1/length)` of the steps, by their number modulo the ring's length.
     steps: Vec<(f64, f64)>,
-    /// The polynomials, `LANES` per step.
-    powers: Vec<[[f64; D]; 5]>,
+    /// Their polynomials, in the same order.
+    powers: Vec<[[V; D]; 5]>,
     /// Numbers of the first step that is kept and of the one after the last.
     first: usize,
     end: usize,
     /// The end of the last step.
     now: f64,
-    /// Where each look-up of each lane found its step the last time.
+    /// Where each delay's earliest and latest look-up found their steps the last time.
     hints: Vec<usize>,
     /// The time at which rates are wanted.
     time: f64,
@@ -170,11 +159,11 @@ impl<V: Real, const D: usize> Past<V, D> {
         const LENGTH: usize = 16;
         Past {
             steps: vec![(start, 0.0); LENGTH],
-            powers: vec![[[0.0; D]; 5]; LENGTH * V::LANES],
+            powers: vec![[[V::of(0.0); D]; 5]; LENGTH],
             first: 0,
             end: 0,
             now: start,
-            hints: vec![0; delays * V::LANES],
+            hints: vec![0; 2 * delays],
             time: start,
             shortest: V::of(f64::INFINITY),
             latest: V::of(f64::NEG_INFINITY),
@@ -190,51 +179,79 @@ impl<V: Real, const D: usize> Past<V, D> {
         self.shortest = self.shortest.min(V::of(self.time) - t);
         self.latest = self.latest.max(t);
         self.looked[delay] = t;
+        // The lanes' times are mostly in one step or in two neighbours: those of all lanes at once.
+        let (mut early, mut late) = (t.lane(0), t.lane(0));
+        for lane in 1..V::LANES {
+            early = Real::min(early, t.lane(lane));
+            late = Real::max(late, t.lane(lane));
+        }
+        let low = self.find(self.hints[2 * delay], early);
+        let high = if V::LANES == 1 { low } else { self.find(self.hints[2 * delay + 1], late) };
+        (self.hints[2 * delay], self.hints[2 * delay + 1]) = (low, high);
         let mask = self.steps.len() - 1;
-        let hints = &mut self.hints[delay * V::LANES..][..V::LANES];
-        // First all searches, which branch, then all polynomials, which do not.
-        let mut known = true;
-        for (lane, hint) in hints.iter_mut().enumerate() {
-            let t = t.lane(lane);
-            let mut i = *hint;
-            while i + 1 < self.end && self.steps[(i + 1) & mask].0 <= t {
-                i += 1;
+        if self.end == 0 || early < self.steps[low & mask].0 || high - low > 12 {
+            return self.lane_by_lane(system, t, low);
+        }
+        let mut found = self.evaluate(low, t);
+        for i in low + 1..=high {
+            let earlier = t.lt(V::of(self.steps[i & mask].0));
+            let here = self.evaluate(i, t);
+            for d in 0..D {
+                found[d] = V::select(earlier, found[d], here[d]);
             }
-            while i > self.first && t < self.steps[i & mask].0 {
-                i -= 1;
-            }
-            *hint = i;
-            known &= self.steps[i & mask].0 <= t;
         }
-        if !(known && self.end > 0) {
-            return self.before(system, delay, t);
-        }
-        let mut lanes = [[0.0; D]; MOST_LANES];
-        for (lane, (hint, found)) in hints.iter().zip(&mut lanes).enumerate() {
-            let (start, per_step) = self.steps[hint & mask];
-            let part = (t.lane(lane) - start) * per_step;
-            *found = between(&self.powers[(hint & mask) * V::LANES + lane], part);
-        }
-        std::array::from_fn(|d| V::from_lanes(|lane| lanes[lane][d]))
+        found
     }
 
-    /// The same where some lanes look for what was before the start.
+    /// The step that a time lies in, looked for from `hint` on; the first or last for times outside.
+    #[inline(always)]
+    fn find(&self, hint: usize, t: f64) -> usize {
+        let mask = self.steps.len() - 1;
+        let mut i = hint;
+        while i + 1 < self.end && self.steps[(i + 1) & mask].0 <= t {
+            i += 1;
+        }
+        while i > self.first && t < self.steps[i & mask].0 {
+            i -= 1;
+        }
+        i
+    }
+
+    /// The polynomials of a step.
+    #[inline(always)]
+    fn evaluate(&self, step: usize, t: V) -> [V; D] {
+        let slot = step & (self.steps.len() - 1);
+        let (start, per_step) = self.steps[slot];
+        let part = (t - V::of(start)) * V::of(per_step);
+        let square = part * part;
+        let [a, b, c, e, f] = &self.powers[slot];
+        // No `from_fn`: it does not become vector instructions.
+        let mut found = *a;
+        for d in 0..D {
+            found[d] = (a[d] + part * b[d]) + square * ((c[d] + part * e[d]) + square * f[d]);
+        }
+        found
+    }
+
+    /// The same where the lanes' times lie far apart, or before the start.
     #[cold]
     #[inline(never)]
-    fn before<S: System<V, D>>(&mut self, system: &S, delay: usize, t: V) -> [V; D] {
+    fn lane_by_lane<S: System<V, D>>(&mut self, system: &S, t: V, hint: usize) -> [V; D] {
         let mask = self.steps.len() - 1;
-        let mut lanes = [[0.0; D]; MOST_LANES];
-        for (lane, found) in lanes.iter_mut().enumerate().take(V::LANES) {
-            let (t, i) = (t.lane(lane), self.hints[delay * V::LANES + lane]);
-            let (start, per_step) = self.steps[i & mask];
-            *found = if t < start || self.end == 0 {
+        let mut found = [t; D];
+        for lane in 0..V::LANES {
+            let i = self.find(hint, t.lane(lane));
+            let one = if self.end == 0 || t.lane(lane) < self.steps[i & mask].0 {
                 self.lost |= i > 0;
-                system.before(lane, t)
+                system.before(lane, t.lane(lane))
             } else {
-                between(&self.powers[(i & mask) * V::LANES + lane], (t - start) * per_step)
+                self.evaluate(i, V::of(t.lane(lane))).map(|x| x.lane(lane))
             };
+            for d in 0..D {
+                found[d] = V::from_lanes(|l| if l == lane { one[d] } else { found[d].lane(l) });
+            }
         }
-        std::array::from_fn(|d| V::from_lanes(|lane| lanes[lane][d]))
+        found
     }
 
     /// Begins a series of look-ups.
@@ -270,9 +287,7 @@ impl<V: Real, const D: usize> Past<V, D> {
         }
         let slot = self.end & mask;
         self.steps[slot] = (piece.from, piece.per_step);
-        for (lane, powers) in self.powers[slot * V::LANES..][..V::LANES].iter_mut().enumerate() {
-            *powers = std::array::from_fn(|n| std::array::from_fn(|d| piece.powers[n][d].lane(lane)));
-        }
+        self.powers[slot] = piece.powers;
         self.end += 1;
         self.now = piece.to;
         for hint in &mut self.hints {
@@ -285,11 +300,10 @@ impl<V: Real, const D: usize> Past<V, D> {
     fn grow(&mut self) {
         let old = self.steps.len();
         let mut steps = vec![(0.0, 0.0); 2 * old];
-        let mut powers = vec![[[0.0; D]; 5]; 2 * old * V::LANES];
+        let mut powers = vec![[[V::of(0.0); D]; 5]; 2 * old];
         for i in self.first..self.end {
             let (from, to) = (i & (old - 1), i & (2 * old - 1));
-            steps[to] = self.steps[from];
-            powers[to * V::LANES..][..V::LANES].copy_from_slice(&self.powers[from * V::LANES..][..V::LANES]);
+            (steps[to], powers[to]) = (self.steps[from], self.powers[from]);
         }
         (self.steps, self.powers) = (steps, powers);
     }

@@ -563,7 +563,9 @@ fn side_by_side(
         let classes = fluids[0].network().classes.len();
         Some(if classes > 1 {
             return None;
-        } else if const { M::STATE.len() <= 2 } {
+        } else if const { M::STATE.len() == 1 } {
+            queues::<M, 3, true>(models, fluids, duration, from, options)
+        } else if const { M::STATE.len() == 2 } {
             queues::<M, 4, true>(models, fluids, duration, from, options)
         } else {
             queues::<M, 8, true>(models, fluids, duration, from, options)

@@ -154,6 +154,16 @@ impl<const L: usize> Neg for Lanes<L> {
     }
 }
 
+/// As `std::array::from_fn`, which does not become vector instructions here.
+#[inline(always)]
+fn each<const L: usize>(f: impl Fn(usize) -> bool) -> [bool; L] {
+    let mut out = [false; L];
+    for (i, x) in out.iter_mut().enumerate() {
+        *x = f(i);
+    }
+    out
+}
+
 impl<const L: usize> Real for Lanes<L> {
     const LANES: usize = L;
     type Mask = [bool; L];
@@ -163,8 +173,12 @@ impl<const L: usize> Real for Lanes<L> {
         self.0[i]
     }
     #[inline(always)]
-    fn from_lanes(f: impl FnMut(usize) -> f64) -> Self {
-        Lanes(std::array::from_fn(f))
+    fn from_lanes(mut f: impl FnMut(usize) -> f64) -> Self {
+        let mut out = [0.0; L];
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = f(i);
+        }
+        Lanes(out)
     }
     #[inline(always)]
     fn of(x: f64) -> Self {
@@ -172,15 +186,15 @@ impl<const L: usize> Real for Lanes<L> {
     }
     #[inline(always)]
     fn lt(self, other: Self) -> [bool; L] {
-        std::array::from_fn(|i| self.0[i] < other.0[i])
+        each(|i| self.0[i] < other.0[i])
     }
     #[inline(always)]
     fn and(a: [bool; L], b: [bool; L]) -> [bool; L] {
-        std::array::from_fn(|i| a[i] & b[i])
+        each(|i| a[i] & b[i])
     }
     #[inline(always)]
     fn or(a: [bool; L], b: [bool; L]) -> [bool; L] {
-        std::array::from_fn(|i| a[i] | b[i])
+        each(|i| a[i] | b[i])
     }
     #[inline(always)]
     fn any(mask: [bool; L]) -> bool {
@@ -188,7 +202,11 @@ impl<const L: usize> Real for Lanes<L> {
     }
     #[inline(always)]
     fn select(mask: [bool; L], yes: Self, no: Self) -> Self {
-        Lanes(std::array::from_fn(|i| if mask[i] { yes.0[i] } else { no.0[i] }))
+        let mut out = no;
+        for i in 0..L {
+            out.0[i] = if mask[i] { yes.0[i] } else { no.0[i] };
+        }
+        out
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
