@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare validate bench bench-peers test lint test-rust test-instructions test-py py docs fmt clean
+.PHONY: run compare theory validate bench bench-peers test lint test-rust test-instructions test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -14,6 +14,12 @@ compare: ## Run every algorithm with its defaults, and write docs/algorithms/com
 	cargo run --release --quiet --bin quell -- run scenarios/catalog.toml --out results/catalog --overwrite \
 	  --format json --metric all --segments > results/catalog.json
 	$(PYTHON) docs/algorithms/comparison.py < results/catalog.json
+
+theory: ## Put the linear model's verdicts beside what packets do, and write docs/theory.md
+	mkdir -p results
+	cargo run --release --quiet --bin quell -- analyze scenarios/theory.toml --check --format json \
+	  --svg docs/images/theory.svg > results/theory.json
+	$(PYTHON) docs/theory.py < results/theory.json
 
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md

@@ -1,0 +1,110 @@
+"""Write the tables of theory.md from the output of `quell analyze scenarios/theory.toml --check --format
+json`, which comes on standard input: `make theory` runs this."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+BEGIN, END = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"
+
+# Below this window timeouts rule TCP (RFC 5681 section 3.2).
+LEAST_WINDOW = 4.0
+# A gain margin between these is near the border.
+NEAR = (0.5, 2.0)
+
+Cases = dict[str, list[dict]]
+
+
+def cases(output: dict, wanted: Callable[[dict], bool]) -> Cases:
+    """Return what has a verdict and was simulated, by algorithm."""
+    found: Cases = {}
+    for point in output["points"]:
+        for case in point["algorithms"]:
+            if case["packets"] and case["margins"] and wanted(case):
+                found.setdefault(case["label"], []).append(case)
+    return found
+
+
+def matrix(found: Cases) -> str:
+    """Return the confusion matrix, an algorithm to a row and all of them in the last."""
+    rows = [
+        "| algorithm | stable, settled | stable, **not settled** | unstable, **settled** "
+        "| unstable, not settled | agree |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    everything = [case for each in found.values() for case in each]
+    for label, each in [*((f"`{label}`", each) for label, each in found.items()), ("all", everything)]:
+        cells = [
+            sum(c["verdict"] == verdict and (c["packets"]["motion"] == "settled") == settled for c in each)
+            for verdict in ("stable", "unstable")
+            for settled in (True, False)
+        ]
+        stable, not_stable, settled, not_settled = cells
+        share = 100 * (stable + not_settled) / len(each)
+        rows.append(f"| {label} | {stable} | {not_stable} | {settled} | {not_settled} | {share:.0f} % |")
+    return "\n".join(rows) + "\n"
+
+
+def periods(found: Cases) -> str:
+    """Return how the periods of oscillating queues compare with those of the modes that grow."""
+    ratios = sorted(
+        case["packets"]["period_s"] / case["margins"]["period_s"]
+        for each in found.values()
+        for case in each
+        if case["verdict"] == "unstable"
+        and case["packets"]["motion"] == "oscillating"
+        and case["margins"]["period_s"]
+    )
+    at = [ratios[int(share * (len(ratios) - 1))] for share in (0.1, 0.5, 0.9)]
+    return (
+        f"Where both say unstable and the packets oscillate ({len(ratios)} cases), their period is "
+        f"{at[1]:.2f} times that of the mode that grows (median; from {at[0]:.2f} to {at[2]:.2f} in eight "
+        "of ten).\n"
+    )
+
+
+def no_equilibrium(output: dict) -> str:
+    """Return what the packets do where the fluid has no rest."""
+    motions = [
+        case["packets"]["motion"]
+        for point in output["points"]
+        for case in point["algorithms"]
+        if case["verdict"] == "no-equilibrium" and case["packets"]
+    ]
+    settled = motions.count("settled")
+    return (
+        f"{len(motions)} further cases have no equilibrium in the fluid model (every packet would have to be "
+        f"signalled); the queue of the packets settles in {settled} of them.\n"
+    )
+
+
+def near(case: dict) -> bool:
+    gain = case["margins"]["gain"]
+    return gain is not None and NEAR[0] < gain < NEAR[1]
+
+
+def text(output: dict) -> str:
+    total = cases(output, lambda _: True)
+    usual = cases(output, lambda c: c["rest"]["window_packets"] >= LEAST_WINDOW)
+    clear = cases(output, lambda c: c["rest"]["window_packets"] >= LEAST_WINDOW and not near(c))
+    count = sum(map(len, total.values()))
+    return "\n".join(
+        [
+            f"All {count} cases with an equilibrium:\n",
+            matrix(total),
+            no_equilibrium(output),
+            f"Windows of at least {LEAST_WINDOW:g} packets at rest:\n",
+            matrix(usual),
+            f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
+            matrix(clear),
+            periods(usual),
+        ]
+    )
+
+
+path = Path(__file__).with_suffix(".md")
+page = path.read_text(encoding="utf-8")
+before, rest = page.split(BEGIN)
+_, after = rest.split(END)
+path.write_text(before + BEGIN + text(json.load(sys.stdin)) + END + after, encoding="utf-8")
