@@ -494,6 +494,8 @@ pub enum Shown {
     Queue,
     /// The probability of a signal at rest.
     Probability,
+    /// How far the queue of the fluid model still swings after 300 round trips, over its mean: the time domain.
+    Swing,
 }
 
 /// An axis of a map, as written: a name and two values of one unit.
@@ -560,6 +562,8 @@ pub enum Diagram {
     Nyquist,
     /// The theory's verdicts against the packets'.
     Verdicts,
+    /// The queue over time, of the fluid model and of the packets.
+    Series,
 }
 
 /// Seeds as given on the command line.

@@ -3,6 +3,8 @@
 use quell_aqm::catalog::AqmConfig;
 use quell_theory::criteria::Criterion;
 use quell_theory::design::{self, Analysis, Reach};
+use quell_theory::fluid::{Fluid, Options};
+use quell_theory::models::AnyModel;
 use quell_theory::{Loop, Network, Plant, Share, Stability, TheoryError};
 use serde::Serialize;
 
@@ -56,6 +58,9 @@ pub struct Assessment {
     pub criteria: Vec<Criterion>,
     /// How far N, C and R may each move before the verdict changes, if that was asked.
     pub reach: Vec<Reach>,
+    /// What the fluid model does from an empty queue, with all that the linear one leaves out, if it was
+    /// asked and could be followed.
+    pub fluid: Option<Swing>,
     /// What the packets do, if they were asked.
     pub packets: Option<Packets>,
     /// The loop, for diagrams.
@@ -103,28 +108,51 @@ pub struct MarginFigures {
     pub settling_s: Option<f64>,
 }
 
-/// What the queue of a simulation does.
+/// What a queue does.
 #[derive(Clone, Debug, Serialize)]
-pub struct Packets {
+pub struct Swing {
     /// In a word.
     pub motion: Motion,
     /// Mean queue.
     pub mean_packets: f64,
     /// Standard deviation of the queue.
     pub deviation_packets: f64,
-    /// How far a sine of that deviation swings to either side, over the mean queue.
+    /// How far a sine of that deviation swings to either side, over the mean queue; 0 for an empty queue.
     pub swing: f64,
     /// Share of the variance near the strongest frequency.
     pub share: f64,
-    /// That frequency's period.
+    /// That frequency's period; 0 for a queue that does not move.
     pub period_s: f64,
-    /// Whether the verdict foretold it: stable and settled, or unstable and not.
-    pub agrees: Option<bool>,
+    /// Some of it, for pictures: seconds and packets.
+    #[serde(skip)]
+    pub series: (Vec<f64>, Vec<f64>),
 }
 
-impl Packets {
+impl Swing {
     /// The swing up to which a queue is settled.
-    pub const SETTLED_SWING: f64 = SETTLED;
+    pub const SETTLED: f64 = SETTLED;
+
+    fn of(o: &Oscillation, series: (Vec<f64>, Vec<f64>)) -> Swing {
+        Swing {
+            motion: o.motion(),
+            mean_packets: o.mean,
+            deviation_packets: o.deviation,
+            swing: o.swing(),
+            share: o.share,
+            period_s: o.period,
+            series,
+        }
+    }
+}
+
+/// What the queue of a simulation does, and whether that was foretold.
+#[derive(Clone, Debug, Serialize)]
+pub struct Packets {
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub queue: Swing,
+    /// Whether the verdict foretold it: stable and settled, or unstable and not.
+    pub agrees: Option<bool>,
 }
 
 /// Below this window a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
@@ -155,6 +183,7 @@ impl Assessment {
             margins: None,
             criteria: Vec::new(),
             reach: Vec::new(),
+            fluid: None,
             packets: None,
             control: None,
         };
@@ -189,15 +218,14 @@ impl Assessment {
     /// Puts what the packets did beside the verdict: the mean over the seeds of point number `point`, whose
     /// warm-up ends after `from_s` seconds.
     pub fn compare(&mut self, results: &Results, point: usize, link: &str, from_s: f64) {
-        let all: Vec<Oscillation> = results
+        let series: Vec<&LinkSeries> = results
             .replications
             .iter()
             .filter(|r| r.point == point && r.algorithm == self.label)
-            .filter_map(|r| r.series.iter().find(|s| s.link == link)?.oscillation(from_s))
+            .filter_map(|r| r.series.iter().find(|s| s.link == link))
             .collect();
-        if all.is_empty() {
-            return;
-        }
+        let all: Vec<Oscillation> = series.iter().filter_map(|s| s.oscillation(from_s)).collect();
+        let Some(first) = series.first().filter(|_| !all.is_empty()) else { return };
         let mean = |f: fn(&Oscillation) -> f64| all.iter().map(f).sum::<f64>() / all.len() as f64;
         let together = Oscillation {
             period: mean(|o| o.period),
@@ -206,20 +234,42 @@ impl Assessment {
             mean: mean(|o| o.mean),
             deviation: mean(|o| o.deviation),
         };
-        let motion = together.motion();
+        let settled = together.motion() == Motion::Settled;
+        let queue = Swing::of(&together, (first.time_s.clone(), first.queue_mean_packets.clone()));
         self.packets = Some(Packets {
-            motion,
-            mean_packets: together.mean,
-            deviation_packets: together.deviation,
-            swing: together.swing(),
-            share: together.share,
-            period_s: together.period,
+            queue,
             agrees: match self.verdict {
-                Verdict::Stable => Some(motion == Motion::Settled),
-                Verdict::Unstable => Some(motion != Motion::Settled),
+                Verdict::Stable => Some(settled),
+                Verdict::Unstable => Some(!settled),
                 Verdict::NoEquilibrium | Verdict::NoModel => None,
             },
         });
+    }
+
+    /// Follows the fluid model from an empty queue for `duration_s` seconds, and looks at its queue from
+    /// `from_s` on. Where it cannot be followed to its tolerance nothing is written.
+    pub fn follow(&mut self, config: &AqmConfig, bottleneck: &Bottleneck, from_s: f64, duration_s: f64) {
+        let Bottleneck { link, network, .. } = bottleneck;
+        let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
+        let options = Options { sample: shortest / 4.0, ..Options::default() };
+        let run = AnyModel::of(config, link, network)
+            .and_then(|model| Fluid::new(network.clone(), model)?.run(duration_s, &options));
+        let Ok(run) = run else { return };
+        let from = run.time.partition_point(|t| *t <= from_s);
+        let queue = &run.queue[from..];
+        self.fluid = match Oscillation::find(queue, options.sample) {
+            Some(found) => Some(Swing::of(&found, (run.time.clone(), run.queue.clone()))),
+            // It does not move.
+            None => queue.last().map(|&q| Swing {
+                motion: Motion::Settled,
+                mean_packets: q,
+                deviation_packets: 0.0,
+                swing: 0.0,
+                share: 0.0,
+                period_s: 0.0,
+                series: (run.time.clone(), run.queue.clone()),
+            }),
+        };
     }
 }
 

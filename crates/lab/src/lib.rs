@@ -39,7 +39,7 @@ mod study;
 mod table;
 pub mod values;
 
-pub use assessment::{Assessment, Figures, MarginFigures, Packets, Verdict};
+pub use assessment::{Assessment, Figures, MarginFigures, Packets, Swing, Verdict};
 pub use bottleneck::Bottleneck;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};

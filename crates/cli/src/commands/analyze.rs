@@ -51,7 +51,7 @@ struct Agreement {
 impl Agreement {
     fn count(&mut self, assessment: &Assessment) {
         let Some(packets) = &assessment.packets else { return };
-        let settled = packets.motion == quell_lab::Motion::Settled;
+        let settled = packets.queue.motion == quell_lab::Motion::Settled;
         let cell = match (assessment.verdict, settled) {
             (Verdict::Stable, true) => &mut self.stable_settled,
             (Verdict::Stable, false) => &mut self.stable_unsettled,
@@ -123,7 +123,8 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
                 .iter()
                 .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
                 .collect::<Result<_, _>>()?;
-            Ok(Found { bottleneck, assessments })
+            let configs = bottleneck.algorithms.iter().map(|(_, config)| config.clone()).collect();
+            Ok(Found { bottleneck, configs, assessments })
         })
         .collect()
 }
@@ -223,16 +224,21 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
                     Some(false) => Tint::Bad,
                     None => Tint::Plain,
                 };
-                (p.motion.word().to_string(), tint)
+                (p.queue.motion.word().to_string(), tint)
             }
         };
+        let fluid = |a: &Assessment| {
+            let motion = a.fluid.as_ref().map(|f| f.motion.word());
+            (motion.unwrap_or("–").to_string(), Tint::Plain)
+        };
+        all.push(column("fluid", "", &fluid));
         all.push(column("packets", "", &packets));
         let figure = |f: fn(&quell_lab::Packets) -> f64| {
             move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain)
         };
-        all.push(column("mean queue", "packets", &figure(|p| p.mean_packets)));
-        all.push(column("deviation", "packets", &figure(|p| p.deviation_packets)));
-        all.push(column("their period", "s", &figure(|p| p.period_s)));
+        all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
+        all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
+        all.push(column("their period", "s", &figure(|p| p.queue.period_s)));
     }
     all
 }

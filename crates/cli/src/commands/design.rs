@@ -109,7 +109,7 @@ fn assess(design: &Design) -> Result<Found, Failure> {
     };
     let name = design.config.name();
     let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
-    Ok(Found { bottleneck, assessments: vec![assessment] })
+    Ok(Found { bottleneck, configs: vec![design.config.clone()], assessments: vec![assessment] })
 }
 
 /// The table of a scenario with the parameters that are not the algorithm's defaults.

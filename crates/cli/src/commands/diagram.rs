@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use quell_lab::picture::{self, Axis, Case, Cases, Crossing, Locus, Response, Sheet, Verdicts};
-use quell_lab::{Assessment, Motion, Verdict};
+use quell_lab::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
+use quell_lab::{Assessment, Motion, Swing, Verdict};
 use quell_theory::Loop;
 
 use super::theory::Found;
@@ -20,6 +20,7 @@ pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Res
         Diagram::Bode => bode(title, first(found)?)?,
         Diagram::Nyquist => nyquist(title, first(found)?)?,
         Diagram::Verdicts => verdicts(title, found)?,
+        Diagram::Series => series(title, first(found)?)?,
     };
     folder::write_whole(&svg, file)
 }
@@ -103,6 +104,25 @@ fn nyquist(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     Ok(picture::nyquist(&sheet, &loci))
 }
 
+/// The queue of the fluid model beside that of the packets.
+fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
+    let mut lines: Vec<(String, &Swing)> = Vec::new();
+    for a in assessments {
+        lines.extend(a.fluid.as_ref().map(|f| (format!("{} (fluid)", a.label), f)));
+        lines.extend(a.packets.as_ref().map(|p| (format!("{} (packets)", a.label), &p.queue)));
+    }
+    if lines.is_empty() {
+        return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
+    }
+    let lines: Vec<Line<'_>> =
+        lines.iter().map(|(label, s)| Line { label, x: &s.series.0, y: &s.series.1 }).collect();
+    let sheet = Sheet::new(
+        title,
+        "The queue over time: of the fluid model from an empty start, and of simulated packets.",
+    );
+    Ok(picture::series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines))
+}
+
 /// Beyond these a margin is drawn at the edge.
 const MARGINS: (f64, f64) = (0.02, 50.0);
 
@@ -112,9 +132,9 @@ fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
         let (Some(margins), Some(packets)) = (&a.margins, &a.packets) else { continue };
         let case = Case {
             measure: margins.gain.unwrap_or(f64::INFINITY),
-            swing: packets.swing,
+            swing: packets.queue.swing,
             stable: a.verdict == Verdict::Stable,
-            settled: packets.motion == Motion::Settled,
+            settled: packets.queue.motion == Motion::Settled,
         };
         match panels.iter_mut().find(|(label, _)| *label == a.label) {
             Some((_, cases)) => cases.push(case),
@@ -128,7 +148,7 @@ fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
         measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),
         measure_border: 1.0,
         swing: Axis::log("swing of the packets' queue over its mean"),
-        swing_border: quell_lab::Packets::SETTLED_SWING,
+        swing_border: Swing::SETTLED,
     };
     let cases: Vec<Cases<'_>> = panels.iter().map(|(label, cases)| Cases { label, cases }).collect();
     let sheet = Sheet::new(

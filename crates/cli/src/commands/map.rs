@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use quell_aqm::catalog::AqmConfig;
 use quell_lab::figures::three_digits;
 use quell_lab::picture::{self, Sheet, Spot};
-use quell_lab::{Bottleneck, Plugins};
+use quell_lab::{Bottleneck, Plugins, Swing};
 use quell_theory::design::{Quantity, scaled};
+use quell_theory::fluid::{Fluid, Options};
 use quell_theory::map::{self, Grid, Shown as OfLoop};
 use quell_theory::models::AnyModel;
 use quell_theory::{Loop, TheoryError};
@@ -232,6 +233,9 @@ impl Setting {
     fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
         let found = || -> Result<Option<f64>, TheoryError> {
             let (model, network) = self.at(x, y)?;
+            if args.show == Shown::Swing {
+                return swing(network, model).map(Some);
+            }
             let rest = model.rest(&network)?;
             let of_loop = |shown: OfLoop| {
                 shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?)
@@ -244,6 +248,7 @@ impl Setting {
                 Shown::Settling => of_loop(OfLoop::Settling),
                 Shown::Queue => Ok(Some(rest.point.queue)),
                 Shown::Probability => Ok(Some(rest.point.probability)),
+                Shown::Swing => unreachable!("it needs no rest"),
             }
         };
         match found() {
@@ -407,6 +412,21 @@ impl Setting {
     }
 }
 
+/// The fluid model runs for so many round trips from an empty queue; the second half is looked at.
+const ROUND_TRIPS: f64 = 600.0;
+
+/// How far the queue of the fluid model swings in the end, over its mean.
+fn swing(network: quell_theory::Network, model: AnyModel) -> Result<f64, TheoryError> {
+    let full = network.buffer / network.capacity;
+    let longest = network.classes.iter().map(|c| c.propagation).fold(0.0, f64::max) + 0.25 * full;
+    let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
+    let options = Options { sample: shortest / 4.0, ..Options::default() };
+    let duration = ROUND_TRIPS * longest;
+    let run = Fluid::new(network, model)?.run(duration, &options)?;
+    let summary = run.summary(0.5 * duration)?;
+    Ok(if summary.mean > 0.0 { std::f64::consts::SQRT_2 * summary.deviation / summary.mean } else { 0.0 })
+}
+
 /// The quantity 1 of a unit.
 fn one<T: std::str::FromStr>(unit: &str) -> Option<T> {
     format!("1 {unit}").parse().ok()
@@ -437,6 +457,7 @@ fn border(show: Shown) -> Option<Border> {
         Shown::Growth => Some(Border::Below(0.0)),
         Shown::PhaseMargin => Some(Border::Above(0.0)),
         Shown::GainMargin => Some(Border::Above(1.0)),
+        Shown::Swing => Some(Border::Below(Swing::SETTLED)),
         Shown::DelayMargin | Shown::Settling | Shown::Queue | Shown::Probability => None,
     }
 }
@@ -450,6 +471,7 @@ fn name(show: Shown) -> &'static str {
         Shown::Settling => "settling time",
         Shown::Queue => "queue at rest",
         Shown::Probability => "signal probability",
+        Shown::Swing => "swing of the fluid",
     }
 }
 
@@ -459,7 +481,7 @@ fn unit_of(show: Shown) -> &'static str {
         Shown::PhaseMargin => "degrees",
         Shown::DelayMargin | Shown::Settling => "s",
         Shown::Queue => "packets",
-        Shown::GainMargin | Shown::Probability => "",
+        Shown::GainMargin | Shown::Probability | Shown::Swing => "",
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
+use quell_aqm::catalog::AqmConfig;
 use quell_lab::figures::{duration, three_digits};
 use quell_lab::{Assessment, Bottleneck, Document, Motion, Plugins, Study};
 use quell_theory::design::{Edge, Quantity, Reach, Verdict};
@@ -133,7 +134,9 @@ const SHORTEST_STEP: Duration = Duration::from_millis(2);
 pub struct Found {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
-    /// What is said of each algorithm.
+    /// The algorithms' parameters.
+    pub configs: Vec<AqmConfig>,
+    /// What is said of each.
     pub assessments: Vec<Assessment>,
 }
 
@@ -148,8 +151,10 @@ pub fn check(study: &Study, found: &mut [Found], quiet: bool, line: &[String]) -
         let step = Duration::from_secs_f64(shortest / SAMPLES_PER_RTT).max(SHORTEST_STEP);
         point.scenario.series_step = Some(point.scenario.series_step.map_or(step, |given| given.min(step)));
         let from = point.scenario.warmup.as_secs_f64();
+        let end = point.scenario.duration.as_secs_f64();
         let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
-        for assessment in &mut found.assessments {
+        for (assessment, config) in found.assessments.iter_mut().zip(&found.configs) {
+            assessment.follow(config, &found.bottleneck, from, end);
             assessment.compare(&results, 0, &found.bottleneck.name, from);
         }
         if results.run.partial {
@@ -170,7 +175,7 @@ pub fn words(assessment: &Assessment) -> String {
 pub fn limits(assessment: &Assessment) -> String {
     let mut lines: Vec<String> = assessment.reach.iter().map(reach).collect();
     if let Some(packets) = &assessment.packets {
-        let verdict = match (packets.agrees, packets.motion) {
+        let verdict = match (packets.agrees, packets.queue.motion) {
             (Some(true), _) => "The packets confirm it",
             (Some(false), Motion::Irregular) => "The packets do not oscillate, but noise moves them far",
             (Some(false), _) => "The packets contradict it",
@@ -178,9 +183,9 @@ pub fn limits(assessment: &Assessment) -> String {
         };
         lines.push(format!(
             "{verdict}: their queue is {}, {} ± {} packets.",
-            packets.motion.word(),
-            three_digits(packets.mean_packets),
-            three_digits(packets.deviation_packets)
+            packets.queue.motion.word(),
+            three_digits(packets.queue.mean_packets),
+            three_digits(packets.queue.deviation_packets)
         ));
     }
     lines.iter().map(|line| format!("{}: {line}\n", assessment.label)).collect()
