@@ -19,6 +19,8 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 	mkdir -p results
 	cargo run --release --quiet --bin quell -- analyze scenarios/theory.toml --check --format json \
 	  --svg docs/images/theory.svg > results/theory.json
+	cargo run --release --quiet --bin quell -- analyze --rate 12Mbit/s --rtt 500ms --flows 30 --aqm hred --check \
+	  --svg docs/images/hred_cycle.svg --diagram series > /dev/null
 	$(PYTHON) docs/theory.py < results/theory.json
 
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md

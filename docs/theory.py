@@ -46,6 +46,29 @@ def matrix(found: Cases) -> str:
     return "\n".join(rows) + "\n"
 
 
+def fluid(found: Cases) -> str:
+    """Return the same for the nonlinear fluid model, which settles or does not as packets do."""
+    rows = [
+        "| algorithm | settles, settled | settles, **not settled** | does not, **settled** "
+        "| does not, not settled | agree |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    everything = [case for each in found.values() for case in each]
+    for label, each in [*((f"`{label}`", each) for label, each in found.items()), ("all", everything)]:
+        asked = [c for c in each if c["fluid"]]
+        cells = [
+            sum(
+                (c["fluid"]["motion"] == "settled") == model and (c["packets"]["motion"] == "settled") == packets
+                for c in asked
+            )
+            for model in (True, False)
+            for packets in (True, False)
+        ]
+        share = 100 * (cells[0] + cells[3]) / len(asked)
+        rows.append(f"| {label} | {' | '.join(map(str, cells))} | {share:.0f} % |")
+    return "\n".join(rows) + "\n"
+
+
 def periods(found: Cases) -> str:
     """Return how the periods of oscillating queues compare with those of the modes that grow."""
     ratios = sorted(
@@ -99,6 +122,8 @@ def text(output: dict) -> str:
             f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
             matrix(clear),
             periods(usual),
+            "The nonlinear fluid, followed from an empty queue, in place of the linear verdict; all cases:\n",
+            fluid(total),
         ]
     )
 
