@@ -83,8 +83,13 @@ impl<T> Grid<T> {
 /// Those of [`Axis::values`].
 pub fn map<T: Send>(x: &Axis, y: &Axis, f: impl Fn(f64, f64) -> T + Sync) -> Result<Grid<T>, TheoryError> {
     let (x, y) = (x.values()?, y.values()?);
-    let values = (0..x.len() * y.len()).into_par_iter().map(|k| f(x[k % x.len()], y[k / x.len()])).collect();
+    let values = over(&x, &y, f);
     Ok(Grid { x, y, values })
+}
+
+/// Any function at each pair of values, on all cores, in the order of [`Grid::values`].
+pub fn over<T: Send>(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> T + Sync) -> Vec<T> {
+    (0..x.len() * y.len()).into_par_iter().map(|k| f(x[k % x.len()], y[k / x.len()])).collect()
 }
 
 /// A quantity of a loop.
@@ -94,6 +99,8 @@ pub enum Shown {
     UnstableRoots,
     /// The factor to the limit.
     GainMargin,
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    Growth,
     /// In radians.
     PhaseMargin,
     /// In seconds.
@@ -117,6 +124,7 @@ impl Shown {
         Ok(match self {
             Shown::UnstableRoots => Some(l.unstable_roots()? as f64),
             Shown::GainMargin => l.margins()?.gain,
+            Shown::Growth => Some(l.mode()?.root.re),
             Shown::PhaseMargin => l.margins()?.phase,
             Shown::DelayMargin => l.margins()?.delay,
             Shown::Crossover => l.crossovers()?.last().copied(),
