@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 
 mod aqm;
+mod attend;
 mod catalog;
 mod columns;
 mod errors;
