@@ -4,6 +4,7 @@
 mod case;
 mod cost;
 mod decisions;
+mod fluid;
 mod instructions;
 mod maps;
 mod memory;
@@ -65,6 +66,13 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// The fluid model against jitcdde, where that is installed
+    Fluid {
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
     /// The same cases in ns-2 and ns-3, and how much faster Quell is
     Peers {
         #[command(flatten)]
@@ -114,6 +122,8 @@ fn main() -> ExitCode {
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
         Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
+            .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
         Command::Instructions(options) => instructions::check(&options),
         Command::One(args) => one::command(&args),

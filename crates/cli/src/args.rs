@@ -46,6 +46,8 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Parameters for a link, by the published rule, with what the rule supposes.
     Design(DesignArgs),
+    /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
+    Map(MapArgs),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
@@ -431,6 +433,124 @@ pub struct DesignArgs {
     pub format: FormatArgs,
 }
 
+/// Arguments of `map`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell map --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --x flows=10..500:log --y rtt=10ms..500ms
+  quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=10 packets..100 packets\"
+  quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
+
+An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the
+algorithm is built anew at each point, so automatic parameters follow the link.")]
+pub struct MapArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub network: NetworkArgs,
+    /// The link; default the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// What varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    #[arg(long, value_name = "AXIS")]
+    pub x: AxisArg,
+    /// What varies upwards.
+    #[arg(long, value_name = "AXIS")]
+    pub y: AxisArg,
+    /// What is shown; where it has no value the map says why.
+    #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
+    pub show: Shown,
+    /// How many points along each axis; default what the terminal shows, 100 in a picture or as JSON.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=2000))]
+    pub points: Option<u16>,
+    /// How much of the flows' delay the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    pub plant: PlantChoice,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Also draw the map into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// What a map shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    #[default]
+    Growth,
+    /// The factor by which the gain may rise.
+    GainMargin,
+    /// In degrees.
+    PhaseMargin,
+    /// In seconds.
+    DelayMargin,
+    /// Time in which the slowest mode falls to 2 %, in seconds.
+    Settling,
+    /// The queue at rest, in packets.
+    Queue,
+    /// The probability of a signal at rest.
+    Probability,
+}
+
+/// An axis of a map, as written: a name and two values of one unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AxisArg {
+    /// The quantity or parameter.
+    pub name: String,
+    /// The first value, without its unit.
+    pub from: f64,
+    /// The last value, without its unit.
+    pub to: f64,
+    /// The unit of both; may be empty.
+    pub unit: String,
+    /// Equal factors rather than equal steps.
+    pub logarithmic: bool,
+}
+
+impl std::str::FromStr for AxisArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("\"{text}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
+        };
+        let (name, range) = text.split_once('=').ok_or_else(wrong)?;
+        let (range, logarithmic) = match range.strip_suffix(":log") {
+            Some(range) => (range, true),
+            None => (range, false),
+        };
+        let (from, to) = range.split_once("..").ok_or_else(wrong)?;
+        let (from, first_unit) = value(from).ok_or_else(wrong)?;
+        let (to, unit) = value(to).ok_or_else(wrong)?;
+        if !first_unit.is_empty() && first_unit != unit {
+            return Err(format!(
+                "\"{text}\": both ends must have one unit, not \"{first_unit}\" and \"{unit}\""
+            ));
+        }
+        if from >= to {
+            return Err(format!("\"{text}\": the first value must be the smaller one"));
+        }
+        if logarithmic && from <= 0.0 {
+            return Err(format!("\"{text}\": equal factors need a positive first value"));
+        }
+        Ok(AxisArg { name: name.trim().to_string(), from, to, unit, logarithmic })
+    }
+}
+
+/// A number and what follows it.
+fn value(text: &str) -> Option<(f64, String)> {
+    let text = text.trim();
+    // An exponent belongs to the number, a unit does not.
+    let ends = (1..=text.len()).rev().filter(|&i| text.is_char_boundary(i));
+    let (number, rest) = ends.map(|i| text.split_at(i)).find(|(n, _)| n.trim().parse::<f64>().is_ok())?;
+    let number: f64 = number.trim().parse().ok()?;
+    number.is_finite().then(|| (number, rest.trim().to_string()))
+}
+
 /// A picture of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Diagram {
@@ -519,6 +639,21 @@ mod tests {
         assert_eq!(seeds("4-4"), Ok(Seeds::List(vec![4])));
         for wrong in ["", "0", "x", "-1", "1,x", "5-3", ",", "0-100000", "1.5"] {
             assert!(seeds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_axis_has_a_name_a_range_and_one_unit() {
+        let axis = |text: &str| text.parse::<AxisArg>();
+        let rtt = axis("rtt=20ms..500ms").unwrap();
+        assert_eq!((rtt.name.as_str(), rtt.from, rtt.to, rtt.unit.as_str()), ("rtt", 20.0, 500.0, "ms"));
+        let k_p = axis("k_p=1e-4..2e-2:log").unwrap();
+        assert_eq!((k_p.from, k_p.to, k_p.logarithmic), (1e-4, 2e-2, true));
+        assert_eq!(axis("q_ref=10..100 packets").unwrap().unit, "packets");
+        for wrong in
+            ["", "rtt", "rtt=1", "rtt=2..1", "rtt=1ms..2s", "a=0..1:log", "a=x..y", "a=1..inf", "a=1..1"]
+        {
+            assert!(axis(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -17,11 +17,12 @@ use quell_aqm::red::{Memory, RedParams, Weight};
 use quell_aqm::rem::RemParams;
 use quell_aqm::vrc::VrcParams;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use serde::Serialize;
 
 use crate::criteria::{self, Criterion, PidGains};
 use crate::error::{TheoryError, positive, require};
-use crate::linear::{Loop, Plant, Stability};
-use crate::models::{AnyModel, Controller, Rest};
+use crate::linear::{Loop, Plant, Stability, figure};
+use crate::models::{AnyModel, Controller, Red, Rest};
 use crate::network::{Network, Signal, Tcp};
 
 /// An algorithm on a network: where it rests, and what it does there.
@@ -74,16 +75,8 @@ fn published(model: &AnyModel, rest: &Rest, network: &Network) -> Result<Vec<Cri
     let now = conditions(rest);
     let tcp = network.tcp;
     Ok(match model {
-        AnyModel::Red(red) => {
-            let w = -(-red.forgetting).exp_m1();
-            let setting = Setting { min_th: red.min_th, max_th: red.max_th, max_p: red.max_p, w };
-            let mut all =
-                vec![criteria::red_by_hollot(red.slope(rest.state[0]), red.forgetting * now.capacity, &now)?];
-            if w < 0.1 {
-                all.insert(0, criteria::red_proposition(&setting, &now)?);
-            }
-            all
-        }
+        AnyModel::Red(red) => red_criteria(red, rest)?,
+        AnyModel::Ared(a) => red_criteria(&a.red(rest.state[1]), rest)?,
         AnyModel::AutoTuningRed(red) => {
             vec![criteria::auto_tuning_setup(red.min_th, red.max_th, &now)?]
         }
@@ -106,7 +99,7 @@ fn published(model: &AnyModel, rest: &Rest, network: &Network) -> Result<Vec<Cri
         }
         AnyModel::Avq(a) => {
             let longest = criteria::avq_longest_rtt(a.phi, a.tau, now.flows, now.capacity, tcp)?;
-            let right = longest.unwrap_or(f64::MAX);
+            let right = longest.unwrap_or(100.0);
             vec![Criterion {
                 statement: "Kunniyur and Srikant 2001, Theorem 4.1: R < the longest that phi allows".into(),
                 left: now.rtt,
@@ -126,9 +119,27 @@ fn published(model: &AnyModel, rest: &Rest, network: &Network) -> Result<Vec<Cri
     })
 }
 
+/// Those of RED at a rest, with the slope after its spacing: the conditions know none.
+fn red_criteria(red: &Red, rest: &Rest) -> Result<Vec<Criterion>, TheoryError> {
+    let now = conditions(rest);
+    let (w, slope) = (-(-red.forgetting).exp_m1(), red.slope(rest.state[0]));
+    let mut all = Vec::new();
+    if w < 0.1 {
+        let setting =
+            Setting { min_th: red.min_th, max_th: red.max_th, max_p: slope * (red.max_th - red.min_th), w };
+        all.push(criteria::red_proposition(&setting, &now)?);
+    }
+    all.push(criteria::red_by_hollot(slope, red.forgetting * now.capacity, &now)?);
+    if red.spread != 1.0 {
+        let share = format!("; L is {:.2} times the line's, by the spacing of signals", red.spread);
+        all.iter_mut().for_each(|c| c.reason += &share);
+    }
+    Ok(all)
+}
+
 /// A quantity of the network that moves alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Quantity {
     /// N: all classes by the same factor.
     Flows,
@@ -139,7 +150,7 @@ pub enum Quantity {
 }
 
 /// What a loop is like on some network.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every mode dies out.
@@ -151,7 +162,7 @@ pub enum Verdict {
 }
 
 /// Where the verdict changes as a quantity moves one way.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Edge {
     /// The quantity there, the last value with the present verdict: flows, packets per second, or the
     /// mean round-trip time at rest in seconds.
@@ -163,7 +174,7 @@ pub struct Edge {
 }
 
 /// How far a quantity may move, alone, before the verdict changes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reach {
     /// What moves.
     pub quantity: Quantity,
@@ -173,6 +184,31 @@ pub struct Reach {
     pub below: Option<Edge>,
     /// Upwards; `None` if nothing changes up to a thousandfold.
     pub above: Option<Edge>,
+}
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, unit) = match self.quantity {
+            Quantity::Flows => ("N", "flows"),
+            Quantity::Capacity => ("C", "packets/s"),
+            Quantity::Rtt => ("R", "s"),
+        };
+        write!(f, "{name} = {} {unit}", figure(self.now))?;
+        for (edge, verb) in [(&self.below, "fall"), (&self.above, "rise")] {
+            match edge {
+                None => write!(f, "; it may {verb} a thousandfold")?,
+                Some(e) => {
+                    write!(f, "; it may {verb} to {} ({} times), ", figure(e.at), figure(e.factor))?;
+                    match &e.beyond {
+                        Verdict::Stable => write!(f, "beyond which the loop is stable")?,
+                        Verdict::Unstable => write!(f, "beyond which the loop is unstable")?,
+                        Verdict::NoRest(why) => write!(f, "beyond which there is no rest ({why})")?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How far each of N, C and R may move, alone, before the verdict changes; the rest is found anew at
@@ -790,6 +826,7 @@ mod tests {
         let [flows, capacity, rtt] = robustness(&pi, &link, &network).unwrap();
         close(flows.now, 100.0, 1e-12);
         close(rtt.now, 0.16, 1e-9);
+        let rtt_words = rtt.to_string();
         let edge = rtt.above.unwrap();
         close(edge.at, 0.24221073, 1e-6);
         assert_eq!(edge.beyond, Verdict::Unstable);
@@ -797,6 +834,16 @@ mod tests {
         let edge = rtt.below.unwrap();
         close(edge.at, 1.5_f64.sqrt() * 100.0 / 1250.0, 1e-6);
         assert!(matches!(edge.beyond, Verdict::NoRest(_)));
+        assert!(
+            rtt_words.starts_with(
+                "R = 0.160 s; it may fall to 9.80e-2 (0.612 times), beyond which there is no rest ("
+            ),
+            "{rtt_words}"
+        );
+        assert!(
+            rtt_words.ends_with("; it may rise to 0.242 (1.514 times), beyond which the loop is unstable"),
+            "{rtt_words}"
+        );
         let edge = flows.above.unwrap();
         close(edge.at, 0.16 * 1250.0 / 1.5_f64.sqrt(), 1e-6);
         let edge = flows.below.unwrap();

@@ -3,9 +3,11 @@
 
 pub mod capture;
 pub mod criteria;
+pub mod dde;
 pub mod design;
 mod error;
 pub mod ewma;
+pub mod fluid;
 pub mod linear;
 pub mod map;
 pub mod models;

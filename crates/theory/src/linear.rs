@@ -27,6 +27,7 @@
 //! that the count of its roots is right and not a matter of the grid.
 
 use num_complex::Complex64;
+use serde::Serialize;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use crate::error::{TheoryError, require};
@@ -110,7 +111,7 @@ struct Bounds {
 }
 
 /// How far the loop is from its limit of stability.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Margins {
     /// The factor by which the gain may rise before the loop is unstable; of an unstable loop, the one
     /// to which it must fall. `None` if no factor changes the verdict.
@@ -128,7 +129,7 @@ pub struct Margins {
 }
 
 /// A mode of the closed loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mode {
     /// The root, per second.
     pub root: Complex64,
@@ -141,7 +142,7 @@ pub struct Mode {
 }
 
 /// What a loop does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stability {
     /// Roots to the right of the imaginary axis, counted with their conjugates; 0 is stable.
     pub unstable_roots: usize,
@@ -158,8 +159,72 @@ impl Stability {
     }
 }
 
+/// A number for people: three digits, whole from a thousand on.
+pub(crate) fn figure(x: f64) -> String {
+    match x.abs() {
+        a if a >= 1000.0 => format!("{x:.0}"),
+        a if a >= 100.0 => format!("{x:.1}"),
+        a if a >= 10.0 => format!("{x:.2}"),
+        a if a >= 0.1 || a == 0.0 => format!("{x:.3}"),
+        _ => format!("{x:.2e}"),
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.settling {
+            Some(t) => write!(f, "the slowest mode falls to 2 % in {} s", figure(t))?,
+            None => write!(f, "a mode grows e-fold every {} s", figure(1.0 / self.root.re))?,
+        }
+        match self.period {
+            Some(t) => write!(
+                f,
+                " and oscillates with a period of {} s (damping {})",
+                figure(t),
+                figure(self.damping)
+            ),
+            None => write!(f, " without oscillation"),
+        }
+    }
+}
+
+/// The verdict in words.
+impl std::fmt::Display for Stability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let m = &self.margins;
+        if self.stable() {
+            write!(f, "stable: {}", self.mode)?;
+        } else {
+            write!(
+                f,
+                "unstable, with {} roots to the right of the imaginary axis: {}",
+                self.unstable_roots, self.mode
+            )?;
+        }
+        match m.gain {
+            Some(k) if self.stable() => write!(f, "; the gain may rise {} times", figure(k))?,
+            Some(k) => write!(f, "; it would be stable with less than {} of the gain", figure(k))?,
+            None => write!(f, "; no factor of the gain changes that")?,
+        }
+        if let (Some(phase), Some(w)) = (m.phase, m.crossovers.last()) {
+            write!(
+                f,
+                ", the phase margin is {} degrees (crossover at {} rad/s)",
+                figure(phase.to_degrees()),
+                figure(*w)
+            )?;
+        } else {
+            write!(f, ", the gain is below 1 at every frequency")?;
+        }
+        if let Some(delay) = m.delay {
+            write!(f, ", and the signal may come {} s later", figure(delay))?;
+        }
+        Ok(())
+    }
+}
+
 /// A point of a diagram of Bode.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bode {
     /// In radians per second.
     pub omega: f64,
@@ -996,6 +1061,20 @@ mod tests {
         assert!((value - hollot(Plant::Simplified).response(1.3)).norm() < 1e-12 * value.norm());
     }
 
+    #[test]
+    fn the_verdict_in_words() {
+        let words = hollot(Plant::Exact).stability().unwrap().to_string();
+        assert_eq!(
+            words,
+            "stable: the slowest mode falls to 2 % in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may come 2.553 s later"
+        );
+        let words = table_1(0.4).stability().unwrap().to_string();
+        assert!(
+            words.starts_with("unstable, with 2 roots") && words.contains("would be stable with less than"),
+            "{words}"
+        );
+    }
+
     /// Two classes, as the state equations give them when solved at s = 3j by elimination, without this
     /// file's formulas (numpy, linalg.solve).
     #[test]
@@ -1141,6 +1220,66 @@ mod tests {
         assert!(coarse[1].phase < -30.0, "{coarse:?}");
     }
 
+    /// The state equations themselves, stepped through time (Heun's method, half a millisecond): once
+    /// the slowest mode is left, samples obey its recurrence, which gives its growth and period.
+    fn growth_in_time(signal: Signal, k_p: f64, k_i: f64) -> Complex64 {
+        let (classes, c, p, a, h) = ([(20.0, 0.09), (30.0, 0.24)], 2500.0, 0.02, 1.5_f64, 5e-4);
+        let window = (a / p).sqrt();
+        let arrivals: f64 = classes.iter().map(|(n, r)| n * window / r).sum();
+        let (share, direct) = match signal {
+            Signal::Mark => (1.0, 0.0),
+            Signal::Drop => (1.0 - p, arrivals),
+        };
+        // W_1, W_2, q and the integral, with the past from before the start at rest.
+        let mut past: Vec<[f64; 4]> = vec![[0.0; 4]; 1000];
+        past.push([0.0, 0.0, 1.0, 0.0]);
+        let probability = |x: &[f64; 4]| k_p * x[2] + x[3];
+        let rates = |x: &[f64; 4], late: [&[f64; 4]; 2]| {
+            let mut d = [0.0; 4];
+            for (i, (n, r)) in classes.iter().enumerate() {
+                let tau = 1.0 / (window * r);
+                d[i] = -tau * (x[i] + late[i][i])
+                    - (x[2] - late[i][2]) / (r * r * c)
+                    - window * window / (a * r) * probability(late[i]);
+                d[2] += share * n / r * (x[i] - window / (r * c) * x[2]);
+            }
+            d[2] -= direct * probability(x);
+            d[3] = k_i * x[2];
+            d
+        };
+        for _ in 0..60_000 {
+            let k = past.len() - 1;
+            let back = |k: usize| [&past[k - 180], &past[k - 480]];
+            let x = past[k];
+            let first = rates(&x, back(k));
+            let guess: [f64; 4] = std::array::from_fn(|i| x[i] + h * first[i]);
+            let second = rates(&guess, back(k + 1));
+            past.push(std::array::from_fn(|i| x[i] + 0.5 * h * (first[i] + second[i])));
+        }
+        // y2 = 2 e^(st) cos(wt) y1 - e^(2st) y0, twice.
+        let lag = 400;
+        let y = |j: usize| past[past.len() - 1 - (3 - j) * lag][2];
+        let determinant = y(1) * y(1) - y(2) * y(0);
+        let twice_cosine = (y(2) * y(1) - y(3) * y(0)) / determinant;
+        let square = (y(2) * y(2) - y(3) * y(1)) / determinant;
+        let t = lag as f64 * h;
+        Complex64::new(0.5 * square.ln() / t, (0.5 * twice_cosine / square.sqrt()).acos() / t)
+    }
+
+    /// For two classes, with marks and drops, on both sides of the limit.
+    #[test]
+    fn the_mode_is_what_time_shows() {
+        // Near the limit of 4.44 and 6.36 times the gain, where other modes die out sooner.
+        for (signal, limit) in [(Signal::Mark, 4.44), (Signal::Drop, 6.36)] {
+            for k in [0.8 * limit, 1.3 * limit] {
+                let mode = two(signal, &pid(2e-4 * k, 4e-4 * k, 0.0)).mode().unwrap().root;
+                let seen = growth_in_time(signal, 2e-4 * k, 4e-4 * k);
+                assert!((mode - seen).norm() < 1e-4 * mode.norm(), "{signal:?} {k}: {mode}, in time {seen}");
+                assert_eq!(mode.re > 0.0, k > limit, "{mode}");
+            }
+        }
+    }
+
     /// Walton and Marshall 1987: roots of `P + Q e^(-sR)` are those of `P + Q`, plus or minus two at
     /// each delay up to R at which a pair crosses, where `|P|^2 - |Q|^2` is 0, by the sign of its slope.
     fn walton_marshall(p: &Poly, q: &Poly, r: f64) -> Option<usize> {
@@ -1193,18 +1332,21 @@ mod tests {
             flows in 1.0..300.0_f64,
             (k_d, k_p, k_i) in (0.0..2.0_f64, 0.0..3.0_f64, 0.01..3.0_f64),
             pole in prop::option::of(0.2..50.0_f64),
-            exact: bool,
+            (exact, drop) in (any::<bool>(), any::<bool>()),
         ) {
             // Gains as shares of those at which the delay alone would make the loop cross.
             let capacity = window * flows / rtt;
             let unit = 1.5 * flows / (capacity * capacity) / rtt;
             let ideal = pid(k_p * unit * 2.0 / rtt, k_i * unit / (rtt * rtt), k_d * unit);
             let controller = match pole {
-                Some(p) => Controller { transfer: &ideal.transfer * &Rational::lag(1.0 / (p / rtt)), ..ideal },
+                Some(p) => Controller { transfer: &ideal.transfer * &Rational::lag(rtt / p), ..ideal },
                 None => ideal,
             };
             let plant = if exact { Plant::Exact } else { Plant::Simplified };
-            let l = one(flows, rtt, capacity, Tcp::SAWTOOTH, &controller, plant);
+            // A derivative without a filter is refused where drops act at once.
+            let signal = if drop && pole.is_some() { Signal::Drop } else { Signal::Mark };
+            let network = Network { signal, ..Network::new(flows, rtt, capacity, 100.0) };
+            let l = Loop::new(&network.point(0.0, capacity).unwrap(), &controller, plant).unwrap();
             let (p, q, r) = l.quasi_polynomial().unwrap();
             let twin = walton_marshall(&p, &q, r);
             prop_assume!(twin.is_some());

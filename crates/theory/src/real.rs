@@ -17,8 +17,14 @@ pub trait Real:
     + Sync
     + 'static
 {
+    /// How many it is side by side.
+    const LANES: usize;
     /// The answer to a comparison.
     type Mask: Copy;
+    /// The one in lane `i < LANES`.
+    fn lane(self, i: usize) -> f64;
+    /// One from each lane.
+    fn from_lanes(f: impl FnMut(usize) -> f64) -> Self;
     /// `x` everywhere.
     fn of(x: f64) -> Self;
     /// Whether `self < other`.
@@ -48,8 +54,17 @@ pub trait Real:
 }
 
 impl Real for f64 {
+    const LANES: usize = 1;
     type Mask = bool;
 
+    #[inline(always)]
+    fn lane(self, _: usize) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn from_lanes(mut f: impl FnMut(usize) -> f64) -> f64 {
+        f(0)
+    }
     #[inline(always)]
     fn of(x: f64) -> f64 {
         x
@@ -139,24 +154,47 @@ impl<const L: usize> Neg for Lanes<L> {
     }
 }
 
+/// As `std::array::from_fn`, which does not become vector instructions here.
+#[inline(always)]
+fn each<const L: usize>(f: impl Fn(usize) -> bool) -> [bool; L] {
+    let mut out = [false; L];
+    for (i, x) in out.iter_mut().enumerate() {
+        *x = f(i);
+    }
+    out
+}
+
 impl<const L: usize> Real for Lanes<L> {
+    const LANES: usize = L;
     type Mask = [bool; L];
 
+    #[inline(always)]
+    fn lane(self, i: usize) -> f64 {
+        self.0[i]
+    }
+    #[inline(always)]
+    fn from_lanes(mut f: impl FnMut(usize) -> f64) -> Self {
+        let mut out = [0.0; L];
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = f(i);
+        }
+        Lanes(out)
+    }
     #[inline(always)]
     fn of(x: f64) -> Self {
         Lanes([x; L])
     }
     #[inline(always)]
     fn lt(self, other: Self) -> [bool; L] {
-        std::array::from_fn(|i| self.0[i] < other.0[i])
+        each(|i| self.0[i] < other.0[i])
     }
     #[inline(always)]
     fn and(a: [bool; L], b: [bool; L]) -> [bool; L] {
-        std::array::from_fn(|i| a[i] & b[i])
+        each(|i| a[i] & b[i])
     }
     #[inline(always)]
     fn or(a: [bool; L], b: [bool; L]) -> [bool; L] {
-        std::array::from_fn(|i| a[i] | b[i])
+        each(|i| a[i] | b[i])
     }
     #[inline(always)]
     fn any(mask: [bool; L]) -> bool {
@@ -164,7 +202,11 @@ impl<const L: usize> Real for Lanes<L> {
     }
     #[inline(always)]
     fn select(mask: [bool; L], yes: Self, no: Self) -> Self {
-        Lanes(std::array::from_fn(|i| if mask[i] { yes.0[i] } else { no.0[i] }))
+        let mut out = no;
+        for i in 0..L {
+            out.0[i] = if mask[i] { yes.0[i] } else { no.0[i] };
+        }
+        out
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {

@@ -5,6 +5,7 @@ mod aqm;
 mod compare;
 mod design;
 mod diagram;
+mod map;
 mod measure;
 mod report;
 mod run;
@@ -26,6 +27,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Report(args) => report::report(&args),
         Command::Analyze(args) => analyze::analyze(&args, line),
         Command::Design(args) => design::design(&args, line),
+        Command::Map(args) => map::map(&args),
         Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),

@@ -101,6 +101,13 @@ macro_rules! model {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $name<V = f64> { $( $(#[$field_doc])* pub $field: V, )+ }
 
+        impl $name<f64> {
+            /// Its parameters with their names.
+            pub fn numbers(&self) -> Vec<(&'static str, f64)> {
+                vec![$( (stringify!($field), self.$field), )+]
+            }
+        }
+
         impl<const L: usize> $crate::models::Pack<L> for $name<f64> {
             type Packed = $name<$crate::real::Lanes<L>>;
             fn pack(points: &[Self; L]) -> Self::Packed {

@@ -1,0 +1,498 @@
+//! `quell map`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use quell_aqm::catalog::AqmConfig;
+use quell_lab::figures::three_digits;
+use quell_lab::picture::{self, Sheet, Spot};
+use quell_lab::{Bottleneck, Plugins};
+use quell_theory::design::{Quantity, scaled};
+use quell_theory::map::{self, Grid, Shown as OfLoop};
+use quell_theory::models::AnyModel;
+use quell_theory::{Loop, TheoryError};
+use quell_units::BitRate;
+use serde::Serialize;
+
+use crate::args::{AxisArg, Format, MapArgs, Shown};
+use crate::failure::Failure;
+use crate::terminal::Meter;
+use crate::{folder, json, terminal};
+
+use super::theory;
+
+/// What `map` prints as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    algorithm: &'a str,
+    show: &'static str,
+    x: AxisOutput<'a>,
+    y: AxisOutput<'a>,
+    /// Row by row from the first `y`; null where there is no value.
+    values: Vec<Vec<Option<f64>>>,
+    /// Why there is none, with how often.
+    missing: Vec<(String, usize)>,
+}
+
+#[derive(Serialize)]
+struct AxisOutput<'a> {
+    name: &'a str,
+    unit: &'a str,
+    values: Vec<f64>,
+}
+
+/// What varies along an axis.
+enum Varies {
+    /// N, all classes alike.
+    Flows,
+    /// C.
+    Rate,
+    /// The propagation delays, all classes alike.
+    Rtt,
+    /// A parameter of the algorithm.
+    Parameter(String),
+}
+
+/// An algorithm at a bottleneck, of which two things vary.
+struct Setting {
+    bottleneck: Bottleneck,
+    label: String,
+    algorithm: &'static str,
+    parameters: toml::Table,
+    varies: [Varies; 2],
+    units: [String; 2],
+}
+
+/// After this long, progress is shown.
+const SOON: Duration = Duration::from_secs(2);
+/// Points between two looks at the clock's face.
+const SHOWN_EVERY: usize = 256;
+/// Points along an axis of a map to look at.
+const IN_PICTURE: usize = 100;
+/// On a terminal, where a character is twice as high as wide.
+const ON_TERMINAL: (usize, usize) = (64, 24);
+
+/// Draws a map.
+pub fn map(args: &MapArgs) -> Result<(), Failure> {
+    let setting = Setting::of(args)?;
+    let fine = args.points.map(usize::from);
+    let shape = match (fine, &args.svg, args.format.format) {
+        (Some(n), _, _) => (n, n),
+        (None, None, Format::Table) => {
+            let columns = terminal::width().map_or(ON_TERMINAL.0, |w| (w - 14).min(ON_TERMINAL.0).max(8));
+            (columns, ON_TERMINAL.1)
+        }
+        _ => (IN_PICTURE, IN_PICTURE),
+    };
+    let axes = (axis(&args.x, shape.0), axis(&args.y, shape.1));
+    let grid = setting.grid(args, &axes.0, &axes.1)?;
+    if let Some(file) = &args.svg {
+        folder::write_whole(&setting.picture(args, &grid), file)?;
+    }
+    match args.format.format {
+        Format::Json => {
+            let row = |j: usize| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect();
+            let output = |axis: &AxisArg, values: &[f64]| -> (String, String, Vec<f64>) {
+                (axis.name.clone(), axis.unit.clone(), values.to_vec())
+            };
+            let (x, y) = (output(&args.x, &grid.x), output(&args.y, &grid.y));
+            json::print(&Output {
+                schema: json::SCHEMA,
+                algorithm: &setting.label,
+                show: name(args.show),
+                x: AxisOutput { name: &x.0, unit: &x.1, values: x.2 },
+                y: AxisOutput { name: &y.0, unit: &y.1, values: y.2 },
+                values: (0..grid.y.len()).map(row).collect(),
+                missing: missing(&grid),
+            })
+        }
+        Format::Table => match &args.svg {
+            None => terminal::print(&setting.text(args, &grid)),
+            // What is in the picture would not fit here.
+            Some(file) => terminal::print(&format!(
+                "{}{}\npicture  {}\n",
+                setting.title(args),
+                remarks(&grid, border(args.show)),
+                file.display()
+            )),
+        },
+    }
+}
+
+fn axis(arg: &AxisArg, count: usize) -> map::Axis {
+    if arg.logarithmic {
+        map::Axis::logarithmic(arg.from, arg.to, count)
+    } else {
+        map::Axis::linear(arg.from, arg.to, count)
+    }
+}
+
+impl Setting {
+    fn of(args: &MapArgs) -> Result<Self, Failure> {
+        let study = theory::study(&args.network)?;
+        let [point] = &study.points[..] else {
+            return Err(Failure::BadInput(
+                "a map is of one network: the scenario sweeps; set its swept fields with --set".into(),
+            ));
+        };
+        let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
+        let bottleneck = point.bottleneck(args.link.as_deref(), None, seed, &Plugins::new())?;
+        let [(label, config)] = &bottleneck.algorithms[..] else {
+            let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
+            return Err(Failure::BadInput(format!(
+                "a map is of one algorithm: choose with --aqm one of {}",
+                labels.join(", ")
+            )));
+        };
+        let written = toml::Table::try_from(config).map_err(|e| Failure::cannot("read the parameters", e))?;
+        let known: Vec<&str> = quell_aqm::catalog::find(config.name())
+            .map(|entry| (entry.params)().iter().map(|p| p.name).collect())
+            .unwrap_or_default();
+        let varies = |arg: &AxisArg| match arg.name.as_str() {
+            "flows" => Ok(Varies::Flows),
+            "rate" => Ok(Varies::Rate),
+            "rtt" => Ok(Varies::Rtt),
+            name if known.contains(&name) => Ok(Varies::Parameter(name.to_string())),
+            name => {
+                let all = ["flows", "rate", "rtt"].into_iter().chain(known.iter().copied());
+                Err(crate::unknown_name("axis", name, all))
+            }
+        };
+        let mut parameters = written;
+        parameters.remove("algorithm");
+        let setting = Setting {
+            label: label.clone(),
+            algorithm: config.name(),
+            parameters,
+            varies: [varies(&args.x)?, varies(&args.y)?],
+            units: [args.x.unit.clone(), args.y.unit.clone()],
+            bottleneck,
+        };
+        // What is wrong at both ends is wrong with the question, not with a place on the map.
+        for (x, y) in [(args.x.from, args.y.from), (args.x.to, args.y.to)] {
+            match setting.at(x, y) {
+                Ok(_) => return Ok(setting),
+                Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. })) => {
+                    if (x, y) == (args.x.to, args.y.to) {
+                        return Err(e.into());
+                    }
+                }
+                Err(_) => return Ok(setting),
+            }
+        }
+        Ok(setting)
+    }
+
+    /// The model and the network at a point of the map.
+    fn at(&self, x: f64, y: f64) -> Result<(AnyModel, quell_theory::Network), TheoryError> {
+        let mut link = self.bottleneck.link;
+        let mut network = self.bottleneck.network.clone();
+        let mut parameters = self.parameters.clone();
+        for ((varies, unit), value) in self.varies.iter().zip(&self.units).zip([x, y]) {
+            match varies {
+                Varies::Flows => {
+                    let now: f64 = network.classes.iter().map(|c| c.flows).sum();
+                    network = scaled(&network, Quantity::Flows, value / now);
+                }
+                Varies::Rate => {
+                    let rate: BitRate = with_unit("rate", value, unit)?;
+                    link.rate = rate;
+                    network.capacity = rate.packets_per_sec(link.mean_packet);
+                }
+                Varies::Rtt => {
+                    let rtt: quell_units::Duration = with_unit("rtt", value, unit)?;
+                    let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
+                    let now = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows;
+                    network = scaled(&network, Quantity::Rtt, rtt.as_secs_f64() / now);
+                }
+                Varies::Parameter(name) => {
+                    let value = if unit.is_empty() {
+                        toml::Value::Float(value)
+                    } else {
+                        toml::Value::String(format!("{value} {unit}"))
+                    };
+                    parameters.insert(name.clone(), value);
+                }
+            }
+        }
+        let config = AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters));
+        let config = config.expect("the algorithm is of the catalog").map_err(|e| {
+            TheoryError::quantity(
+                "a parameter",
+                e.message(),
+                "must be readable; give its unit, as in q_ref=10..100packets",
+            )
+        })?;
+        let model = AnyModel::of(&config, &link, &network)?;
+        Ok((model, network))
+    }
+
+    /// What is shown at a point of the map.
+    fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
+        let found = || -> Result<Option<f64>, TheoryError> {
+            let (model, network) = self.at(x, y)?;
+            let rest = model.rest(&network)?;
+            let of_loop = |shown: OfLoop| {
+                shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?)
+            };
+            match args.show {
+                Shown::Growth => of_loop(OfLoop::Growth),
+                Shown::GainMargin => of_loop(OfLoop::GainMargin),
+                Shown::PhaseMargin => Ok(of_loop(OfLoop::PhaseMargin)?.map(f64::to_degrees)),
+                Shown::DelayMargin => of_loop(OfLoop::DelayMargin),
+                Shown::Settling => of_loop(OfLoop::Settling),
+                Shown::Queue => Ok(Some(rest.point.queue)),
+                Shown::Probability => Ok(Some(rest.point.probability)),
+            }
+        };
+        match found() {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(format!("no {}", name(args.show))),
+            Err(TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. }) => {
+                Err("no equilibrium".into())
+            }
+            // With its value it would be another reason at each point.
+            Err(TheoryError::Parameter(e)) => Err(format!("the algorithm refuses {}", e.field)),
+            Err(e) => Err(e.to_string()),
+        }
+    }
+
+    /// The whole map, with progress if it takes long.
+    fn grid(
+        &self,
+        args: &MapArgs,
+        x: &map::Axis,
+        y: &map::Axis,
+    ) -> Result<Grid<Result<f64, String>>, Failure> {
+        let (meter, begun, total) = (Meter::new(args.quiet), Instant::now(), x.count * y.count);
+        let done = AtomicUsize::new(0);
+        let grid = map::map(x, y, |x, y| {
+            let value = self.value(args, x, y);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let elapsed = begun.elapsed();
+            if done.is_multiple_of(SHOWN_EVERY) && elapsed >= SOON {
+                let share = done as f64 / total as f64;
+                let left = elapsed.mul_f64((1.0 - share) / share);
+                meter.advance(share, elapsed, &format!("{} left", terminal::span(left)));
+            }
+            value
+        });
+        meter.finish();
+        Ok(grid?)
+    }
+
+    fn title(&self, args: &MapArgs) -> String {
+        format!("{}: {} over {} and {}", self.label, name(args.show), args.x.name, args.y.name)
+    }
+
+    /// The map in characters: the lowest `y` below.
+    fn text(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> String {
+        let values: Vec<f64> = grid.values.iter().filter_map(|v| v.as_ref().ok().copied()).collect();
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        let border = border(args.show);
+        let sign = |v: &Result<f64, String>| match (v, border) {
+            (Err(_), _) => ' ',
+            (Ok(v), Some(Border::Below(b))) => {
+                if *v < b {
+                    '#'
+                } else {
+                    '.'
+                }
+            }
+            (Ok(v), Some(Border::Above(b))) => {
+                if *v > b {
+                    '#'
+                } else {
+                    '.'
+                }
+            }
+            (Ok(v), None) => {
+                let share = if high > low { (v - low) / (high - low) } else { 0.0 };
+                b"0123456789"[((share * 10.0) as usize).min(9)] as char
+            }
+        };
+        let mut text = format!("{}\n\n", self.title(args));
+        for j in (0..grid.y.len()).rev() {
+            let label = if j == 0 || j + 1 == grid.y.len() || j == grid.y.len() / 2 {
+                three_digits(grid.y[j])
+            } else {
+                String::new()
+            };
+            let row: String = (0..grid.x.len()).map(|i| sign(grid.at(i, j))).collect();
+            text.push_str(&format!("{label:>10} |{}\n", row.trim_end()));
+        }
+        let ends = (three_digits(grid.x[0]), three_digits(grid.x[grid.x.len() - 1]));
+        let room = grid.x.len().saturating_sub(ends.0.len());
+        text.push_str(&format!(
+            "{:>10} +{}\n{:>12}{}{:>room$}\n",
+            "",
+            "-".repeat(grid.x.len()),
+            "",
+            ends.0,
+            ends.1
+        ));
+        let unit =
+            |a: &AxisArg| if a.unit.is_empty() { a.name.clone() } else { format!("{} ({})", a.name, a.unit) };
+        text.push_str(&format!("\nacross {}, up {}\n", unit(&args.x), unit(&args.y)));
+        match border {
+            Some(_) => text.push_str("# stable   . unstable"),
+            None if values.is_empty() => {}
+            None => text.push_str(&format!(
+                "0 is {}, 9 is {} {}",
+                three_digits(low),
+                three_digits(high),
+                unit_of(args.show)
+            )),
+        }
+        text.push_str(&remarks(grid, border));
+        text.push('\n');
+        text
+    }
+
+    fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> String {
+        let side = |arg: &AxisArg| {
+            if arg.unit.is_empty() { arg.name.clone() } else { format!("{} ({})", arg.name, arg.unit) }
+        };
+        let (x, y) = (side(&args.x), side(&args.y));
+        let kind = |arg: &AxisArg, label| {
+            if arg.logarithmic { picture::Axis::log(label) } else { picture::Axis::linear(label) }
+        };
+        let shown = match unit_of(args.show) {
+            "" => name(args.show).to_string(),
+            unit => format!("{} ({unit})", name(args.show)),
+        };
+        let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().copied().unwrap_or(f64::NAN)).collect();
+        let missing = missing(grid);
+        let why = missing.first().map_or("no value", |(why, _)| why.as_str());
+        let contour = border(args.show).map(|border| {
+            let (Border::Below(b) | Border::Above(b)) = border;
+            (b, "border of stability")
+        });
+        let title = self.title(args);
+        let sheet = Sheet::new(
+            &title,
+            "A map of the linear model over two quantities, with the border of stability.",
+        );
+        picture::map(
+            &sheet,
+            &picture::Map {
+                x: kind(&args.x, &x),
+                xs: &grid.x,
+                y: kind(&args.y, &y),
+                ys: &grid.y,
+                value: picture::Axis::linear(&shown),
+                values: &values,
+                missing: why,
+                contour,
+                spots: &self.here(),
+            },
+        )
+    }
+
+    /// Where the network of the scenario stands, if both axes are the network's.
+    fn here(&self) -> Vec<Spot<'static>> {
+        let network = &self.bottleneck.network;
+        let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
+        let rtt = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows;
+        let place = |varies: &Varies, unit: &str| match varies {
+            Varies::Flows => Some(flows),
+            Varies::Rate => Some(self.bottleneck.link.rate.bps() as f64 / one::<BitRate>(unit)?.bps() as f64),
+            Varies::Rtt => Some(rtt / one::<quell_units::Duration>(unit)?.as_secs_f64()),
+            Varies::Parameter(name) => self.parameters.get(name)?.as_float(),
+        };
+        let [x, y] = [0, 1].map(|i| place(&self.varies[i], &self.units[i]));
+        x.zip(y).map(|(x, y)| Spot { label: "now", x, y }).into_iter().collect()
+    }
+}
+
+/// The quantity 1 of a unit.
+fn one<T: std::str::FromStr>(unit: &str) -> Option<T> {
+    format!("1 {unit}").parse().ok()
+}
+
+fn with_unit<T>(name: &str, value: f64, unit: &str) -> Result<T, TheoryError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text = format!("{value} {unit}");
+    text.parse().map_err(|e: T::Err| TheoryError::Quantity {
+        quantity: name.into(),
+        value: text.trim().into(),
+        rule: e.to_string(),
+    })
+}
+
+/// Which side of a value is the stable one.
+#[derive(Clone, Copy)]
+enum Border {
+    Below(f64),
+    Above(f64),
+}
+
+fn border(show: Shown) -> Option<Border> {
+    match show {
+        Shown::Growth => Some(Border::Below(0.0)),
+        Shown::PhaseMargin => Some(Border::Above(0.0)),
+        Shown::GainMargin => Some(Border::Above(1.0)),
+        Shown::DelayMargin | Shown::Settling | Shown::Queue | Shown::Probability => None,
+    }
+}
+
+fn name(show: Shown) -> &'static str {
+    match show {
+        Shown::Growth => "growth rate",
+        Shown::GainMargin => "gain margin",
+        Shown::PhaseMargin => "phase margin",
+        Shown::DelayMargin => "delay margin",
+        Shown::Settling => "settling time",
+        Shown::Queue => "queue at rest",
+        Shown::Probability => "signal probability",
+    }
+}
+
+fn unit_of(show: Shown) -> &'static str {
+    match show {
+        Shown::Growth => "1/s",
+        Shown::PhaseMargin => "degrees",
+        Shown::DelayMargin | Shown::Settling => "s",
+        Shown::Queue => "packets",
+        Shown::GainMargin | Shown::Probability => "",
+    }
+}
+
+/// How much of the map is stable, and why points are blank, each on a line of its own.
+fn remarks(grid: &Grid<Result<f64, String>>, border: Option<Border>) -> String {
+    let mut text = String::new();
+    if let Some(border) = border {
+        let stable = |v: &f64| match border {
+            Border::Below(b) => *v < b,
+            Border::Above(b) => *v > b,
+        };
+        let n = grid.values.iter().filter(|v| v.as_ref().is_ok_and(stable)).count();
+        text.push_str(&format!(
+            "\n{:.1} % of the points are stable",
+            100.0 * n as f64 / grid.values.len() as f64
+        ));
+    }
+    for (why, count) in missing(grid) {
+        text.push_str(&format!("\nblank: {why} ({count} points)"));
+    }
+    text
+}
+
+/// Why points have no value, the most frequent reason first.
+fn missing(grid: &Grid<Result<f64, String>>) -> Vec<(String, usize)> {
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for why in grid.values.iter().filter_map(|v| v.as_ref().err()) {
+        match all.iter_mut().find(|(w, _)| w == why) {
+            Some((_, n)) => *n += 1,
+            None => all.push((why.clone(), 1)),
+        }
+    }
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    all.truncate(5);
+    all
+}
