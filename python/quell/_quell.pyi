@@ -36,7 +36,9 @@ __all__ = [
     "Results",
     "RunError",
     "ScenarioError",
+    "Summary",
     "TheoryError",
+    "Trajectory",
     "Verdict",
     "__version__",
     "analyze",
@@ -54,6 +56,8 @@ __all__ = [
     "ewma_autocorrelation",
     "ewma_expectation",
     "ewma_variance",
+    "fluid",
+    "fluid_map",
     "hred_local",
     "map",
     "measure",
@@ -522,6 +526,48 @@ class QueueMap:
     def gaussian(self, sigma: float) -> tuple[float, float]: ...
     def stationary(self, buffer: float, sigma: float, cell: float) -> tuple[_Floats, _Floats]: ...
 
+@final
+class Summary:
+    @property
+    def mean(self) -> float: ...
+    @property
+    def deviation(self) -> float: ...
+    @property
+    def least(self) -> float: ...
+    @property
+    def most(self) -> float: ...
+    @property
+    def amplitude(self) -> float: ...
+    @property
+    def amplitude_before(self) -> float: ...
+    @property
+    def period_s(self) -> float | None: ...
+    @property
+    def settles(self) -> bool: ...
+
+@final
+class Trajectory:
+    @property
+    def time_s(self) -> _Floats: ...
+    @property
+    def queue_packets(self) -> _Floats: ...
+    @property
+    def windows_packets(self) -> _Floats: ...
+    @property
+    def rtt_s(self) -> _Floats: ...
+    @property
+    def probability(self) -> _Floats: ...
+    @property
+    def arrivals_pps(self) -> _Floats: ...
+    @property
+    def lost(self) -> _Floats: ...
+    @property
+    def state(self) -> dict[str, _Floats]: ...
+    @property
+    def steps(self) -> int: ...
+    def summary(self, from_s: float = 0.0) -> Summary: ...
+    def __len__(self, /) -> int: ...
+
 def analyze(
     scenario: _Scenario,
     *,
@@ -651,3 +697,40 @@ def ewma_expectation(weight: float, t: int) -> float: ...
 def ewma_autocorrelation(weight: float, lag: int, *, rho: float = 0.0) -> float: ...
 def oscillation(samples: _Numbers, step: str | float) -> Oscillation | None: ...
 def red_tail_delay_bound(max_th: float, capacity: float) -> float: ...
+
+_Start = Literal["empty", "rest"]
+_Overflow = Literal["signals", "ignored"]
+
+def fluid(
+    scenario: _Scenario,
+    duration: str | float,
+    *,
+    algorithm: str | None = None,
+    start: _Start = "empty",
+    nudge: float = 0.0,
+    changes: Sequence[tuple[str | float, dict[str, str | float]]] | None = None,
+    overflow: _Overflow = "signals",
+    sample: str | float | None = None,
+    tolerance: float | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Trajectory: ...
+def fluid_map(
+    scenario: _Scenario,
+    x: _Axis,
+    y: _Axis,
+    duration: str | float,
+    *,
+    from_s: float | None = None,
+    show: str = "settles",
+    algorithm: str | None = None,
+    start: _Start = "empty",
+    nudge: float = 0.0,
+    overflow: _Overflow = "signals",
+    sample: str | float | None = None,
+    tolerance: float | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Map: ...

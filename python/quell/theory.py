@@ -2,7 +2,9 @@
 
 :func:`analyze` says of every algorithm of a scenario where it rests, whether it is stable there and
 how far it is from the limit; :func:`design` finds parameters by the published rules; :class:`Loop` is the
-linear model for everything else, with the delay as it is. Figures are arrays of numpy; times are in
+linear model for everything else, with the delay as it is; :func:`fluid` follows the model through time,
+:func:`map` and :func:`fluid_map` show where it is stable; :func:`measure` reads R, N and C from a packet
+capture. Figures are arrays of numpy; times are in
 seconds, frequencies in rad/s, rates in bit/s or packets/s as names and documentation say. What cannot be
 answered raises :class:`quell.TheoryError`, which names the quantity and the reason.
 
@@ -33,7 +35,9 @@ from quell._quell import (
     QueueMap,
     Reach,
     Rest,
+    Summary,
     TheoryError,
+    Trajectory,
     analyze,
     auto_tuning_setup,
     avq_largest_phi,
@@ -44,6 +48,8 @@ from quell._quell import (
     ewma_autocorrelation,
     ewma_expectation,
     ewma_variance,
+    fluid,
+    fluid_map,
     hred_local,
     map,
     measure,
@@ -75,7 +81,9 @@ __all__ = [
     "QueueMap",
     "Reach",
     "Rest",
+    "Summary",
     "TheoryError",
+    "Trajectory",
     "analyze",
     "auto_tuning_setup",
     "avq_largest_phi",
@@ -86,6 +94,8 @@ __all__ = [
     "ewma_autocorrelation",
     "ewma_expectation",
     "ewma_variance",
+    "fluid",
+    "fluid_map",
     "hred_local",
     "map",
     "measure",

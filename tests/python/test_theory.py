@@ -452,6 +452,90 @@ class TestMaps:
             theory.red_map(("rtt", [-0.1]), ("flows", [1]), capacity=1, slope=1, filter=1)
 
 
+class TestFluid:
+    def test_it_stays_at_rest_and_obeys_its_equations(self) -> None:
+        [link] = theory.analyze(net("pi"), reach=False)
+        rest = link["pi"].rest
+        assert rest is not None
+        still = theory.fluid(net("pi"), "20 s", start="rest")
+        assert still.queue_packets == pytest.approx(rest.queue_packets, rel=1e-6)
+        assert still.probability == pytest.approx(rest.probability, rel=1e-6)
+        path = theory.fluid(net("pi"), 30, sample="1 ms", tolerance=1e-9, overflow="ignored")
+        t, q = path.time_s, path.queue_packets
+        assert path.windows_packets.shape == path.rtt_s.shape == (1, len(t))
+        assert len(path) == 30_001
+        # vrc eq. 8, and eq. 7 by differences where the queue is neither empty nor full.
+        assert path.rtt_s[0] == pytest.approx(link.propagation_s[0] + q / 1250)
+        assert path.arrivals_pps == pytest.approx(60 * path.windows_packets[0] / path.rtt_s[0])
+        inside = (
+            (q[:-2] > 1)
+            & (q[2:] > 1)
+            & (q[2:] < link.buffer_packets - 1)
+            & (q[:-2] < link.buffer_packets - 1)
+        )
+        growth = (q[2:] - q[:-2]) / (t[2:] - t[:-2])
+        assert inside.sum() > 10_000
+        assert np.abs(growth - (path.arrivals_pps[1:-1] - 1250))[inside].max() < 1
+
+    def test_near_its_rest_it_moves_as_the_loop_says(self) -> None:
+        [link] = theory.analyze(net("pi"), reach=False)
+        pi = link["pi"]
+        assert pi.mode is not None
+        assert pi.rest is not None
+        path = theory.fluid(net("pi"), 200, start="rest", nudge=0.01, tolerance=1e-10)
+        away = np.abs(path.queue_packets - pi.rest.queue_packets)
+        t = path.time_s
+        first, last = (away[(t >= a) & (t < a + 10)].max() for a in (20, 40))
+        assert np.log(last / first) / 20 == pytest.approx(pi.mode.root.real, rel=0.05)
+
+    def test_changes(self) -> None:
+        # Where the changed network rests by itself; the algorithm's parameters do not follow the link.
+        [after] = theory.analyze(net("pi", rate="12 Mbit/s", rtt="80 ms", flows=80), reach=False)
+        rest, rtt = after["pi"].rest, after.propagation_s[0]
+        assert rest is not None
+        flows, link = {"flows": 80}, {"rate": "12 Mbit/s", "rtt": rtt}
+        changes: list[tuple[Any, dict[str, Any]]] = [(50, flows), ("100 s", link)]
+        path = theory.fluid(net("pi"), 3000, start="rest", sample="1 s", changes=changes)
+        before = path.probability[path.time_s < 50]
+        assert np.ptp(before) < 1e-6
+        assert abs(before.mean() - rest.probability) > 0.1
+        # Its slowest mode dies out by e every 380 s.
+        assert path.probability[-1] == pytest.approx(rest.probability, rel=1e-3)
+        assert path.rtt_s[0, -1] == pytest.approx(rest.rtt_s, rel=1e-3)
+
+    def test_its_verdict_is_that_of_the_loop(self) -> None:
+        axes = ("flows", np.array([20.0, 60.0, 120.0])), ("rtt", np.array([0.05, 0.15, 0.4]))
+        growth = theory.map(net("pi"), *axes).values
+        found = theory.fluid_map(net("pi"), *axes, 300, start="rest", nudge=1, from_s=100)
+        assert found.show == "settles"
+        assert np.array_equal(found.values == 1, growth < 0)
+        one = theory.fluid(net("pi"), 300, start="rest", nudge=1).summary(100)
+        [[mean]] = theory.fluid_map(
+            net("pi"), ("flows", [60]), ("rate", [10e6]), 300, start="rest", nudge=1, from_s=100, show="mean"
+        ).values
+        assert mean == pytest.approx(one.mean, rel=1e-6)
+        assert one.settles == (one.amplitude < 0.5 or one.amplitude < 0.9 * one.amplitude_before)
+        assert one.least <= one.mean <= one.most
+
+    def test_wrong_input(self) -> None:
+        with pytest.raises(TheoryError, match="no model"):
+            theory.fluid(net("drop-tail"), 10)
+        with pytest.raises(TheoryError, match="relative tolerance"):
+            theory.fluid(net("pi"), 10, tolerance=1e-30)
+        with pytest.raises(TheoryError, match="time of a change"):
+            theory.fluid(net("pi"), 10, changes=[(5, {"flows": 10}), (5, {"flows": 20})])
+        with pytest.raises(ValueError, match='"load" must be'):
+            theory.fluid(net("pi"), 10, changes=[(5, {"load": 10})])
+        with pytest.raises(ValueError, match='needs start="rest"'):
+            theory.fluid(net("pi"), 10, nudge=1)
+        with pytest.raises(TheoryError, match="duration"):
+            theory.fluid(net("pi"), 0)
+        with pytest.raises(ValueError, match="choose one of pi, red"):
+            theory.fluid(net("pi", "red"), 10)
+        with pytest.raises(TheoryError, match="at least 8"):
+            theory.fluid(net("pi"), 10).summary(9.99)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_map() -> None:
     axes = ("flows", np.linspace(20, 200, 3000)), ("rtt", np.linspace(0.02, 0.5, 3000))

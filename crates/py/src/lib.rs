@@ -42,6 +42,8 @@ mod _quell {
         red_tail_delay_bound,
     };
     #[pymodule_export]
+    use crate::theory::fluid::{Summary, Trajectory, fluid, fluid_map};
+    #[pymodule_export]
     use crate::theory::linear::{Loop, Margins, Mode};
     #[pymodule_export]
     use crate::theory::maps::{Map, map, red_map, vrc_map};

@@ -340,6 +340,28 @@ pub fn bottlenecks(
     Ok(all)
 }
 
+/// The bottleneck of a scenario without a sweep, with one algorithm.
+pub fn one(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    algorithm: Option<String>,
+    link: Option<&str>,
+    at: Option<&Bound<'_, PyAny>>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<quell_lab::Bottleneck> {
+    let labels = algorithm.map(|a| vec![a]);
+    let mut seen = bottlenecks(py, scenario, labels.as_deref(), link, at, overrides)?;
+    let (Some((_, bottleneck)), 0) = (seen.pop(), seen.len()) else {
+        return Err(errors::argument("this is about one network: set the fields that the scenario sweeps"));
+    };
+    if bottleneck.algorithms.len() != 1 {
+        let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
+        let labels = labels.join(", ");
+        return Err(errors::argument(format!("this is about one algorithm: choose one of {labels}")));
+    }
+    Ok(bottleneck)
+}
+
 /// Ask the theory about a scenario: where each algorithm rests, and whether it is stable there.
 ///
 /// The model is TCP in congestion avoidance and a fluid queue, linearized where it rests, with the delay

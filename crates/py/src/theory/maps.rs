@@ -77,6 +77,40 @@ impl Map {
     }
 }
 
+impl Map {
+    /// From the figures row by row; `None` where there is none.
+    pub fn of(
+        py: Python<'_>,
+        show: &str,
+        names: [String; 2],
+        (x, y): (Vec<f64>, Vec<f64>),
+        found: Vec<Result<Option<f64>, TheoryError>>,
+    ) -> PyResult<Map> {
+        // A parameter that is wrong everywhere is wrong with the question.
+        if let Some(Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. }))) =
+            found.first().filter(|_| found.iter().all(Result::is_err))
+        {
+            return Err(errors::theory(py, e));
+        }
+        let mut missing: Vec<(Option<std::mem::Discriminant<TheoryError>>, String, usize)> = Vec::new();
+        let figure = |figure: Result<Option<f64>, TheoryError>| {
+            let (kind, reason) = match figure {
+                Ok(Some(x)) => return x,
+                Ok(None) => (None, format!("there is no {show}")),
+                Err(e) => (Some(std::mem::discriminant(&e)), e.to_string()),
+            };
+            match missing.iter_mut().find(|(k, ..)| *k == kind) {
+                Some((.., count)) => *count += 1,
+                None => missing.push((kind, reason, 1)),
+            }
+            f64::NAN
+        };
+        let values = found.into_iter().map(figure).collect();
+        let missing = missing.into_iter().map(|(_, reason, count)| (reason, count)).collect();
+        Ok(Map { show: show.into(), names, x, y, values, missing })
+    }
+}
+
 const SHOWN: &[(&str, Shown)] = &[
     ("growth", Shown::Loop(OfLoop::Growth)),
     ("unstable-roots", Shown::Loop(OfLoop::UnstableRoots)),
@@ -92,7 +126,7 @@ const SHOWN: &[(&str, Shown)] = &[
 ];
 
 /// An axis as (name, values) or (name, values, unit).
-fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>, String)> {
+pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>, String)> {
     let (2 | 3) = axis.len() else {
         return Err(errors::argument(format!("{name} must be (name, values) or (name, values, unit)")));
     };
@@ -111,8 +145,8 @@ fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>, St
 ///     As for :func:`analyze`, without a sweep.
 /// x : tuple
 ///     What varies across: its name, its values, and their unit where it is not the scenario's.
-///     Names are "flows", "rate" (bit/s), "rtt" (the mean without queueing, seconds), or a parameter of
-///     the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
+///     Names are "flows", "rate" (bit/s), "rtt" (the mean without queueing, a packet's own transmission
+///     in it, seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
 /// y : tuple
 ///     What varies upwards.
 /// show : str, default "growth"
@@ -168,57 +202,18 @@ pub fn map(
     let plant = words::plant(plant)?;
     let (x_name, x, x_unit) = axis("x", x)?;
     let (y_name, y, y_unit) = axis("y", y)?;
-    let labels = algorithm.map(|a| vec![a]);
-    let seen = analysis::bottlenecks(py, scenario, labels.as_deref(), link, at, overrides)?;
-    let [(_, bottleneck)] = &seen[..] else {
-        return Err(errors::argument("a map is of one network: set the fields that the scenario sweeps"));
-    };
-    let [(_, config)] = &bottleneck.algorithms[..] else {
-        let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
-        let labels = labels.join(", ");
-        return Err(errors::argument(format!("a map is of one algorithm: choose one of {labels}")));
-    };
+    let bottleneck = analysis::one(py, scenario, algorithm, link, at, overrides)?;
+    let (_, config) = &bottleneck.algorithms[0];
     let axes = [(x_name.as_str(), x_unit.as_str()), (y_name.as_str(), y_unit.as_str())];
-    let variation = Variation::new(bottleneck, config, axes).map_err(|e| errors::theory(py, &e))?;
+    let variation = Variation::new(&bottleneck, config, axes).map_err(|e| errors::theory(py, &e))?;
     let found = interruptible(py, |stop| {
         grids::over(&x, &y, |x, y| {
             if stop.load(Ordering::Relaxed) { Ok(None) } else { variation.value(shown, plant, x, y) }
         })
     })?;
-    let mut missing: Vec<(String, String, usize)> = Vec::new();
-    let mut note = |kind: String, reason: String| match missing.iter_mut().find(|(k, ..)| *k == kind) {
-        Some((.., count)) => *count += 1,
-        None => missing.push((kind, reason, 1)),
-    };
-    let degrees = shown == Shown::Loop(OfLoop::PhaseMargin);
-    let mut values = Vec::with_capacity(found.len());
-    for figure in &found {
-        values.push(match figure {
-            Ok(Some(x)) => {
-                if degrees {
-                    x.to_degrees()
-                } else {
-                    *x
-                }
-            }
-            Ok(None) => {
-                note("none".into(), format!("there is no {show}"));
-                f64::NAN
-            }
-            Err(e) => {
-                note(format!("{:?}", std::mem::discriminant(e)), e.to_string());
-                f64::NAN
-            }
-        });
-    }
-    // A parameter that is wrong everywhere is wrong with the question.
-    if let Some(Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. }))) =
-        found.first().filter(|_| found.iter().all(Result::is_err))
-    {
-        return Err(errors::theory(py, e));
-    }
-    let missing = missing.into_iter().map(|(_, reason, count)| (reason, count)).collect();
-    Ok(Map { show: show.into(), names: [x_name, y_name], x, y, values, missing })
+    let degrees = |x: f64| if shown == Shown::Loop(OfLoop::PhaseMargin) { x.to_degrees() } else { x };
+    let found = found.into_iter().map(|figure| figure.map(|x| x.map(degrees))).collect();
+    Map::of(py, show, [x_name, y_name], (x, y), found)
 }
 
 /// Fills the map of a closed form; what varies need not be given otherwise.

@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod arrays;
 pub mod criteria;
 pub mod estimate;
+pub mod fluid;
 pub mod linear;
 pub mod maps;
 mod words;
