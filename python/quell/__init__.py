@@ -7,6 +7,8 @@ Run a scenario with :func:`run`, look at the :class:`Results` with pandas, polar
 >>> results = quell.run("scenarios/main.toml", seeds=5)  # doctest: +SKIP
 >>> results.table()  # doctest: +SKIP
 >>> quell.plot.queue(results)  # doctest: +SKIP
+
+What control theory says of the same scenario is in :mod:`quell.theory`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from quell._quell import (
     Results,
     RunError,
     ScenarioError,
+    TheoryError,
     Verdict,
     __version__,
     aqm_describe,
@@ -39,7 +42,7 @@ from quell._quell import (
 )
 
 if TYPE_CHECKING:
-    from quell import plot
+    from quell import plot, theory
 
 __all__ = [
     "PASS",
@@ -53,6 +56,7 @@ __all__ = [
     "Results",
     "RunError",
     "ScenarioError",
+    "TheoryError",
     "Verdict",
     "__version__",
     "aqm_describe",
@@ -64,15 +68,19 @@ __all__ = [
     "read",
     "run",
     "signal",
+    "theory",
 ]
 
 
+# Parts that need more than Python: not everyone has it installed, and no run should wait for it.
+_PARTS = {"plot": "matplotlib and numpy", "theory": "numpy"}
+
+
 def __getattr__(name: str) -> Any:
-    # Plots need matplotlib, which not everyone has installed and no run should wait for.
-    if name == "plot":
+    if name in _PARTS:
         try:
-            return importlib.import_module("quell.plot")
+            return importlib.import_module(f"quell.{name}")
         except ModuleNotFoundError as error:
-            hint = 'quell.plot needs matplotlib and numpy: pip install "quell[plot]"'
+            hint = f'quell.{name} needs {_PARTS[name]}: pip install "quell[{name}]"'
             raise ModuleNotFoundError(hint, name=error.name) from error
     raise AttributeError(f"module 'quell' has no attribute {name!r}")

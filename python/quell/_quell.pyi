@@ -5,32 +5,77 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import polars as pl
 from typing_extensions import CapsuleType
 
 __all__ = [
+    "DESIGNED",
     "PASS",
+    "Analysis",
+    "Bottleneck",
     "Columns",
     "Context",
+    "Criterion",
+    "Design",
     "Interrupted",
     "Link",
+    "Loop",
+    "Map",
+    "Margins",
+    "Mode",
+    "Oscillation",
     "Packet",
+    "PiDesign",
     "Progress",
+    "QueueMap",
+    "Reach",
+    "Rest",
     "Results",
     "RunError",
     "ScenarioError",
+    "Summary",
+    "TheoryError",
+    "Trajectory",
     "Verdict",
     "__version__",
+    "analyze",
     "aqm_describe",
     "aqm_list",
+    "auto_tuning_setup",
+    "avq_largest_phi",
+    "avq_longest_rtt",
     "check",
     "cli",
+    "critical_rtt",
+    "design",
     "drop",
+    "dumbbell",
+    "ewma_autocorrelation",
+    "ewma_expectation",
+    "ewma_variance",
+    "fluid",
+    "fluid_map",
+    "hred_local",
+    "map",
+    "measure",
     "metric_list",
+    "oscillation",
+    "pi_design",
     "read",
+    "red_by_hollot",
+    "red_filter",
+    "red_map",
+    "red_proposition",
+    "red_tail_delay_bound",
     "run",
     "signal",
+    "vrc_k_p_range",
+    "vrc_largest_k_i",
+    "vrc_map",
+    "vrc_theorem",
 ]
 
 __version__: Final[str]
@@ -112,6 +157,12 @@ class ScenarioError(ValueError):
     nearest: str | None
 
 class RunError(RuntimeError): ...
+
+class TheoryError(ValueError):
+    kind: str
+    quantity: str | None
+    value: str | None
+    reason: str
 
 class Interrupted(KeyboardInterrupt):
     results: Results
@@ -220,3 +271,466 @@ def check(
     overrides: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]: ...
 def cli(args: Sequence[str]) -> int: ...
+
+DESIGNED: Final[tuple[str, ...]]
+
+_Floats = npt.NDArray[np.float64]
+_Complexes = npt.NDArray[np.complex128]
+_Numbers = npt.ArrayLike
+_Transfer = tuple[_Numbers, _Numbers]
+_Plant = Literal["exact", "simplified"]
+_Signal = Literal["mark", "drop"]
+_Input = Literal["queue", "rate"]
+_Axis = tuple[str, _Numbers] | tuple[str, _Numbers, str]
+
+@final
+class Margins:
+    @property
+    def gain(self) -> float | None: ...
+    @property
+    def phase_deg(self) -> float | None: ...
+    @property
+    def delay_s(self) -> float | None: ...
+    @property
+    def crossovers_rad_per_s(self) -> _Floats: ...
+    @property
+    def phase_crossovers_rad_per_s(self) -> _Floats: ...
+
+@final
+class Mode:
+    @property
+    def root(self) -> complex: ...
+    @property
+    def damping(self) -> float: ...
+    @property
+    def period_s(self) -> float | None: ...
+    @property
+    def settling_s(self) -> float | None: ...
+
+@final
+class Loop:
+    def __new__(
+        cls,
+        controller: _Transfer,
+        *,
+        flows: _Numbers,
+        rtt: _Numbers,
+        capacity: float,
+        queue: float = 0.0,
+        input: _Input = "queue",
+        signal: _Signal = "mark",
+        a: float = 1.5,
+        increase: float = 1.0,
+        plant: _Plant = "exact",
+    ) -> Loop: ...
+    @property
+    def controller(self) -> tuple[_Floats, _Floats]: ...
+    @property
+    def stable(self) -> bool: ...
+    @property
+    def unstable_roots(self) -> int: ...
+    def margins(self) -> Margins: ...
+    def mode(self) -> Mode: ...
+    def response(self, omega: _Numbers) -> _Complexes: ...
+    def plant_response(self, omega: _Numbers) -> _Complexes: ...
+    def at(self, s: _Numbers) -> _Complexes: ...
+    def frequencies(self, count: int = 500) -> _Floats: ...
+    def nyquist(self, omega: _Numbers | None = None) -> _Complexes: ...
+    def bode(self, omega: _Numbers | None = None) -> tuple[_Floats, _Floats, _Floats]: ...
+    def with_gain(self, factor: float) -> Loop: ...
+    def with_delay(self, seconds: float) -> Loop: ...
+    def rational(self) -> tuple[_Floats, _Floats, float]: ...
+    def quasi_polynomial(self) -> tuple[_Floats, _Floats, float]: ...
+    def first_order_lag(self) -> _Floats: ...
+    def to_control(self) -> tuple[Any, float]: ...
+    def to_frd(self, omega: _Numbers | None = None) -> Any: ...
+
+@final
+class Criterion:
+    @property
+    def statement(self) -> str: ...
+    @property
+    def left(self) -> float: ...
+    @property
+    def right(self) -> float: ...
+    @property
+    def holds(self) -> bool: ...
+    @property
+    def necessary(self) -> bool: ...
+    @property
+    def reason(self) -> str: ...
+    def __bool__(self, /) -> bool: ...
+
+@final
+class Rest:
+    @property
+    def queue_packets(self) -> float: ...
+    @property
+    def queue_delay_s(self) -> float: ...
+    @property
+    def probability(self) -> float: ...
+    @property
+    def window_packets(self) -> float: ...
+    @property
+    def rtt_s(self) -> float: ...
+    @property
+    def state(self) -> dict[str, float]: ...
+
+@final
+class Reach:
+    @property
+    def quantity(self) -> Literal["flows", "capacity", "rtt"]: ...
+    @property
+    def now(self) -> float: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def beyond_low(self) -> str | None: ...
+    @property
+    def beyond_high(self) -> str | None: ...
+
+@final
+class Analysis:
+    @property
+    def label(self) -> str: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def verdict(self) -> Literal["stable", "unstable", "no equilibrium", "no model"]: ...
+    @property
+    def reasons(self) -> list[str]: ...
+    @property
+    def rest(self) -> Rest | None: ...
+    @property
+    def margins(self) -> Margins | None: ...
+    @property
+    def mode(self) -> Mode | None: ...
+    @property
+    def unstable_roots(self) -> int | None: ...
+    @property
+    def criteria(self) -> list[Criterion]: ...
+    @property
+    def reach(self) -> list[Reach]: ...
+    @property
+    def loop(self) -> Loop | None: ...
+
+@final
+class Bottleneck:
+    @property
+    def settings(self) -> dict[str, str]: ...
+    @property
+    def link(self) -> str: ...
+    @property
+    def flows(self) -> _Floats: ...
+    @property
+    def propagation_s(self) -> _Floats: ...
+    @property
+    def capacity_pps(self) -> float: ...
+    @property
+    def buffer_packets(self) -> float: ...
+    @property
+    def signal(self) -> _Signal: ...
+    @property
+    def left_out(self) -> list[str]: ...
+    @property
+    def analyses(self) -> dict[str, Analysis]: ...
+    def __getitem__(self, label: str, /) -> Analysis: ...
+
+@final
+class Design:
+    @property
+    def aqm(self) -> dict[str, Any]: ...
+    @property
+    def assumptions(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def analysis(self) -> Analysis: ...
+    @property
+    def scenario(self) -> dict[str, Any]: ...
+
+@final
+class PiDesign:
+    @property
+    def zero_rad_per_s(self) -> float: ...
+    @property
+    def crossover_rad_per_s(self) -> float: ...
+    @property
+    def k_p(self) -> float: ...
+    @property
+    def k_i(self) -> float: ...
+    @property
+    def phase_margin_deg(self) -> float: ...
+    @property
+    def a(self) -> float | None: ...
+    @property
+    def b(self) -> float | None: ...
+
+@final
+class Map:
+    @property
+    def show(self) -> str: ...
+    @property
+    def x_name(self) -> str: ...
+    @property
+    def y_name(self) -> str: ...
+    @property
+    def x(self) -> _Floats: ...
+    @property
+    def y(self) -> _Floats: ...
+    @property
+    def values(self) -> _Floats: ...
+    @property
+    def missing(self) -> list[tuple[str, int]]: ...
+
+@final
+class Oscillation:
+    @property
+    def motion(self) -> Literal["settled", "oscillating", "irregular"]: ...
+    @property
+    def period_s(self) -> float: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def amplitude(self) -> float: ...
+    @property
+    def swing(self) -> float: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def deviation(self) -> float: ...
+
+@final
+class QueueMap:
+    def __new__(cls, *, capacity: float, window: float, delays: _Numbers, interval: float) -> QueueMap: ...
+    @property
+    def equilibrium(self) -> float: ...
+    @property
+    def contracting_interval_s(self) -> float: ...
+    @property
+    def rising_interval_s(self) -> float: ...
+    @property
+    def sufficient_interval_s(self) -> float: ...
+    @property
+    def by_proposition_6_1(self) -> bool: ...
+    @property
+    def by_proposition_6_2(self) -> bool: ...
+    @property
+    def locally_stable(self) -> bool: ...
+    def next(self, queue: _Numbers) -> _Floats: ...
+    def slope(self, queue: _Numbers) -> _Floats: ...
+    def contraction(self, largest: float) -> float: ...
+    def trajectory(self, start: float, noise: _Numbers, *, buffer: float | None = None) -> _Floats: ...
+    def gaussian(self, sigma: float) -> tuple[float, float]: ...
+    def stationary(self, buffer: float, sigma: float, cell: float) -> tuple[_Floats, _Floats]: ...
+
+@final
+class Summary:
+    @property
+    def mean(self) -> float: ...
+    @property
+    def deviation(self) -> float: ...
+    @property
+    def least(self) -> float: ...
+    @property
+    def most(self) -> float: ...
+    @property
+    def amplitude(self) -> float: ...
+    @property
+    def amplitude_before(self) -> float: ...
+    @property
+    def period_s(self) -> float | None: ...
+    @property
+    def settles(self) -> bool: ...
+
+@final
+class Trajectory:
+    @property
+    def time_s(self) -> _Floats: ...
+    @property
+    def queue_packets(self) -> _Floats: ...
+    @property
+    def windows_packets(self) -> _Floats: ...
+    @property
+    def rtt_s(self) -> _Floats: ...
+    @property
+    def probability(self) -> _Floats: ...
+    @property
+    def arrivals_pps(self) -> _Floats: ...
+    @property
+    def lost(self) -> _Floats: ...
+    @property
+    def state(self) -> dict[str, _Floats]: ...
+    @property
+    def steps(self) -> int: ...
+    def summary(self, from_s: float = 0.0) -> Summary: ...
+    def __len__(self, /) -> int: ...
+
+def analyze(
+    scenario: _Scenario,
+    *,
+    algorithms: Sequence[str] | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    plant: _Plant = "exact",
+    reach: bool | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Bottleneck]: ...
+def dumbbell(
+    *,
+    rate: str | float,
+    rtt: str | float,
+    flows: int,
+    algorithms: Sequence[str | Mapping[str, Any]],
+    packet: str | float | None = None,
+    buffer: str | float | None = None,
+    signal: _Signal = "mark",
+) -> dict[str, Any]: ...
+def design(
+    aqm: str,
+    *,
+    rate: str | float,
+    rtt: str | float,
+    flows: int,
+    packet: str | float | None = None,
+    buffer: str | float | None = None,
+    queue: str | float | None = None,
+    signal: _Signal = "mark",
+) -> Design: ...
+def critical_rtt(
+    controller: _Transfer,
+    *,
+    flows: float,
+    capacity: float,
+    input: _Input = "queue",
+    a: float = 1.5,
+    increase: float = 1.0,
+    plant: _Plant = "exact",
+    delay: Literal["exact", "first-order-lag"] = "exact",
+) -> float | None: ...
+def vrc_theorem(
+    k_p: float, k_i: float, k_d: float, *, flows: float, rtt: float, capacity: float, a: float = 1.5
+) -> Criterion: ...
+def vrc_largest_k_i(k_d: float, *, flows: float, rtt: float, capacity: float, a: float = 1.5) -> float: ...
+def vrc_k_p_range(
+    k_i: float, k_d: float, *, flows: float, rtt: float, capacity: float, a: float = 1.5
+) -> tuple[float, float] | None: ...
+def red_proposition(
+    *,
+    min_th: float,
+    max_th: float,
+    max_p: float,
+    weight: float,
+    flows: float,
+    rtt: float,
+    capacity: float,
+) -> Criterion: ...
+def red_by_hollot(*, slope: float, filter: float, flows: float, rtt: float, capacity: float) -> Criterion: ...
+def red_filter(*, slope: float, flows: float, rtt: float, capacity: float) -> float: ...
+def pi_design(
+    *,
+    flows: float,
+    rtt: float,
+    capacity: float,
+    lambda_: float | None = None,
+    sampling_hz: float | None = None,
+) -> PiDesign: ...
+def avq_longest_rtt(
+    phi: float, *, flows: float, capacity: float, tau: float = 1.0, a: float = 1.5
+) -> float | None: ...
+def avq_largest_phi(
+    *, flows: float, rtt: float, capacity: float, tau: float = 1.0, a: float = 1.5
+) -> float | None: ...
+def hred_local(
+    *, min_th: float, max_th: float, kappa: float, queue: float, bandwidth_delay: float
+) -> Criterion: ...
+def auto_tuning_setup(
+    *, min_th: float, max_th: float, flows: float, rtt: float, capacity: float
+) -> Criterion: ...
+def map(
+    scenario: _Scenario,
+    x: _Axis,
+    y: _Axis,
+    *,
+    show: str = "growth",
+    algorithm: str | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    plant: _Plant = "exact",
+    overrides: Mapping[str, Any] | None = None,
+) -> Map: ...
+def red_map(
+    x: tuple[str, _Numbers],
+    y: tuple[str, _Numbers],
+    *,
+    flows: float | None = None,
+    rtt: float | None = None,
+    capacity: float | None = None,
+    slope: float | None = None,
+    filter: float | None = None,
+    double: bool = False,
+) -> npt.NDArray[np.floating]: ...
+def vrc_map(
+    x: tuple[str, _Numbers],
+    y: tuple[str, _Numbers],
+    *,
+    flows: float | None = None,
+    rtt: float | None = None,
+    capacity: float | None = None,
+    k_p: float | None = None,
+    k_i: float | None = None,
+    k_d: float = 0.0,
+    a: float = 1.5,
+    double: bool = False,
+) -> npt.NDArray[np.floating]: ...
+def measure(
+    path: str | os.PathLike[str],
+    *,
+    interval: str | float | None = None,
+    window: str | float | None = None,
+    inside: Sequence[str] | None = None,
+) -> dict[str, Any]: ...
+def ewma_variance(weight: float, t: int | None = None, *, rho: _Numbers | None = None) -> float: ...
+def ewma_expectation(weight: float, t: int) -> float: ...
+def ewma_autocorrelation(weight: float, lag: int, *, rho: float = 0.0) -> float: ...
+def oscillation(samples: _Numbers, step: str | float) -> Oscillation | None: ...
+def red_tail_delay_bound(max_th: float, capacity: float) -> float: ...
+
+_Start = Literal["empty", "rest"]
+_Overflow = Literal["signals", "ignored"]
+
+def fluid(
+    scenario: _Scenario,
+    duration: str | float,
+    *,
+    algorithm: str | None = None,
+    start: _Start = "empty",
+    nudge: float = 0.0,
+    changes: Sequence[tuple[str | float, dict[str, str | float]]] | None = None,
+    overflow: _Overflow = "signals",
+    sample: str | float | None = None,
+    tolerance: float | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Trajectory: ...
+def fluid_map(
+    scenario: _Scenario,
+    x: _Axis,
+    y: _Axis,
+    duration: str | float,
+    *,
+    from_s: float | None = None,
+    show: str = "settles",
+    algorithm: str | None = None,
+    start: _Start = "empty",
+    nudge: float = 0.0,
+    overflow: _Overflow = "signals",
+    sample: str | float | None = None,
+    tolerance: float | None = None,
+    link: str | None = None,
+    at: str | float | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Map: ...

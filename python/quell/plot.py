@@ -1,8 +1,8 @@
 """Plots of results, with matplotlib (``pip install quell[plot]``).
 
-Every function takes :class:`quell.Results` and draws into ``ax``, or into a new figure, and returns
-the axes, so that titles, limits and styles remain yours to change. Times are in seconds, delays in
-milliseconds, rates in Mbit/s.
+Every function takes :class:`quell.Results`, or loops of :mod:`quell.theory`, and draws into ``ax``, or
+into a new figure, and returns the axes, so that titles, limits and styles remain yours to change. Times
+are in seconds, delays in milliseconds, rates in Mbit/s.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from quell._quell import Columns, Results
+    from quell._quell import Columns, Loop, Results
 
-__all__ = ["delay_cdf", "delay_goodput", "flow_goodput", "internals", "queue"]
+__all__ = ["bode", "delay_cdf", "delay_goodput", "flow_goodput", "internals", "nyquist", "queue"]
 
 # Okabe and Ito's colors, which people who see colors differently can tell apart; beyond seven
 # algorithms the line style changes.
@@ -327,6 +327,75 @@ def flow_goodput(
     return _finish(ax)
 
 
+def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None) -> list[Axes]:
+    """Plot the gain and the phase of open loops over the frequency, with the phase margins marked.
+
+    Parameters
+    ----------
+    loops : Loop or dict of str to Loop
+        One loop, or several with their labels.
+    axes : sequence of matplotlib.axes.Axes, optional
+        Where to draw: two, for the gain and for the phase; by default a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        The axes; x in rad/s, y in dB and in degrees.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` are not two.
+    """
+    if axes is None:
+        _, grid = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
+        axes = list(grid)
+    if len(axes) != 2:  # noqa: PLR2004
+        raise ValueError(f"a diagram of Bode has 2 axes, axes are {len(axes)}")
+    top, bottom = axes
+    for (label, loop), style in _labelled(loops):
+        omega, gain, phase = loop.bode()
+        top.semilogx(omega, 20 * np.log10(gain), label=label, linewidth=1.5, **style)
+        bottom.semilogx(omega, phase, linewidth=1.5, **style)
+        crossovers = loop.margins().crossovers_rad_per_s
+        top.plot(crossovers, 0 * crossovers, "o", color=style["color"], markersize=4)
+        at = np.interp(np.log(crossovers), np.log(omega), phase)
+        bottom.plot(crossovers, at, "o", color=style["color"], markersize=4)
+    top.axhline(0, color="0.4", linewidth=0.8)
+    bottom.axhline(-180, color="0.4", linewidth=0.8)
+    # Far beyond the crossovers the delay turns the phase on and on.
+    low, high = bottom.get_ylim()
+    bottom.set_ylim(max(low, -540), high)
+    top.set(ylabel="gain (dB)")
+    bottom.set(xlabel="frequency (rad/s)", ylabel="phase (degrees)")
+    _frame(bottom)
+    return [_finish(top), bottom]
+
+
+def nyquist(loops: Loop | Mapping[str, Loop], *, ax: Axes | None = None) -> Axes:
+    """Plot the curve of Nyquist around -1, which a stable loop does not encircle.
+
+    Parameters
+    ----------
+    loops : Loop or dict of str to Loop
+        One loop, or several with their labels.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; real and imaginary part.
+    """
+    ax = plt.subplots(figsize=(5.5, 5), layout="constrained")[1] if ax is None else ax
+    for (label, loop), style in _labelled(loops):
+        values = loop.nyquist(loop.frequencies(2000))
+        ax.plot(values.real, values.imag, label=label, linewidth=1.5, **style)
+    ax.plot(-1, 0, "+", color="black", markersize=10)
+    ax.set(xlabel="real part", ylabel="imaginary part", xlim=(-2.5, 1), ylim=(-2, 1.5), aspect="equal")
+    return _finish(ax)
+
+
 class _Rows:
     """Rows of a table that have given values in given columns."""
 
@@ -394,6 +463,15 @@ class _View:
             i = self.info["algorithms"].index(name)
             line = _LINES[i // len(_COLORS) % len(_LINES)]
             yield name, {"color": _COLORS[i % len(_COLORS)], "linestyle": line}
+
+
+def _labelled(
+    loops: Loop | Mapping[str, Loop],
+) -> Iterator[tuple[tuple[str | None, Loop], dict[str, Any]]]:
+    """Each loop with its label and its style; a single one needs no label."""
+    items = loops.items() if hasattr(loops, "items") else [(None, loops)]
+    for i, item in enumerate(items):
+        yield item, {"color": _COLORS[i % len(_COLORS)], "linestyle": _LINES[i // len(_COLORS) % len(_LINES)]}
 
 
 def _axes(ax: Axes | None) -> Axes:

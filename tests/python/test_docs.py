@@ -15,16 +15,17 @@ from typing import Any
 import pytest
 import quell
 import quell.plot
+import quell.theory
 
 CONFIG = str(Path(__file__).parents[2] / "pyproject.toml")
-MODULES = [quell, quell.plot]
+MODULES = [quell, quell.plot, quell.theory]
 
 
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function, class, method and property, with its name."""
     for module in MODULES:
         for name in module.__all__:
-            if name == "__version__":
+            if name in ("__version__", "DESIGNED"):
                 continue
             item = getattr(module, name)
             yield f"{module.__name__}.{name}", item
@@ -48,7 +49,7 @@ def test_every_public_item_has_documentation(name: str) -> None:
     text = inspect.getdoc(ITEMS[name]) or ""
     assert len(text) > 10, name
     if inspect.isgetsetdescriptor(ITEMS[name]):
-        assert re.match(r"[A-Za-z][\w\[\], ]*: [A-Z]", text), f"{name}: a property begins with its type"
+        assert re.match(r"[A-Za-z][\w\[\]., ]*: [A-Z]", text), f"{name}: a property begins with its type"
         assert text.endswith("."), name
 
 
@@ -69,7 +70,7 @@ def test_every_argument_and_result_is_documented(name: str) -> None:
     assert ("Returns" in parts) != (name in silent), name
 
 
-@pytest.mark.parametrize("name", ["quell", "quell._aqm", "quell._quell"])
+@pytest.mark.parametrize("name", ["quell", "quell._aqm", "quell._quell", "quell.theory"])
 def test_examples_give_what_they_show(name: str) -> None:
     tests = doctest.testmod(importlib.import_module(name))
     assert tests.failed == 0

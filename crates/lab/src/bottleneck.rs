@@ -3,6 +3,7 @@
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_sim::network::Traffic;
+use quell_theory::design::Design;
 use quell_theory::{Class, Network, Signal, Tcp};
 use quell_units::Time;
 
@@ -28,6 +29,19 @@ pub struct Bottleneck {
     pub network: Network,
     /// What of the scenario the models leave out, in words.
     pub left_out: Vec<String>,
+}
+
+impl Bottleneck {
+    /// The link and the flows that a design is for.
+    pub fn of_design(design: &Design) -> Bottleneck {
+        Bottleneck {
+            name: "bottleneck".into(),
+            link: design.link,
+            algorithms: vec![(design.config.name().into(), design.config.clone())],
+            network: design.network.clone(),
+            left_out: Vec::new(),
+        }
+    }
 }
 
 impl Point {

@@ -21,6 +21,7 @@
 
 mod assessment;
 mod bottleneck;
+pub mod dumbbell;
 mod error;
 pub mod figures;
 mod measure;
@@ -38,9 +39,11 @@ mod store;
 mod study;
 mod table;
 pub mod values;
+mod variation;
 
 pub use assessment::{Assessment, Figures, MarginFigures, Packets, Swing, Verdict};
 pub use bottleneck::Bottleneck;
+pub use dumbbell::Dumbbell;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};
 pub use oscillation::{Motion, Oscillation};
@@ -54,3 +57,4 @@ pub use stats::{Estimate, jain_index, quantile};
 pub use store::StoreError;
 pub use study::{Document, Factory, Plugins, Point, Setting, Study};
 pub use table::Table;
+pub use variation::{Shown, Variation};

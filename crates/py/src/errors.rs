@@ -27,6 +27,18 @@ create_exception!(
 );
 create_exception!(
     quell,
+    TheoryError,
+    PyValueError,
+    "A question that the theory cannot answer; the message says why.\n\n\
+     Attributes\n----------\n\
+     kind : str\n    \"quantity\", \"no-equilibrium\", \"unstable-open-loop\", \"tolerance\", \"no-model\" or \
+     \"parameter\".\n\
+     quantity : str or None\n    The quantity, parameter or algorithm that is meant.\n\
+     value : str or None\n    Its value with its unit.\n\
+     reason : str\n    The rule that it breaks, or why there is no answer."
+);
+create_exception!(
+    quell,
     Interrupted,
     PyKeyboardInterrupt,
     "Ctrl-C during a run.\n\n\
@@ -47,6 +59,29 @@ pub fn scenario(py: Python<'_>, error: &quell_lab::ScenarioError) -> PyErr {
         value.setattr("nearest", &error.nearest)
     };
     // A plain exception object always takes attributes.
+    if let Err(failure) = set() { failure } else { e }
+}
+
+/// A question without an answer, with its parts as attributes.
+pub fn theory(py: Python<'_>, error: &quell_theory::TheoryError) -> PyErr {
+    use quell_theory::TheoryError as E;
+    let (kind, quantity, value, reason) = match error {
+        E::Quantity { quantity, value, rule } => ("quantity", Some(&**quantity), Some(value), &**rule),
+        E::NoEquilibrium { quantity, reason } => ("no-equilibrium", Some(&**quantity), None, &**reason),
+        E::UnstableOpenLoop { reason } => ("unstable-open-loop", None, None, &**reason),
+        E::Tolerance { reason, .. } => ("tolerance", None, None, &**reason),
+        E::NoModel { algorithm, reason } => ("no-model", Some(&**algorithm), None, &**reason),
+        E::Parameter(p) => ("parameter", Some(p.field), Some(&p.value), &*p.rule),
+        _ => ("other", None, None, ""),
+    };
+    let e = TheoryError::new_err(error.to_string());
+    let object = e.value(py);
+    let set = || {
+        object.setattr("kind", kind)?;
+        object.setattr("quantity", quantity)?;
+        object.setattr("value", value)?;
+        object.setattr("reason", reason)
+    };
     if let Err(failure) = set() { failure } else { e }
 }
 

@@ -3,11 +3,13 @@
 #![deny(missing_docs)]
 
 mod aqm;
+mod attend;
 mod catalog;
 mod columns;
 mod errors;
 mod results;
 mod run;
+mod theory;
 mod value;
 
 use pyo3::prelude::*;
@@ -22,11 +24,29 @@ mod _quell {
     #[pymodule_export]
     use crate::columns::Columns;
     #[pymodule_export]
-    use crate::errors::{Interrupted, RunError, ScenarioError};
+    use crate::errors::{Interrupted, RunError, ScenarioError, TheoryError};
     #[pymodule_export]
     use crate::results::{Results, read};
     #[pymodule_export]
     use crate::run::{Progress, check, run};
+    #[pymodule_export]
+    use crate::theory::analysis::{Analysis, Bottleneck, Design, Reach, Rest, analyze, design, dumbbell};
+    #[pymodule_export]
+    use crate::theory::criteria::{
+        Criterion, PiDesign, auto_tuning_setup, avq_largest_phi, avq_longest_rtt, critical_rtt, hred_local,
+        pi_design, red_by_hollot, red_filter, red_proposition, vrc_k_p_range, vrc_largest_k_i, vrc_theorem,
+    };
+    #[pymodule_export]
+    use crate::theory::estimate::{
+        Oscillation, QueueMap, ewma_autocorrelation, ewma_expectation, ewma_variance, measure, oscillation,
+        red_tail_delay_bound,
+    };
+    #[pymodule_export]
+    use crate::theory::fluid::{Summary, Trajectory, fluid, fluid_map};
+    #[pymodule_export]
+    use crate::theory::linear::{Loop, Margins, Mode};
+    #[pymodule_export]
+    use crate::theory::maps::{Map, map, red_map, vrc_map};
 
     use super::{PyModule, PyModuleMethods, PyResult};
     use pyo3::Bound;
@@ -57,6 +77,7 @@ mod _quell {
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("DESIGNED", crate::theory::analysis::designed(m.py())?)?;
         m.add("PASS", crate::aqm::Verdict::PASS)
     }
 }

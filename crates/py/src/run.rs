@@ -2,10 +2,7 @@
 
 use std::io::Read;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
@@ -14,6 +11,7 @@ use quell_lab::{Document, Options, Study};
 use quell_sim::Engine;
 
 use crate::aqm::{Trap, plugins};
+use crate::attend::attend;
 use crate::errors;
 use crate::results::Results;
 use crate::value;
@@ -155,27 +153,7 @@ pub fn run(
         let news = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
         news.map_or(Ok(()), |p| progress.call1(py, (Progress(p),)).map(std::mem::drop))
     };
-    // The run has threads of its own; this one listens to Ctrl-C and calls `progress`.
-    let mut signal = None;
-    let outcome = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (sender, over) = channel::<()>();
-            let (study, options) = (&study, &options);
-            let worker = scope.spawn(move || {
-                let outcome = quell_lab::run(study, options);
-                std::mem::drop(sender);
-                outcome
-            });
-            while over.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
-                let heard = Python::attach(|py| py.check_signals().and_then(|()| report(py)));
-                if let Err(error) = heard {
-                    signal.get_or_insert(error);
-                    trap.stop.store(true, Ordering::Relaxed);
-                }
-            }
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    });
+    let (outcome, signal) = attend(py, &trap.stop, report, || quell_lab::run(&study, &options));
     if let Some(error) = trap.take() {
         return Err(error);
     }
@@ -232,7 +210,8 @@ pub fn check<'py>(
     Ok(list)
 }
 
-fn study(
+/// The study that a file or a dict describes.
+pub fn study(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
     seeds: Option<&Bound<'_, PyAny>>,

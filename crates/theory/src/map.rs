@@ -83,8 +83,13 @@ impl<T> Grid<T> {
 /// Those of [`Axis::values`].
 pub fn map<T: Send>(x: &Axis, y: &Axis, f: impl Fn(f64, f64) -> T + Sync) -> Result<Grid<T>, TheoryError> {
     let (x, y) = (x.values()?, y.values()?);
-    let values = (0..x.len() * y.len()).into_par_iter().map(|k| f(x[k % x.len()], y[k / x.len()])).collect();
+    let values = over(&x, &y, f);
     Ok(Grid { x, y, values })
+}
+
+/// Any function at each pair of values, on all cores, in the order of [`Grid::values`].
+pub fn over<T: Send>(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> T + Sync) -> Vec<T> {
+    (0..x.len() * y.len()).into_par_iter().map(|k| f(x[k % x.len()], y[k / x.len()])).collect()
 }
 
 /// A quantity of a loop.

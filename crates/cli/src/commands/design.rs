@@ -1,16 +1,15 @@
 //! `quell design`.
 
-use quell_lab::{Assessment, Bottleneck, Document, Plugins};
+use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Plugins, dumbbell};
 use quell_theory::design::{Design, Target, design as by_rule};
 use quell_theory::{Signal, Tcp};
-use quell_units::Duration;
 use serde::Serialize;
 
 use crate::args::{DesignArgs, Format};
 use crate::failure::Failure;
 use crate::{folder, json, table, terminal};
 
-use super::theory::{self, Dumbbell, Found};
+use super::theory::{self, Found};
 use super::{analyze, diagram};
 
 /// What `design` prints as JSON.
@@ -100,54 +99,19 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
 
 /// What the theory says of a design.
 fn assess(design: &Design) -> Result<Found, Failure> {
-    let bottleneck = Bottleneck {
-        name: "bottleneck".into(),
-        link: design.link,
-        algorithms: Vec::new(),
-        network: design.network.clone(),
-        left_out: Vec::new(),
-    };
+    let bottleneck = Bottleneck::of_design(design);
     let name = design.config.name();
     let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
     Ok(Found { bottleneck, configs: vec![design.config.clone()], assessments: vec![assessment] })
 }
 
-/// The table of a scenario with the parameters that are not the algorithm's defaults.
-fn parameters(design: &Design) -> Result<String, Failure> {
-    let cannot = |e| Failure::cannot("write the parameters", e);
-    let name = design.config.name();
-    let written = toml::Table::try_from(&design.config).map_err(cannot)?;
-    let default = quell_aqm::catalog::find(name).map(|entry| toml::Table::try_from((entry.default)()));
-    let default = default.transpose().map_err(cannot)?.unwrap_or_default();
-    let mut text = format!("algorithm = \"{name}\"\n");
-    for (key, value) in written.iter().filter(|(key, value)| default.get(*key) != Some(value)) {
-        text.push_str(&format!("{key} = {}\n", inline(value)));
-    }
-    Ok(text)
-}
-
-/// A value on one line.
-fn inline(value: &toml::Value) -> String {
-    match value {
-        toml::Value::Table(table) => {
-            let each: Vec<String> = table.iter().map(|(k, v)| format!("{k} = {}", inline(v))).collect();
-            format!("{{ {} }}", each.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
 /// A scenario with the designs, on the network they are for.
 fn scenario(args: &DesignArgs, designs: &[&Design]) -> Result<String, Failure> {
+    let algorithms = designs.iter().map(|d| parameters(d)).collect::<Result<_, _>>()?;
     let first = designs.first().expect("clap asks for an algorithm");
-    let dumbbell = Dumbbell {
-        rate: args.rate,
-        rtt: Duration::from_secs_f64(first.network.classes[0].propagation),
-        flows: args.flows,
-        packet: args.packet,
-        buffer: first.link.buffer,
-        ecn: !args.drops,
-        algorithms: designs.iter().map(|d| parameters(d)).collect::<Result<_, _>>()?,
-    };
-    Ok(dumbbell.to_toml())
+    Ok(Dumbbell::of_design(first, args.flows, algorithms).to_toml())
+}
+
+fn parameters(design: &Design) -> Result<String, Failure> {
+    dumbbell::changed(&design.config).map_err(|e| Failure::cannot("write the parameters", e))
 }

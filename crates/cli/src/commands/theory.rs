@@ -2,10 +2,10 @@
 
 use quell_aqm::catalog::AqmConfig;
 use quell_lab::figures::{duration, three_digits};
-use quell_lab::{Assessment, Bottleneck, Document, Motion, Plugins, Study};
+use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Motion, Plugins, Study};
 use quell_theory::design::{Edge, Quantity, Reach, Verdict};
 use quell_theory::{Plant, TheoryError};
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{Bytes, Duration};
 
 use crate::args::{NetworkArgs, PlantChoice};
 use crate::failure::Failure;
@@ -51,78 +51,17 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         unreachable!("clap asks for all of them where there is no scenario");
     };
     let packet = args.packet.unwrap_or(Bytes::new(1000));
-    let product = rate.packets_per_sec(packet) * rtt.as_secs_f64();
     let dumbbell = Dumbbell {
-        rate,
-        rtt,
-        flows,
-        packet,
-        buffer: args.buffer.unwrap_or(QueueSize::Packets((2.0 * product).ceil().max(100.0))),
+        buffer: args.buffer.unwrap_or_else(|| Dumbbell::ample_buffer(rate, rtt, packet)),
         ecn: !args.drops,
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
+        ..Dumbbell::new(rate, rtt, flows, packet)
     };
     let mut document = Document::parse(&dumbbell.to_toml(), FROM_OPTIONS)?;
     for (field, value) in &args.set {
         document.set_text(field, value)?;
     }
     Ok(document.study(&Plugins::new())?)
-}
-
-/// One bottleneck and flows of one kind: the network of the formulas.
-pub struct Dumbbell {
-    /// The bottleneck's rate.
-    pub rate: BitRate,
-    /// The round-trip time without queueing.
-    pub rtt: Duration,
-    /// How many flows.
-    pub flows: u32,
-    /// Size of a packet on the wire.
-    pub packet: Bytes,
-    /// The bottleneck's buffer.
-    pub buffer: QueueSize,
-    /// Whether packets are marked.
-    pub ecn: bool,
-    /// The tables of the algorithms.
-    pub algorithms: Vec<String>,
-}
-
-impl Dumbbell {
-    /// The scenario, as a file.
-    pub fn to_toml(&self) -> String {
-        let Dumbbell { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
-        // Long enough for slow loops to settle: hundreds of round trips, and a minute.
-        let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
-        let mut text = format!(
-            r#"schema = 1
-title = "{flows} flows, {rate}, {rtt}"
-duration = "{} s"
-warmup = "{warmup} s"
-seeds = 3
-
-[dumbbell]
-rate = "{rate}"
-delay = "{}"
-buffer = "{buffer}"
-ecn = {ecn}
-"#,
-            3.0 * warmup,
-            *rtt / 10,
-        );
-        for table in algorithms {
-            text.push_str(&format!("\n[[aqm]]\n{table}"));
-        }
-        text.push_str(&format!(
-            r#"
-[[flows]]
-name = "tcp"
-count = {flows}
-rtt = "{rtt}"
-start = {{ between = ["0 s", "5 s"] }}
-tcp = {{ ecn = {ecn}, packet = "{packet}" }}
-"#
-        ));
-        text
-    }
 }
 
 /// Samples of the queue per round-trip time without queueing: enough for the fastest swing.

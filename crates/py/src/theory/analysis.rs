@@ -1,0 +1,642 @@
+//! What the theory says of a scenario, and parameters by published rules.
+
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use quell_aqm::catalog::AqmConfig;
+use quell_lab::dumbbell::{Dumbbell, changed};
+use quell_lab::{Assessment, Plugins};
+use quell_theory::design::{self as rules, DESIGNED, Quantity, Target, Verdict};
+use quell_theory::{Signal, TheoryError};
+use quell_units::{Bytes, QueueSize, Time};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::arrays::array;
+use super::criteria::Criterion;
+use super::linear::{Loop, Margins, Mode};
+use super::words;
+use crate::aqm::Trap;
+use crate::attend::interruptible;
+use crate::{errors, results, run};
+
+/// Where a network and an algorithm rest.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Rest(quell_lab::Figures);
+
+#[pymethods]
+impl Rest {
+    /// float: The queue.
+    #[getter]
+    fn queue_packets(&self) -> f64 {
+        self.0.queue_packets
+    }
+
+    /// float: The time that the queue takes to drain.
+    #[getter]
+    fn queue_delay_s(&self) -> f64 {
+        self.0.queue_delay_s
+    }
+
+    /// float: The probability of a signal.
+    #[getter]
+    fn probability(&self) -> f64 {
+        self.0.probability
+    }
+
+    /// float: A flow's window.
+    #[getter]
+    fn window_packets(&self) -> f64 {
+        self.0.window_packets
+    }
+
+    /// float: The round-trip time, queueing included, as a mean over flows.
+    #[getter]
+    fn rtt_s(&self) -> f64 {
+        self.0.rtt_s
+    }
+
+    /// dict of str to float: The algorithm's own variables.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.0.state.iter().try_for_each(|(name, _, x)| dict.set_item(name, x))?;
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        let f = &self.0;
+        format!(
+            "Rest(queue_packets={:.2}, probability={:.4}, window_packets={:.2}, rtt_s={:.4})",
+            f.queue_packets, f.probability, f.window_packets, f.rtt_s
+        )
+    }
+}
+
+/// How far a quantity may move, alone, before the verdict changes.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Reach(rules::Reach);
+
+#[pymethods]
+impl Reach {
+    /// str: What moves: "flows", "capacity" (packets/s) or "rtt" (seconds).
+    #[getter]
+    fn quantity(&self) -> &'static str {
+        match self.0.quantity {
+            Quantity::Flows => "flows",
+            Quantity::Capacity => "capacity",
+            Quantity::Rtt => "rtt",
+        }
+    }
+
+    /// float: Its value now.
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now
+    }
+
+    /// float or None: The smallest value with this verdict; None if nothing changes down to a thousandth.
+    #[getter]
+    fn low(&self) -> Option<f64> {
+        self.0.below.as_ref().map(|e| e.at)
+    }
+
+    /// float or None: The largest value with this verdict; None if nothing changes up to a thousandfold.
+    #[getter]
+    fn high(&self) -> Option<f64> {
+        self.0.above.as_ref().map(|e| e.at)
+    }
+
+    /// str or None: The verdict below: "stable", "unstable" or why there is no equilibrium.
+    #[getter]
+    fn beyond_low(&self) -> Option<&str> {
+        self.0.below.as_ref().map(|e| word(&e.beyond))
+    }
+
+    /// str or None: The verdict above: "stable", "unstable" or why there is no equilibrium.
+    #[getter]
+    fn beyond_high(&self) -> Option<&str> {
+        self.0.above.as_ref().map(|e| word(&e.beyond))
+    }
+
+    fn __repr__(&self) -> String {
+        let end = |x: Option<f64>| x.map_or("None".into(), |x| format!("{x:.4}"));
+        let [low, high] = [self.low(), self.high()].map(end);
+        format!("Reach({:?}, low={low}, now={:.4}, high={high})", self.quantity(), self.0.now)
+    }
+}
+
+fn word(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Stable => "stable",
+        Verdict::Unstable => "unstable",
+        Verdict::NoRest(reason) => reason,
+    }
+}
+
+/// What the theory says of one algorithm at a bottleneck.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Analysis(Assessment);
+
+#[pymethods]
+impl Analysis {
+    /// str: The algorithm's label in the scenario.
+    #[getter]
+    fn label(&self) -> &str {
+        &self.0.label
+    }
+
+    /// str: Its name in the catalog.
+    #[getter]
+    fn algorithm(&self) -> &str {
+        self.0.algorithm
+    }
+
+    /// str: One of "stable", "unstable", "no equilibrium" and "no model".
+    #[getter]
+    fn verdict(&self) -> &'static str {
+        self.0.verdict.word()
+    }
+
+    /// list of str: Why, and what to make of it, in sentences.
+    #[getter]
+    fn reasons(&self) -> Vec<String> {
+        self.0.reasons.clone()
+    }
+
+    /// Rest or None: Where it rests.
+    #[getter]
+    fn rest(&self) -> Option<Rest> {
+        self.0.rest.clone().map(Rest)
+    }
+
+    /// Margins or None: How far it is from the limit of stability.
+    #[getter]
+    fn margins(&self, py: Python<'_>) -> PyResult<Option<Margins>> {
+        let margins = py.detach(|| self.0.control.as_ref().map(|l| l.margins()).transpose());
+        Ok(margins.map_err(|e| errors::theory(py, &e))?.map(Margins))
+    }
+
+    /// Mode or None: The slowest mode, or the fastest to grow.
+    #[getter]
+    fn mode(&self, py: Python<'_>) -> PyResult<Option<Mode>> {
+        let mode = py.detach(|| self.0.control.as_ref().map(|l| l.mode()).transpose());
+        Ok(mode.map_err(|e| errors::theory(py, &e))?.map(Mode))
+    }
+
+    /// int or None: Roots to the right of the imaginary axis; 0 is stable.
+    #[getter]
+    fn unstable_roots(&self) -> Option<usize> {
+        self.0.margins.as_ref().map(|m| m.unstable_roots)
+    }
+
+    /// list of Criterion: The published conditions that speak of it.
+    #[getter]
+    fn criteria(&self) -> Vec<Criterion> {
+        self.0.criteria.iter().cloned().map(Criterion).collect()
+    }
+
+    /// list of Reach: How far N, C and R may each move before the verdict changes, if that was asked.
+    #[getter]
+    fn reach(&self) -> Vec<Reach> {
+        self.0.reach.iter().cloned().map(Reach).collect()
+    }
+
+    /// Loop or None: The loop, for everything else.
+    #[getter(r#loop)]
+    fn control(&self) -> Option<Loop> {
+        self.0.control.clone().map(Loop)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Analysis({:?}, {:?})", self.0.label, self.0.verdict.word())
+    }
+}
+
+/// A link, the flows that fill it, and what the theory says of each algorithm there.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    bottleneck: quell_lab::Bottleneck,
+    settings: Vec<quell_lab::Setting>,
+    assessments: Vec<Assessment>,
+}
+
+#[pymethods]
+impl Bottleneck {
+    /// dict of str to str: The fields that a sweep set, and their values.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.settings.iter().try_for_each(|s| dict.set_item(&s.field, &s.value))?;
+        Ok(dict)
+    }
+
+    /// str: The link's name.
+    #[getter]
+    fn link(&self) -> &str {
+        &self.bottleneck.name
+    }
+
+    /// numpy.ndarray: N of each class of flows with one round-trip time.
+    #[getter]
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, &self.bottleneck.network.classes.iter().map(|c| c.flows).collect::<Vec<_>>())
+    }
+
+    /// numpy.ndarray: The round-trip time of each class without queueing, in seconds.
+    #[getter]
+    fn propagation_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, &self.bottleneck.network.classes.iter().map(|c| c.propagation).collect::<Vec<_>>())
+    }
+
+    /// float: C in packets of mean size per second.
+    #[getter]
+    fn capacity_pps(&self) -> f64 {
+        self.bottleneck.network.capacity
+    }
+
+    /// float: The buffer.
+    #[getter]
+    fn buffer_packets(&self) -> f64 {
+        self.bottleneck.network.buffer
+    }
+
+    /// str: How a signal reaches the senders: "mark" or "drop".
+    #[getter]
+    fn signal(&self) -> &'static str {
+        match self.bottleneck.network.signal {
+            Signal::Mark => "mark",
+            Signal::Drop => "drop",
+        }
+    }
+
+    /// list of str: What of the scenario the models leave out, in words.
+    #[getter]
+    fn left_out(&self) -> Vec<String> {
+        self.bottleneck.left_out.clone()
+    }
+
+    /// dict of str to Analysis: What is said of each algorithm, by label.
+    #[getter]
+    fn analyses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.assessments.iter().try_for_each(|a| dict.set_item(&a.label, Analysis(a.clone())))?;
+        Ok(dict)
+    }
+
+    fn __getitem__(&self, label: &str) -> PyResult<Analysis> {
+        let found = self.assessments.iter().find(|a| a.label == label);
+        found.map(|a| Analysis(a.clone())).ok_or_else(|| PyKeyError::new_err(self.unknown(label)))
+    }
+
+    fn __repr__(&self) -> String {
+        let all: Vec<String> =
+            self.assessments.iter().map(|a| format!("{}: {}", a.label, a.verdict.word())).collect();
+        format!("Bottleneck({:?}, {})", self.bottleneck.name, all.join(", "))
+    }
+}
+
+impl Bottleneck {
+    fn unknown(&self, label: &str) -> String {
+        let all: Vec<&str> = self.assessments.iter().map(|a| a.label.as_str()).collect();
+        format!("no algorithm is labelled \"{label}\" (there are {})", all.join(", "))
+    }
+}
+
+/// The bottleneck of each point of a scenario.
+#[allow(clippy::type_complexity)]
+pub fn bottlenecks(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    algorithms: Option<&[String]>,
+    link: Option<&str>,
+    at: Option<&Bound<'_, PyAny>>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<(Vec<quell_lab::Setting>, quell_lab::Bottleneck)>> {
+    let trap = Arc::new(Trap::default());
+    let study = run::study(py, scenario, None, overrides, &Plugins::new(), &trap)?;
+    let at = at.map(|at| words::time("at", at)).transpose()?.map(|at| Time::ZERO + at);
+    let mut all = Vec::new();
+    for point in &study.points {
+        let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
+        let seen = point.bottleneck(link, at, seed, &Plugins::new());
+        let mut bottleneck = seen.map_err(|e| errors::scenario(py, &e))?;
+        if let Some(labels) = algorithms {
+            let known: Vec<String> = bottleneck.algorithms.iter().map(|(l, _)| l.clone()).collect();
+            if let Some(label) = labels.iter().find(|l| !known.contains(l)) {
+                let known = known.join(", ");
+                return Err(errors::argument(format!(
+                    "no algorithm is labelled \"{label}\" (there are {known})"
+                )));
+            }
+            bottleneck.algorithms.retain(|(label, _)| labels.contains(label));
+        }
+        all.push((point.settings.clone(), bottleneck));
+    }
+    Ok(all)
+}
+
+/// The bottleneck of a scenario without a sweep, with one algorithm.
+pub fn one(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    algorithm: Option<String>,
+    link: Option<&str>,
+    at: Option<&Bound<'_, PyAny>>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<quell_lab::Bottleneck> {
+    let labels = algorithm.map(|a| vec![a]);
+    let mut seen = bottlenecks(py, scenario, labels.as_deref(), link, at, overrides)?;
+    let (Some((_, bottleneck)), 0) = (seen.pop(), seen.len()) else {
+        return Err(errors::argument("this is about one network: set the fields that the scenario sweeps"));
+    };
+    if bottleneck.algorithms.len() != 1 {
+        let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
+        let labels = labels.join(", ");
+        return Err(errors::argument(format!("this is about one algorithm: choose one of {labels}")));
+    }
+    Ok(bottleneck)
+}
+
+/// Ask the theory about a scenario: where each algorithm rests, and whether it is stable there.
+///
+/// The model is TCP in congestion avoidance and a fluid queue, linearized where it rests, with the delay
+/// as it is. Only long-lived flows are in it; what is left out is said.
+///
+/// Parameters
+/// ----------
+/// scenario : str, os.PathLike or dict
+///     As for :func:`quell.run`; :func:`dumbbell` makes one from a few words.
+/// algorithms : sequence of str, optional
+///     Which algorithms, by label; by default all.
+/// link : str, optional
+///     Which link; by default the first that is measured.
+/// at : str or float, optional
+///     The time at which flows, rates and delays are looked at ("60 s", or seconds); by default the end
+///     of the warm-up.
+/// plant : {"exact", "simplified"}, default "exact"
+///     How much of the flows' delay the model keeps; as for :class:`Loop`.
+/// reach : bool, optional
+///     Whether to find how far N, C and R may move; by default for scenarios without a sweep.
+/// overrides : dict of str to value, optional
+///     As for :func:`quell.run`.
+///
+/// Returns
+/// -------
+/// list of Bottleneck
+///     One for each point of a sweep.
+///
+/// Raises
+/// ------
+/// ScenarioError
+///     If the scenario breaks a rule, or no long-lived flow crosses the link at that time.
+/// TheoryError
+///     If a parameter breaks a rule. That there is no rest, or no model, is a verdict.
+/// OSError
+///     If the file cannot be read.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import analyze, dumbbell
+/// >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi", "drop-tail"]))
+/// >>> link["drop-tail"].verdict
+/// 'no model'
+/// >>> link["pi"].loop.stable == (link["pi"].verdict == "stable")
+/// True
+#[pyfunction]
+#[pyo3(signature = (scenario, *, algorithms=None, link=None, at=None, plant="exact", reach=None, overrides=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn analyze(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    algorithms: Option<Vec<String>>,
+    link: Option<&str>,
+    at: Option<&Bound<'_, PyAny>>,
+    plant: &str,
+    reach: Option<bool>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<Bottleneck>> {
+    let plant = words::plant(plant)?;
+    let seen = bottlenecks(py, scenario, algorithms.as_deref(), link, at, overrides)?;
+    let reach = reach.unwrap_or(seen.len() == 1);
+    let found = interruptible(py, |stop| -> Result<Vec<Bottleneck>, TheoryError> {
+        let mut all = Vec::new();
+        for (settings, bottleneck) in seen {
+            let mut assessments = Vec::new();
+            for (label, config) in &bottleneck.algorithms {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(all);
+                }
+                assessments.push(Assessment::of(label, config, &bottleneck, plant, reach)?);
+            }
+            all.push(Bottleneck { bottleneck, settings, assessments });
+        }
+        Ok(all)
+    })?;
+    found.map_err(|e| errors::theory(py, &e))
+}
+
+/// Make a scenario of one link and flows of one kind: the network of the formulas.
+///
+/// Parameters
+/// ----------
+/// rate : str or float
+///     The link's rate ("10 Mbit/s", or bit/s).
+/// rtt : str or float
+///     The round-trip time without queueing ("100 ms", or seconds).
+/// flows : int
+///     How many long-lived flows.
+/// algorithms : sequence of str or dict
+///     Names of the catalog, or tables as in a scenario: ``{"algorithm": "pi", "q_ref": "50 packets"}``.
+/// packet : str or float, optional
+///     Size of a packet on the wire ("500 B", or bytes); by default 1000 bytes.
+/// buffer : str or float, optional
+///     The buffer ("200 packets", or packets); by default twice the bandwidth-delay product, at least
+///     100 packets.
+/// signal : {"mark", "drop"}, default "mark"
+///     Whether flows and link use ECN.
+///
+/// Returns
+/// -------
+/// dict
+///     The scenario, for :func:`analyze`, :func:`map` and :func:`quell.run`.
+///
+/// Raises
+/// ------
+/// TheoryError
+///     If a quantity is not physical.
+#[pyfunction]
+#[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark"))]
+#[allow(clippy::too_many_arguments)]
+pub fn dumbbell<'py>(
+    py: Python<'py>,
+    rate: &Bound<'py, PyAny>,
+    rtt: &Bound<'py, PyAny>,
+    flows: u32,
+    algorithms: Vec<Bound<'py, PyAny>>,
+    packet: Option<&Bound<'py, PyAny>>,
+    buffer: Option<&Bound<'py, PyAny>>,
+    signal: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (rate, rtt) = (words::rate("rate", rate)?, words::time("rtt", rtt)?);
+    let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
+    let plain = Dumbbell::new(rate, rtt, flows, packet);
+    let dumbbell = Dumbbell {
+        buffer: buffer.map_or(Ok(plain.buffer), |b| words::queue("buffer", b))?,
+        ecn: words::signal(signal)? == Signal::Mark,
+        ..plain
+    };
+    let dict = results::resolved(py, &dumbbell.to_toml())?;
+    let tables = algorithms.into_iter().map(|a| {
+        if a.is_instance_of::<PyDict>() {
+            return Ok(a);
+        }
+        let table = PyDict::new(py);
+        table.set_item("algorithm", a)?;
+        Ok(table.into_any())
+    });
+    dict.set_item("aqm", tables.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
+}
+
+/// The packet of the documents.
+const PACKET: Bytes = Bytes::new(1000);
+
+/// Parameters by a published rule, and what becomes of them.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Design {
+    design: rules::Design,
+    assessment: Assessment,
+    aqm: String,
+    flows: u32,
+}
+
+#[pymethods]
+impl Design {
+    /// dict: The algorithm with its parameters, as a table of a scenario; those left out have their
+    /// defaults.
+    #[getter]
+    fn aqm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        results::resolved(py, &self.aqm)
+    }
+
+    /// list of str: The rule with its source, and what it supposes.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.design.assumptions.clone()
+    }
+
+    /// list of str: What one should know before use.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.design.warnings.clone()
+    }
+
+    /// Analysis: Where it rests, its margins, and how far the network may move.
+    #[getter]
+    fn analysis(&self) -> Analysis {
+        Analysis(self.assessment.clone())
+    }
+
+    /// dict: The network that it is for, with it, as a scenario: ``quell.run`` tells whether packets
+    /// confirm the design.
+    #[getter]
+    fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dumbbell = Dumbbell::of_design(&self.design, self.flows, vec![self.aqm.clone()]);
+        results::resolved(py, &dumbbell.to_toml())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Design({}, {:?})", self.aqm(py)?.repr()?, self.assessment.verdict.word()))
+    }
+}
+
+/// Find parameters for a link by the algorithm's published rule.
+///
+/// Rules design for the worst case: the fewest flows and the longest round-trip time that the link will
+/// see.
+///
+/// Parameters
+/// ----------
+/// aqm : str
+///     The algorithm: one of ``DESIGNED``.
+/// rate : str or float
+///     The link's rate ("10 Mbit/s", or bit/s).
+/// rtt : str or float
+///     R: the longest round-trip time with the queue at its target ("100 ms", or seconds).
+/// flows : int
+///     N: the fewest long-lived flows.
+/// packet : str or float, optional
+///     Size of a packet on the wire ("500 B", or bytes); by default 1000 bytes.
+/// buffer : str or float, optional
+///     The buffer ("200 packets", or packets); by default the bandwidth-delay product, at least 20
+///     packets.
+/// queue : str or float, optional
+///     The queue to hold; by default a quarter of the buffer. Rules that set their own leave it aside.
+/// signal : {"mark", "drop"}, default "mark"
+///     How a signal reaches the senders.
+///
+/// Returns
+/// -------
+/// Design
+///     The parameters, what the rule supposes, and what the theory says of them.
+///
+/// Raises
+/// ------
+/// TheoryError
+///     If there is no rule for the algorithm, a quantity is not physical, or no parameters suit.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import design
+/// >>> pi = design("pi", rate="10 Mbit/s", rtt="200 ms", flows=50)
+/// >>> pi.analysis.verdict
+/// 'stable'
+/// >>> pi.aqm["algorithm"]
+/// 'pi'
+#[pyfunction]
+#[pyo3(signature = (aqm, *, rate, rtt, flows, packet=None, buffer=None, queue=None, signal="mark"))]
+#[allow(clippy::too_many_arguments)]
+pub fn design(
+    py: Python<'_>,
+    aqm: &str,
+    rate: &Bound<'_, PyAny>,
+    rtt: &Bound<'_, PyAny>,
+    flows: u32,
+    packet: Option<&Bound<'_, PyAny>>,
+    buffer: Option<&Bound<'_, PyAny>>,
+    queue: Option<&Bound<'_, PyAny>>,
+    signal: &str,
+) -> PyResult<Design> {
+    let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
+    let packets = |size: QueueSize| size.in_packets(packet);
+    let target = Target {
+        buffer: buffer.map(|b| words::queue("buffer", b).map(packets)).transpose()?,
+        queue: queue.map(|q| words::queue("queue", q).map(packets)).transpose()?,
+        signal: words::signal(signal)?,
+        ..Target::new(words::rate("rate", rate)?, packet, words::time("rtt", rtt)?, f64::from(flows))
+    };
+    let found = interruptible(py, |_| {
+        let design = rules::design(aqm, &target)?;
+        let bottleneck = quell_lab::Bottleneck::of_design(&design);
+        let plant = quell_theory::Plant::Exact;
+        let assessment = Assessment::of(design.config.name(), &design.config, &bottleneck, plant, true)?;
+        let aqm = written(&design.config)?;
+        Ok(Design { design, assessment, aqm, flows })
+    })?;
+    found.map_err(|e: TheoryError| errors::theory(py, &e))
+}
+
+fn written(config: &AqmConfig) -> Result<String, TheoryError> {
+    changed(config).map_err(|e| TheoryError::quantity("the parameters", config.name(), e.to_string()))
+}
+
+/// The algorithms that :func:`design` knows a rule for.
+pub fn designed(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    PyTuple::new(py, DESIGNED)
+}

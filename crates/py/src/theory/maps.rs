@@ -1,0 +1,400 @@
+//! Maps over two quantities.
+
+use std::sync::atomic::Ordering;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use quell_lab::{Shown, Variation};
+use quell_theory::criteria::PidGains;
+use quell_theory::map::{self as grids, Closed, Input, Shown as OfLoop};
+use quell_theory::{Tcp, TheoryError};
+
+use super::arrays::{array, row, shaped};
+use super::{analysis, words};
+use crate::attend::interruptible;
+use crate::errors;
+
+/// A quantity over a grid of two others.
+#[pyclass(module = "quell.theory", frozen)]
+#[derive(Clone, Debug)]
+pub struct Map {
+    show: String,
+    names: [String; 2],
+    x: Vec<f64>,
+    y: Vec<f64>,
+    values: Vec<f64>,
+    missing: Vec<(String, usize)>,
+}
+
+#[pymethods]
+impl Map {
+    /// str: What the map shows.
+    #[getter]
+    fn show(&self) -> &str {
+        &self.show
+    }
+
+    /// str: What varies across.
+    #[getter]
+    fn x_name(&self) -> &str {
+        &self.names[0]
+    }
+
+    /// str: What varies upwards.
+    #[getter]
+    fn y_name(&self) -> &str {
+        &self.names[1]
+    }
+
+    /// numpy.ndarray: The values across.
+    #[getter]
+    fn x<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, &self.x)
+    }
+
+    /// numpy.ndarray: The values upwards.
+    #[getter]
+    fn y<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, &self.y)
+    }
+
+    /// numpy.ndarray: The figures, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN where there is none,
+    /// which ``missing`` explains.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shaped(py, &self.values, &[self.y.len(), self.x.len()])
+    }
+
+    /// list of tuple: Why points have no figure: the first such point's reason, and how many there are.
+    #[getter]
+    fn missing(&self) -> Vec<(String, usize)> {
+        self.missing.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        let [x, y] = &self.names;
+        format!("Map({:?}, x={x:?} ({}), y={y:?} ({}))", self.show, self.x.len(), self.y.len())
+    }
+}
+
+impl Map {
+    /// From the figures row by row; `None` where there is none.
+    pub fn of(
+        py: Python<'_>,
+        show: &str,
+        names: [String; 2],
+        (x, y): (Vec<f64>, Vec<f64>),
+        found: Vec<Result<Option<f64>, TheoryError>>,
+    ) -> PyResult<Map> {
+        // A parameter that is wrong everywhere is wrong with the question.
+        if let Some(Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. }))) =
+            found.first().filter(|_| found.iter().all(Result::is_err))
+        {
+            return Err(errors::theory(py, e));
+        }
+        let mut missing: Vec<(Option<std::mem::Discriminant<TheoryError>>, String, usize)> = Vec::new();
+        let figure = |figure: Result<Option<f64>, TheoryError>| {
+            let (kind, reason) = match figure {
+                Ok(Some(x)) => return x,
+                Ok(None) => (None, format!("there is no {show}")),
+                Err(e) => (Some(std::mem::discriminant(&e)), e.to_string()),
+            };
+            match missing.iter_mut().find(|(k, ..)| *k == kind) {
+                Some((.., count)) => *count += 1,
+                None => missing.push((kind, reason, 1)),
+            }
+            f64::NAN
+        };
+        let values = found.into_iter().map(figure).collect();
+        let missing = missing.into_iter().map(|(_, reason, count)| (reason, count)).collect();
+        Ok(Map { show: show.into(), names, x, y, values, missing })
+    }
+}
+
+const SHOWN: &[(&str, Shown)] = &[
+    ("growth", Shown::Loop(OfLoop::Growth)),
+    ("unstable-roots", Shown::Loop(OfLoop::UnstableRoots)),
+    ("gain-margin", Shown::Loop(OfLoop::GainMargin)),
+    ("phase-margin", Shown::Loop(OfLoop::PhaseMargin)),
+    ("delay-margin", Shown::Loop(OfLoop::DelayMargin)),
+    ("crossover", Shown::Loop(OfLoop::Crossover)),
+    ("damping", Shown::Loop(OfLoop::Damping)),
+    ("period", Shown::Loop(OfLoop::Period)),
+    ("settling", Shown::Loop(OfLoop::Settling)),
+    ("queue", Shown::Queue),
+    ("probability", Shown::Probability),
+];
+
+/// An axis as (name, values) or (name, values, unit).
+pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>, String)> {
+    let (2 | 3) = axis.len() else {
+        return Err(errors::argument(format!("{name} must be (name, values) or (name, values, unit)")));
+    };
+    let unit = if axis.len() == 3 { axis.get_item(2)?.extract()? } else { String::new() };
+    Ok((axis.get_item(0)?.extract()?, row(&axis.get_item(1)?, name)?, unit))
+}
+
+/// Map a quantity of an algorithm over two of its parameters, or of the network's quantities.
+///
+/// At each point the algorithm is built anew, so that automatic parameters follow the link, and the rest
+/// is found anew. All cores are used.
+///
+/// Parameters
+/// ----------
+/// scenario : str, os.PathLike or dict
+///     As for :func:`analyze`, without a sweep.
+/// x : tuple
+///     What varies across: its name, its values, and their unit where it is not the scenario's.
+///     Names are "flows", "rate" (bit/s), "rtt" (the mean without queueing, a packet's own transmission
+///     in it, seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
+/// y : tuple
+///     What varies upwards.
+/// show : str, default "growth"
+///     "growth" (real part of the slowest mode's root, per second: negative is stable),
+///     "unstable-roots", "gain-margin", "phase-margin" (degrees), "delay-margin" (s), "crossover"
+///     (rad/s), "damping", "period" (s), "settling" (s), "queue" (packets) or "probability".
+/// algorithm : str, optional
+///     Which algorithm, by label; needed if there are several.
+/// link : str, optional
+///     As for :func:`analyze`.
+/// at : str or float, optional
+///     As for :func:`analyze`.
+/// plant : {"exact", "simplified"}, default "exact"
+///     As for :class:`Loop`.
+/// overrides : dict of str to value, optional
+///     As for :func:`quell.run`.
+///
+/// Returns
+/// -------
+/// Map
+///     The figures.
+///
+/// Raises
+/// ------
+/// TheoryError
+///     If there is no such axis, or no point of the map has a figure for a reason of its parameters.
+/// ScenarioError
+///     If the scenario breaks a rule.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell, map
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> found = map(net, ("flows", [30, 60, 120]), ("rtt", [0.05, 0.4]), show="queue")
+/// >>> found.values.shape
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (scenario, x, y, *, show="growth", algorithm=None, link=None, at=None, plant="exact", overrides=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn map(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    x: &Bound<'_, PyTuple>,
+    y: &Bound<'_, PyTuple>,
+    show: &str,
+    algorithm: Option<String>,
+    link: Option<&str>,
+    at: Option<&Bound<'_, PyAny>>,
+    plant: &str,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Map> {
+    let shown = words::choice("show", show, SHOWN)?;
+    let plant = words::plant(plant)?;
+    let (x_name, x, x_unit) = axis("x", x)?;
+    let (y_name, y, y_unit) = axis("y", y)?;
+    let bottleneck = analysis::one(py, scenario, algorithm, link, at, overrides)?;
+    let (_, config) = &bottleneck.algorithms[0];
+    let axes = [(x_name.as_str(), x_unit.as_str()), (y_name.as_str(), y_unit.as_str())];
+    let variation = Variation::new(&bottleneck, config, axes).map_err(|e| errors::theory(py, &e))?;
+    let found = interruptible(py, |stop| {
+        grids::over(&x, &y, |x, y| {
+            if stop.load(Ordering::Relaxed) { Ok(None) } else { variation.value(shown, plant, x, y) }
+        })
+    })?;
+    let degrees = |x: f64| if shown == Shown::Loop(OfLoop::PhaseMargin) { x.to_degrees() } else { x };
+    let found = found.into_iter().map(|figure| figure.map(|x| x.map(degrees))).collect();
+    Map::of(py, show, [x_name, y_name], (x, y), found)
+}
+
+/// Fills the map of a closed form; what varies need not be given otherwise.
+fn closed<'py>(
+    py: Python<'py>,
+    names: &[(&str, Input)],
+    x: &Bound<'py, PyTuple>,
+    y: &Bound<'py, PyTuple>,
+    given: [Option<f64>; 6],
+    double: bool,
+    form: impl FnOnce([f64; 6]) -> Closed,
+) -> PyResult<Bound<'py, PyAny>> {
+    let side = |which: &str, of: &Bound<'py, PyTuple>| -> PyResult<(Input, Vec<f64>)> {
+        let (name, values, unit) = axis(which, of)?;
+        if !unit.is_empty() {
+            return Err(errors::argument(format!("{which}: closed forms have SI units, not \"{unit}\"")));
+        }
+        Ok((words::choice(which, &name, names)?, values))
+    };
+    let (x, y) = (side("x", x)?, side("y", y)?);
+    for (name, is) in names {
+        if given[*is as usize].is_none() && *is != x.0 && *is != y.0 {
+            return Err(errors::argument(format!("{name} is missing: it is no axis")));
+        }
+    }
+    // Axes take the place of what is given here.
+    let form = form(given.map(|v| v.unwrap_or(1.0)));
+    let shape = [y.1.len(), x.1.len()];
+    if double {
+        let mut values = vec![0.0_f64; shape[0] * shape[1]];
+        let filled = py.detach(|| form.fill_f64((x.0, &x.1), (y.0, &y.1), &mut values));
+        filled.map_err(|e| errors::theory(py, &e))?;
+        return shaped(py, &values, &shape);
+    }
+    let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<_>>();
+    let mut values = vec![0.0_f32; shape[0] * shape[1]];
+    let filled = py.detach(|| form.fill((x.0, &narrow(&x.1)), (y.0, &narrow(&y.1)), &mut values));
+    filled.map_err(|e| errors::theory(py, &e))?;
+    shaped(py, &values, &shape)
+}
+
+/// Map RED's loop gain at ``w_g = 0.1 min(2N/(R^2 C), 1/R)`` (thesis eq. 4.11-4.12): at most 1 is stable.
+///
+/// A closed form, for maps of a million points in milliseconds. One class of flows, marks. The two
+/// quantities that vary need not be given otherwise.
+///
+/// Parameters
+/// ----------
+/// x : tuple
+///     What varies across: its name ("flows", "rtt", "capacity", "slope" or "filter") and its values.
+/// y : tuple
+///     What varies upwards.
+/// flows : float, optional
+///     N.
+/// rtt : float, optional
+///     R in seconds.
+/// capacity : float, optional
+///     C in packets/s.
+/// slope : float, optional
+///     L per packet.
+/// filter : float, optional
+///     K of the average, per second.
+/// double : bool, default False
+///     Compute in double precision, which takes longer.
+///
+/// Returns
+/// -------
+/// numpy.ndarray
+///     The gain at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
+///
+/// Raises
+/// ------
+/// TheoryError
+///     If a value is not physical.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from quell.theory import red_map
+/// >>> axes = ("flows", np.linspace(20, 200, 1000)), ("rtt", np.linspace(0.02, 0.5, 1000))
+/// >>> gain = red_map(*axes, capacity=1250, slope=0.001, filter=0.5)
+/// >>> gain.shape
+/// (1000, 1000)
+#[pyfunction]
+#[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, slope=None, filter=None, double=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn red_map<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyTuple>,
+    y: &Bound<'py, PyTuple>,
+    flows: Option<f64>,
+    rtt: Option<f64>,
+    capacity: Option<f64>,
+    slope: Option<f64>,
+    filter: Option<f64>,
+    double: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let names = [
+        ("flows", Input::Flows),
+        ("rtt", Input::Rtt),
+        ("capacity", Input::Capacity),
+        ("slope", Input::First),
+        ("filter", Input::Second),
+    ];
+    let given = [flows, rtt, capacity, slope, filter, None];
+    closed(py, &names, x, y, given, double, |[n, r, c, l, k, _]| Closed::red(n, r, c, l, k))
+}
+
+/// Map vrc's theorem for VRC, PID and PI: positive is stable, with a lag in place of the delay.
+///
+/// The figure is ``(left - right)/(|left| + right)`` of vrc eq. 17, its misprint corrected: between -1 and
+/// 1. A closed form, for maps of a million points in milliseconds. The two quantities that vary need not
+/// be given otherwise.
+///
+/// Parameters
+/// ----------
+/// x : tuple
+///     What varies across: its name ("flows", "rtt", "capacity", "k_p", "k_i" or "k_d") and its values.
+/// y : tuple
+///     What varies upwards.
+/// flows : float, optional
+///     N.
+/// rtt : float, optional
+///     R in seconds.
+/// capacity : float, optional
+///     C in packets/s.
+/// k_p : float, optional
+///     K_P per packet.
+/// k_i : float, optional
+///     K_I per packet and second.
+/// k_d : float, default 0.0
+///     K_D in seconds per packet; 0 makes it PI.
+/// a : float, default 1.5
+///     A signal takes W/a of the window.
+/// double : bool, default False
+///     Compute in double precision, which takes longer.
+///
+/// Returns
+/// -------
+/// numpy.ndarray
+///     The figure at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
+///
+/// Raises
+/// ------
+/// TheoryError
+///     If a value is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import vrc_map
+/// >>> figures = vrc_map(("rtt", [0.36, 0.37]), ("k_d", [0.0003]), flows=100, capacity=1250,
+/// ...                   k_p=0.0024, k_i=0.0045)
+/// >>> figures > 0
+/// array([[ True, False]])
+#[pyfunction]
+#[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, k_p=None, k_i=None, k_d=0.0, a=1.5, double=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn vrc_map<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyTuple>,
+    y: &Bound<'py, PyTuple>,
+    flows: Option<f64>,
+    rtt: Option<f64>,
+    capacity: Option<f64>,
+    k_p: Option<f64>,
+    k_i: Option<f64>,
+    k_d: f64,
+    a: f64,
+    double: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let names = [
+        ("flows", Input::Flows),
+        ("rtt", Input::Rtt),
+        ("capacity", Input::Capacity),
+        ("k_p", Input::First),
+        ("k_i", Input::Second),
+        ("k_d", Input::Third),
+    ];
+    let tcp: Tcp = words::tcp(py, a, 1.0)?;
+    let given = [flows, rtt, capacity, k_p, k_i, Some(k_d)];
+    closed(py, &names, x, y, given, double, |[n, r, c, k_p, k_i, k_d]| {
+        Closed::pid(n, r, c, &PidGains { k_p, k_i, k_d }, tcp)
+    })
+}

@@ -1,0 +1,116 @@
+"""The control theory of AQM, beside the packets (``pip install quell[theory]``).
+
+:func:`analyze` says of every algorithm of a scenario where it rests, whether it is stable there and
+how far it is from the limit; :func:`design` finds parameters by the published rules; :class:`Loop` is the
+linear model for everything else, with the delay as it is; :func:`fluid` follows the model through time,
+:func:`map` and :func:`fluid_map` show where it is stable; :func:`measure` reads R, N and C from a packet
+capture. Figures are arrays of numpy; times are in
+seconds, frequencies in rad/s, rates in bit/s or packets/s as names and documentation say. What cannot be
+answered raises :class:`quell.TheoryError`, which names the quantity and the reason.
+
+>>> from quell import theory
+>>> [link] = theory.analyze(
+...     theory.dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi", "red"])
+... )
+>>> link["pi"].loop.margins().gain > 1
+True
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quell._quell import (
+    DESIGNED,
+    Analysis,
+    Bottleneck,
+    Criterion,
+    Design,
+    Loop,
+    Map,
+    Margins,
+    Mode,
+    Oscillation,
+    PiDesign,
+    QueueMap,
+    Reach,
+    Rest,
+    Summary,
+    TheoryError,
+    Trajectory,
+    analyze,
+    auto_tuning_setup,
+    avq_largest_phi,
+    avq_longest_rtt,
+    critical_rtt,
+    design,
+    dumbbell,
+    ewma_autocorrelation,
+    ewma_expectation,
+    ewma_variance,
+    fluid,
+    fluid_map,
+    hred_local,
+    map,
+    measure,
+    oscillation,
+    pi_design,
+    red_by_hollot,
+    red_filter,
+    red_map,
+    red_proposition,
+    red_tail_delay_bound,
+    vrc_k_p_range,
+    vrc_largest_k_i,
+    vrc_map,
+    vrc_theorem,
+)
+
+__all__ = [
+    "DESIGNED",
+    "Analysis",
+    "Bottleneck",
+    "Criterion",
+    "Design",
+    "Loop",
+    "Map",
+    "Margins",
+    "Mode",
+    "Oscillation",
+    "PiDesign",
+    "QueueMap",
+    "Reach",
+    "Rest",
+    "Summary",
+    "TheoryError",
+    "Trajectory",
+    "analyze",
+    "auto_tuning_setup",
+    "avq_largest_phi",
+    "avq_longest_rtt",
+    "critical_rtt",
+    "design",
+    "dumbbell",
+    "ewma_autocorrelation",
+    "ewma_expectation",
+    "ewma_variance",
+    "fluid",
+    "fluid_map",
+    "hred_local",
+    "map",
+    "measure",
+    "oscillation",
+    "pi_design",
+    "red_by_hollot",
+    "red_filter",
+    "red_map",
+    "red_proposition",
+    "red_tail_delay_bound",
+    "vrc_k_p_range",
+    "vrc_largest_k_i",
+    "vrc_map",
+    "vrc_theorem",
+]
+
+# The extension makes arrays; that numpy is missing is better said here than at the first of them.
+del np
