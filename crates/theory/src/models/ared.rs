@@ -6,7 +6,7 @@ use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 
 use super::red::{Spread, curve};
-use super::{Controller, Law, Model, Red, Rest, Seen, Variable, model};
+use super::{Controller, Law, Model, Red, Rest, Seen, Variable, adapted, model};
 use crate::error::TheoryError;
 use crate::network::Network;
 use crate::real::Real;
@@ -124,35 +124,16 @@ impl Model for Ared {
     /// there, the rest of RED with the bound of `max_p`.
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
-        let wanted = super::at_target(network, middle)
-            .map(|point| (self.red(self.max_p).max_p_for(middle, point.probability), point));
-        match wanted {
-            Ok((max_p, point)) if (self.bottom..=self.top).contains(&max_p) => {
-                let (low, high) = target_band(self.min_th, self.max_th);
-                Ok(Rest {
-                    state: vec![middle, max_p],
-                    point,
-                    remark: Some(format!(
-                        "any average from {low} to {high} packets is a rest; this is the middle one"
-                    )),
-                })
-            }
-            other => {
-                let bound = match other {
-                    Ok((max_p, _)) if max_p < self.bottom => self.bottom,
-                    _ => self.top,
-                };
-                let rest = self.red(bound).rest(network)?;
-                let avg = rest.point.queue;
-                Ok(Rest {
-                    point: rest.point,
-                    state: vec![avg, bound],
-                    remark: Some(format!(
-                        "max_p stands at its bound {bound}; the average rests outside its band"
-                    )),
-                })
-            }
-        }
+        let needed = |p| self.red(self.max_p).max_p_for(middle, p);
+        let held = |max_p| Ok(self.red(max_p).rest(network)?.point);
+        let (point, max_p, at_bound) = adapted(network, middle, (self.bottom, self.top), needed, held)?;
+        let remark = if at_bound {
+            format!("max_p stands at its bound {max_p}; the average rests outside its band")
+        } else {
+            let (low, high) = target_band(self.min_th, self.max_th);
+            format!("any average from {low} to {high} packets is a rest; this is the middle one")
+        };
+        Ok(Rest { state: vec![point.queue, max_p], point, remark: Some(remark) })
     }
 
     fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {

@@ -8,7 +8,7 @@ use quell_aqm::red::{Memory, RedParams, Weight};
 use quell_units::Duration;
 
 use super::red::{Spread, curve};
-use super::{Controller, Input, Law, Model, Red, Rest, Seen, Variable, model};
+use super::{Controller, Input, Law, Model, Red, Rest, Seen, Variable, adapted, model};
 use crate::error::TheoryError;
 use crate::network::Network;
 use crate::poly::Rational;
@@ -112,28 +112,12 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
 impl Model for AutoTuningRed {
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let q_ref = 0.5 * (self.min_th + self.max_th);
-        let wanted = super::at_target(network, q_ref)
-            .map(|point| (self.red(self.max_p).max_p_for(q_ref, point.probability), point));
-        match wanted {
-            Ok((max_p, point)) if (self.bottom..=self.top).contains(&max_p) => {
-                Ok(Rest { state: vec![q_ref, max_p], point, remark: None })
-            }
-            other => {
-                let bound = match other {
-                    Ok((max_p, _)) if max_p < self.bottom => self.bottom,
-                    _ => self.top,
-                };
-                let rest = self.red(bound).rest(network)?;
-                let avg = rest.point.queue;
-                Ok(Rest {
-                    point: rest.point,
-                    state: vec![avg, bound],
-                    remark: Some(format!(
-                        "max_p stands at its bound {bound}; the average rests off its target"
-                    )),
-                })
-            }
-        }
+        let needed = |p| self.red(self.max_p).max_p_for(q_ref, p);
+        let held = |max_p| Ok(self.red(max_p).rest(network)?.point);
+        let (point, max_p, at_bound) = adapted(network, q_ref, (self.bottom, self.top), needed, held)?;
+        let remark =
+            at_bound.then(|| format!("max_p stands at its bound {max_p}; the average rests off its target"));
+        Ok(Rest { state: vec![point.queue, max_p], point, remark })
     }
 
     /// The slope of RED's line, and the integral of the average through `max_p`; at a bound of `max_p`

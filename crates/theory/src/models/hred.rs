@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, crossing, model};
+use super::{Controller, Input, Law, Model, Rest, Seen, Variable, adapted, crossing, model};
 use crate::error::TheoryError;
 use crate::network::Network;
 use crate::poly::Rational;
@@ -93,30 +93,18 @@ impl Model for Hred {
     /// leads there, the rest of the line at the bound.
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
-        let wanted = at_target(network, middle)
-            .map(|point| (point.probability / (1.0 + self.slope * (middle - self.min_th)), point));
-        match wanted {
-            Ok((min_p, point)) if (self.bottom..=self.top).contains(&min_p) => Ok(Rest {
-                point,
-                state: vec![min_p],
-                remark: Some(format!(
-                    "any queue from {} to {} packets is a rest; this is the middle one",
-                    self.min_th, self.max_th
-                )),
-            }),
-            other => {
-                let bound = match other {
-                    Ok((min_p, _)) if min_p < self.bottom => self.bottom,
-                    _ => self.top,
-                };
-                let point = crossing(network, |q| line(q, bound, self.min_th, self.slope))?;
-                Ok(Rest {
-                    point,
-                    state: vec![bound],
-                    remark: Some(format!("min_p stands at its bound {bound}")),
-                })
-            }
-        }
+        let needed = |p| p / (1.0 + self.slope * (middle - self.min_th));
+        let held = |min_p| crossing(network, |q| line(q, min_p, self.min_th, self.slope));
+        let (point, min_p, at_bound) = adapted(network, middle, (self.bottom, self.top), needed, held)?;
+        let remark = if at_bound {
+            format!("min_p stands at its bound {min_p}")
+        } else {
+            format!(
+                "any queue from {} to {} packets is a rest; this is the middle one",
+                self.min_th, self.max_th
+            )
+        };
+        Ok(Rest { point, state: vec![min_p], remark: Some(remark) })
     }
 
     /// hred eq. 9: between the thresholds only the line's slope acts.

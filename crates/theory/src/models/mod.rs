@@ -221,6 +221,28 @@ fn at_target(network: &Network, q_ref: f64) -> Result<Point, TheoryError> {
     network.point(q_ref, network.capacity)
 }
 
+/// The rest of an algorithm that adapts a parameter within bounds until the queue is `q`: where the queue
+/// rests, the parameter, and whether that stands at a bound because no allowed one leads to `q`.
+/// `parameter` is the one with which p is signalled at `q`, `held` where the queue rests with a given one.
+fn adapted(
+    network: &Network,
+    q: f64,
+    (bottom, top): (f64, f64),
+    parameter: impl Fn(f64) -> f64,
+    held: impl Fn(f64) -> Result<Point, TheoryError>,
+) -> Result<(Point, f64, bool), TheoryError> {
+    let bound = match at_target(network, q) {
+        Ok(point) => match parameter(point.probability) {
+            x if x < bottom => bottom,
+            x if x > top => top,
+            x => return Ok((point, x, false)),
+        },
+        // Too many flows for so short a queue.
+        Err(_) => top,
+    };
+    Ok((held(bound)?, bound, true))
+}
+
 /// The time constant in seconds of an average that gives a new sample the weight `w` every `interval`
 /// seconds: `K = -ln(1 - w)/T_s`, thesis eq. 4.2. 0 for a weight of 1.
 fn memory(w: f64, interval: f64) -> f64 {
