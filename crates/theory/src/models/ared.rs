@@ -8,6 +8,7 @@ use quell_aqm::red::RedParams;
 use super::red::{Spread, curve};
 use super::{Controller, Law, Model, Red, Rest, Seen, Variable, model};
 use crate::error::TheoryError;
+use crate::linear::figure;
 use crate::network::Network;
 use crate::real::Real;
 
@@ -133,7 +134,9 @@ impl Model for Ared {
                     state: vec![middle, max_p],
                     point,
                     remark: Some(format!(
-                        "any average from {low} to {high} packets is a rest; this is the middle one"
+                        "any average from {} to {} packets is a rest; this is the middle one",
+                        figure(low),
+                        figure(high)
                     )),
                 })
             }
