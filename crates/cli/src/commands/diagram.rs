@@ -14,6 +14,21 @@ use crate::folder;
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;
 
+/// Refuses a picture that cannot be drawn, before anything is simulated for it.
+pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> Result<(), Failure> {
+    folder::check_writable(file)?;
+    match diagram {
+        Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
+        Diagram::Verdicts if !checked => Err(Failure::BadInput(
+            "--diagram verdicts: compares the theory with packets, which are not asked; add --check".into(),
+        )),
+        Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
+            true => Ok(()),
+            false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        },
+    }
+}
+
 /// Draws what was found into a file.
 pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
@@ -122,7 +137,9 @@ fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
         }
     }
     if panels.is_empty() {
-        return Err(Failure::BadInput("--diagram verdicts: there is nothing to compare; add --check".into()));
+        return Err(Failure::BadInput(
+            "--diagram verdicts: no point has both a margin and packets to draw".into(),
+        ));
     }
     let of = Verdicts {
         measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),
