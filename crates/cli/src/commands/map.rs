@@ -436,11 +436,10 @@ impl Setting {
         match border {
             Some(_) => text.push_str("# stable   . unstable"),
             None if values.is_empty() => {}
-            None => text.push_str(&format!(
-                "{}",
-                format!("0 is {}, 9 is {} {}", three_digits(low), three_digits(high), unit_of(args.show))
-                    .trim_end()
-            )),
+            None => {
+                let ends = (three_digits(low), three_digits(high));
+                text.push_str(format!("0 is {}, 9 is {} {}", ends.0, ends.1, unit_of(args.show)).trim_end());
+            }
         }
         text.push_str(&remarks(grid, missing, border));
         text.push('\n');
