@@ -303,7 +303,7 @@ pub enum ScenarioCommand {
 #[derive(Clone, Debug, Args)]
 pub struct NetworkArgs {
     /// The scenario file; or --rate, --rtt, --flows and --aqm instead.
-    #[arg(value_name = "SCENARIO", required_unless_present_all = ["rate", "rtt", "flows", "aqm"])]
+    #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
     /// The link's rate, such as 10Mbit/s.
     #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
@@ -317,8 +317,8 @@ pub struct NetworkArgs {
     /// The link's buffer; default twice the bandwidth-delay product, at least 100 packets.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
-    /// Size of a packet on the wire.
-    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    /// Size of a packet on the wire; default 1000 B.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
     /// Signals are drops; without it packets are marked (ECN).
     #[arg(long, conflicts_with = "scenario")]
@@ -351,7 +351,8 @@ Examples:
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
 The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the
-delay as it is. Only long-lived flows are in it.")]
+delay as it is. Only long-lived flows are in it. Of a sweep the table gives figures alone; the reasons are in
+the JSON. Ctrl-C ends a check after what is simulated and prints what was checked.")]
 pub struct AnalyzeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -359,7 +360,8 @@ pub struct AnalyzeArgs {
     /// The link; default the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
-    /// The time at which flows, rates and delays are looked at; default the end of the warm-up.
+    /// The time at which flows, rates and delays are looked at; default the end of the warm-up, or, if
+    /// nothing long-lived sends then, when the most flows first do.
     #[arg(long, value_name = "TIME")]
     pub at: Option<Duration>,
     /// How much of the flows' delay the model keeps.
@@ -411,7 +413,7 @@ pub struct DesignArgs {
     #[arg(long, value_name = "SIZE")]
     pub queue: Option<QueueSize>,
     /// Size of a packet on the wire.
-    #[arg(long, value_name = "SIZE", default_value = "1000 B")]
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     pub packet: Bytes,
     /// Signals are drops; without it packets are marked (ECN).
     #[arg(long)]
@@ -438,7 +440,7 @@ pub struct DesignArgs {
 #[command(after_help = "\
 Examples:
   quell map --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --x flows=10..500:log --y rtt=10ms..500ms
-  quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=10 packets..100 packets\"
+  quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
 An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the
@@ -521,6 +523,9 @@ impl std::str::FromStr for AxisArg {
             format!("\"{text}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
         };
         let (name, range) = text.split_once('=').ok_or_else(wrong)?;
+        if name.trim().is_empty() {
+            return Err(wrong());
+        }
         let (range, logarithmic) = match range.strip_suffix(":log") {
             Some(range) => (range, true),
             None => (range, false),
@@ -535,6 +540,9 @@ impl std::str::FromStr for AxisArg {
         }
         if from >= to {
             return Err(format!("\"{text}\": the first value must be the smaller one"));
+        }
+        if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
+            return Err(format!("\"{text}\": the ends are too far apart for numbers between them"));
         }
         if logarithmic && from <= 0.0 {
             return Err(format!("\"{text}\": equal factors need a positive first value"));
@@ -564,6 +572,16 @@ pub enum Diagram {
     Verdicts,
     /// The queue over time, of the fluid model and of the packets.
     Series,
+}
+
+/// A size that a packet can have.
+fn packet(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    // The length field of IPv4.
+    match size.get() {
+        1..=65_535 => Ok(size),
+        _ => Err("must lie between 1 B and 65535 B".to_string()),
+    }
 }
 
 /// Seeds as given on the command line.
@@ -654,9 +672,20 @@ mod tests {
         let k_p = axis("k_p=1e-4..2e-2:log").unwrap();
         assert_eq!((k_p.from, k_p.to, k_p.logarithmic), (1e-4, 2e-2, true));
         assert_eq!(axis("q_ref=10..100 packets").unwrap().unit, "packets");
-        for wrong in
-            ["", "rtt", "rtt=1", "rtt=2..1", "rtt=1ms..2s", "a=0..1:log", "a=x..y", "a=1..inf", "a=1..1"]
-        {
+        for wrong in [
+            "",
+            "rtt",
+            "rtt=1",
+            "rtt=2..1",
+            "rtt=1ms..2s",
+            "a=0..1:log",
+            "a=x..y",
+            "a=1..inf",
+            "a=1..1",
+            "a=-1e308..1e308",
+            "a=1e-300..1e300:log",
+            "=1..2",
+        ] {
             assert!(axis(wrong).is_err(), "{wrong}");
         }
     }

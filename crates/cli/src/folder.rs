@@ -70,6 +70,22 @@ impl Drop for Place {
     }
 }
 
+/// Fails before the work if a file could not be written after it.
+pub fn check_writable(file: &Path) -> Result<(), Failure> {
+    let cannot = |e: &std::io::Error| Failure::cannot(format!("write {}", file.display()), e);
+    match fs::metadata(file) {
+        Ok(found) if found.is_dir() => Err(cannot(&std::io::ErrorKind::IsADirectory.into())),
+        // A device or a pipe says so only when it is written to.
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => {
+            let dir = parent(file);
+            // Here the name of the folder is what matters, not that of a temporary file.
+            fs::metadata(&dir).map_err(|e| cannot(&e))?;
+            tempfile::tempfile_in(&dir).map(drop).map_err(|e| cannot(&e))
+        }
+    }
+}
+
 /// Writes a text beside its place and then puts it there in one step.
 pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
     let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use console::{Term, style};
+use console::{Term, measure_text_width, style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::Progress;
 
@@ -24,6 +24,33 @@ pub fn width() -> Option<usize> {
 /// True if stdout is to be coloured: it is a terminal and the user has not said otherwise.
 pub fn colours() -> bool {
     io::stdout().is_terminal() && console::colors_enabled()
+}
+
+/// Breaks lines of prose between words where the terminal ends; what follows of a line is indented.
+pub fn prose(text: &str) -> String {
+    prose_within(text, width())
+}
+
+fn prose_within(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_string() };
+    let mut all = String::new();
+    for line in text.lines() {
+        let mut used = 0;
+        for (i, word) in line.split(' ').enumerate() {
+            let more = measure_text_width(word);
+            if i > 0 && used + 1 + more > width {
+                all.push_str("\n  ");
+                used = 2;
+            } else if i > 0 {
+                all.push(' ');
+                used += 1;
+            }
+            all.push_str(word);
+            used += more;
+        }
+        all.push('\n');
+    }
+    all
 }
 
 /// Writes a command's result to stdout. A reader that has gone wanted no more: no error.
@@ -144,6 +171,13 @@ pub fn span(d: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_breaks_between_words_on_a_terminal_only() {
+        let text = "pi: it bears much of further delay\n\nend\n";
+        assert_eq!(prose_within(text, None), text);
+        assert_eq!(prose_within(text, Some(14)), "pi: it bears\n  much of\n  further\n  delay\n\nend\n");
+    }
 
     #[test]
     fn spans_read_naturally() {

@@ -225,7 +225,11 @@ impl Assessment {
             .filter_map(|r| r.series.iter().find(|s| s.link == link))
             .collect();
         let all: Vec<Oscillation> = series.iter().filter_map(|s| s.oscillation(from_s)).collect();
-        let Some(first) = series.first().filter(|_| !all.is_empty()) else { return };
+        let Some(first) = series.first().filter(|_| !all.is_empty()) else {
+            let why = "The packets' queue is not judged: it does not move, or there are too few samples after the warm-up.";
+            self.reasons.push(why.into());
+            return;
+        };
         let mean = |f: fn(&Oscillation) -> f64| all.iter().map(f).sum::<f64>() / all.len() as f64;
         let together = Oscillation {
             period: mean(|o| o.period),
@@ -362,4 +366,119 @@ fn reasons(analysis: &Analysis, network: &Network) -> Vec<String> {
         all.push("The queue rests near the end of the buffer: overflows, which the linear model leaves out, have their part.".into());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Plugins, Study};
+    use crate::{Options, run};
+
+    /// 20 flows, 500 packets/s, 102 ms and 50 packets: R = 0.202 s, W = 5.05, p = 1.5/W^2.
+    const SCENARIO: &str = r#"
+schema = 1
+title = "t"
+duration = "40 s"
+warmup = "10 s"
+seeds = 1
+[dumbbell]
+rate = "4 Mbit/s"
+delay = "10 ms"
+buffer = "200 packets"
+ecn = true
+[[aqm]]
+algorithm = "pid"
+[[aqm]]
+algorithm = "pid"
+label = "wild"
+k_p = 0.2
+[[aqm]]
+algorithm = "blue"
+[[flows]]
+name = "tcp"
+count = 20
+rtt = "100 ms"
+tcp = { ecn = true }
+"#;
+
+    fn assess(scenario: &str, reach: bool) -> (Study, Vec<Assessment>) {
+        let study = Study::parse(scenario, "t.toml", &Plugins::new()).unwrap();
+        let bottleneck = study.points[0].bottleneck(None, None, 1, &Plugins::new()).unwrap();
+        let of = |(label, config): &(String, AqmConfig)| {
+            Assessment::of(label, config, &bottleneck, Plant::Exact, reach).unwrap()
+        };
+        let all = bottleneck.algorithms.iter().map(of).collect();
+        (study, all)
+    }
+
+    #[test]
+    fn verdicts_and_their_reasons() {
+        let (_, all) = assess(SCENARIO, true);
+        let [pid, wild, blue] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((pid.verdict, pid.label.as_str(), pid.algorithm), (Verdict::Stable, "pid", "pid"));
+        let rest = pid.rest.as_ref().unwrap();
+        assert!((rest.window_packets - 5.05).abs() < 1e-9 && (rest.rtt_s - 0.202).abs() < 1e-9, "{rest:?}");
+        assert!((rest.queue_delay_s - 0.1).abs() < 1e-9, "{rest:?}");
+        assert!((rest.probability - 1.5 / (5.05 * 5.05)).abs() < 1e-9, "{rest:?}");
+        assert!(pid.reasons[0].starts_with("The loop's gain may rise by the factor "), "{:?}", pid.reasons);
+        assert_eq!(pid.margins.as_ref().unwrap().unstable_roots, 0);
+        assert!(pid.margins.as_ref().unwrap().growth_per_s < 0.0 && pid.control.is_some());
+        // 1.5 (N/(RC))^2 <= 1 bounds the flows from above.
+        let most = pid.reach[0].above.as_ref().unwrap();
+        assert!((most.at - 0.202 * 500.0 / 1.5_f64.sqrt()).abs() < 1e-4, "{most:?}");
+
+        assert_eq!((wild.verdict, wild.label.as_str()), (Verdict::Unstable, "wild"));
+        assert!(wild.reasons[0].starts_with("A disturbance grows with a period of "), "{:?}", wild.reasons);
+        assert!(wild.reasons[1].starts_with("The loop's gain must fall to "), "{:?}", wild.reasons);
+        let margins = wild.margins.as_ref().unwrap();
+        assert!(margins.gain.unwrap() < 1.0 && margins.delay_s.is_none() && margins.settling_s.is_none());
+
+        assert_eq!((blue.verdict, blue.reasons.len()), (Verdict::NoModel, 1));
+        assert!(blue.rest.is_none() && blue.margins.is_none() && blue.reach.is_empty());
+        let (_, all) = assess(SCENARIO, false);
+        assert!(all[0].reach.is_empty());
+    }
+
+    /// So many flows that not even a signal for every packet holds them; and a short window.
+    #[test]
+    fn a_crowd_has_no_equilibrium_and_a_few_less_no_fast_retransmit() {
+        let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 300"), true);
+        assert_eq!((all[0].verdict, all[0].reasons.len()), (Verdict::NoEquilibrium, 1));
+        assert!(all[0].reasons[0].contains("must lie in (0, 1]"), "{:?}", all[0].reasons);
+        assert!(all[0].rest.is_none() && all[0].reach.is_empty());
+        let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 50"), false);
+        let short = |r: &&String| r.contains("A window of 2.02 packets is too short for fast retransmit");
+        assert_eq!(all[0].reasons.iter().filter(short).count(), 1, "{:?}", all[0].reasons);
+    }
+
+    #[test]
+    fn packets_agree_disagree_or_are_not_judged() {
+        let (study, mut all) = assess(SCENARIO, false);
+        let mut point = study.points[0].clone();
+        point.scenario.series_step = Some(quell_units::Duration::from_millis(12));
+        let results = run(&study.with_points(vec![point]), &Options::default()).unwrap();
+        // A verdict that is not this loop's.
+        let mut contrary = all[0].clone();
+        contrary.verdict = Verdict::Unstable;
+        all.push(contrary);
+        for assessment in &mut all {
+            assessment.compare(&results, 0, "bottleneck", 10.0);
+        }
+        let agrees: Vec<Option<bool>> = all.iter().map(|a| a.packets.as_ref().unwrap().agrees).collect();
+        assert_eq!(agrees, [Some(true), Some(true), None, Some(false)]);
+        let packets = all[0].packets.as_ref().unwrap();
+        assert_eq!(packets.queue.motion, Motion::Settled);
+        assert!((packets.queue.mean_packets - 50.0).abs() < 5.0, "{packets:?}");
+        assert!(
+            (packets.queue.swing
+                - 2.0_f64.sqrt() * packets.queue.deviation_packets / packets.queue.mean_packets)
+                .abs()
+                < 1e-9
+        );
+        // Nothing is left after the end.
+        let (_, mut late) = assess(SCENARIO, false);
+        late[0].compare(&results, 0, "bottleneck", 39.9);
+        assert!(late[0].packets.is_none());
+        assert!(late[0].reasons.last().unwrap().starts_with("The packets' queue is not judged"));
+    }
 }

@@ -2,12 +2,13 @@
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
-use quell_sim::network::Traffic;
+use quell_sim::network::{FlowSpec, Traffic};
 use quell_theory::design::Design;
 use quell_theory::{Class, Network, Signal, Tcp};
 use quell_units::Time;
 
 use crate::error::{Problem, ScenarioError};
+use crate::figures::seconds;
 use crate::node::Path;
 use crate::plan;
 use crate::scenario::Scenario;
@@ -45,8 +46,8 @@ impl Bottleneck {
 }
 
 impl Point {
-    /// The link called `link` (the first that is measured, without a name) and its flows at a time (the
-    /// end of the warm-up, without one). Round-trip times that are drawn at random are those of `seed`.
+    /// The link called `link` (the first that is measured, without a name) and its flows at a time
+    /// ([`Point::busy_time`], without one). Round-trip times that are drawn at random are those of `seed`.
     ///
     /// # Errors
     /// There is no such link, no long-lived flow crosses it then, or its algorithm is not in the catalog.
@@ -57,31 +58,85 @@ impl Point {
         seed: u64,
         plugins: &Plugins,
     ) -> Result<Bottleneck, ScenarioError> {
+        let name = self.link_name(link)?;
+        let time = match time {
+            Some(time) => time,
+            None => self.busy_time(Some(&name), seed)?,
+        };
+        see(&self.scenario, &name, time, seed, plugins).map_err(|problem| self.of_no_line(problem))
+    }
+
+    /// The time at which a link is looked at unless another is asked for: the end of the warm-up, or, if no
+    /// long-lived flow sends then, when the most of them first do.
+    ///
+    /// # Errors
+    /// There is no such link.
+    pub fn busy_time(&self, link: Option<&str>, seed: u64) -> Result<Time, ScenarioError> {
+        let name = self.link_name(link)?;
+        let warmed = Time::ZERO + self.scenario.warmup;
+        let flows = plan::flows_at(&self.scenario, &name, warmed, seed)
+            .map_err(|problem| self.of_no_line(problem))?;
+        // Each beginning and each end; at one instant, ends come first.
+        let mut turns: Vec<(Time, i32)> = Vec::new();
+        for (_, fact) in flows.iter().filter(|(spec, fact)| is_long_lived(spec, fact)) {
+            if sends(fact, warmed) {
+                return Ok(warmed);
+            }
+            turns.push((fact.start, 1));
+            turns.extend(fact.stop.map(|stop| (stop, -1)));
+        }
+        turns.sort_unstable();
+        let (mut now, mut most, mut busy) = (0, 0, warmed);
+        for (at, change) in turns {
+            now += change;
+            if now > most {
+                (most, busy) = (now, at);
+            }
+        }
+        Ok(busy)
+    }
+
+    /// The name of a link that is measured.
+    fn link_name(&self, link: Option<&str>) -> Result<String, ScenarioError> {
         let names = self.links();
-        let name = match link {
-            None => names.first().cloned().unwrap_or_default(),
-            Some(name) if names.iter().any(|n| n == name) => name.to_string(),
+        match link {
+            None => Ok(names.first().cloned().unwrap_or_default()),
+            Some(name) if names.iter().any(|n| n == name) => Ok(name.to_string()),
             Some(name) => {
                 let rule = format!("there is no link called {name}; measured are {}", names.join(", "));
-                return Err(self.error(Problem::new(Path::default(), rule)));
+                Err(self.of_no_line(Problem::new(Path::default(), rule)))
             }
-        };
-        let time = time.unwrap_or(Time::ZERO + self.scenario.warmup);
-        see(&self.scenario, &name, time, seed, plugins).map_err(|problem| self.error(problem))
+        }
+    }
+
+    /// An error that may be one of the question, of which no line of the file is to blame.
+    fn of_no_line(&self, problem: Problem) -> ScenarioError {
+        let error = self.error(problem);
+        if error.field.is_empty() { ScenarioError { line: None, ..error } } else { error }
     }
 }
 
+fn is_long_lived(spec: &FlowSpec, fact: &plan::FlowFact) -> bool {
+    fact.bulk && matches!(spec.traffic, Traffic::Tcp { .. })
+}
+
+fn sends(fact: &plan::FlowFact, time: Time) -> bool {
+    fact.start <= time && fact.stop.is_none_or(|stop| stop > time)
+}
+
 fn see(s: &Scenario, name: &str, time: Time, seed: u64, plugins: &Plugins) -> Result<Bottleneck, Problem> {
-    let plan::LinkAt { link, rate, algorithms, ecn } = plan::link_at(s, name, time, plugins)?;
+    let plan::LinkAt { link, rate, algorithms, ecn, changes } = plan::link_at(s, name, time, plugins)?;
     let capacity = rate.packets_per_sec(link.mean_packet);
     // A packet also takes its own transmission time.
     let transmission = 1.0 / capacity;
     let mut rtts = Vec::new();
-    let (mut marked, mut delayed, mut others) = (0_usize, 0_usize, 0_usize);
-    let lives = |f: &plan::FlowFact| f.start <= time && f.stop.is_none_or(|stop| stop > time);
+    let (mut marked, mut delayed, mut others, mut later) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let end = Time::ZERO + s.duration;
     for (spec, fact) in &plan::flows_at(s, name, time, seed)? {
+        let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
+        later += usize::from(is_long_lived(spec, fact) && comes_or_goes);
         match &spec.traffic {
-            Traffic::Tcp { tcp, .. } if fact.bulk && lives(fact) => {
+            Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => {
                 rtts.push(fact.base_rtt.as_secs_f64() + transmission);
                 marked += usize::from(ecn && tcp.ecn);
                 delayed += usize::from(tcp.delayed_ack.is_some());
@@ -92,8 +147,9 @@ fn see(s: &Scenario, name: &str, time: Time, seed: u64, plugins: &Plugins) -> Re
     }
     if rtts.is_empty() {
         let rule = format!(
-            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models have nothing to hold; choose another time",
-            time.as_secs_f64()
+            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models hold for TCP flows that always have something to send; {}",
+            seconds((1e3 * time.as_secs_f64()).round() / 1e3),
+            if later > 0 { "some do at another time" } else { "none does later" }
         );
         return Err(Problem::new(Path::default(), rule));
     }
@@ -109,6 +165,20 @@ fn see(s: &Scenario, name: &str, time: Time, seed: u64, plugins: &Plugins) -> Re
         left_out.push(format!(
             "{delayed} of {} receivers delay acknowledgments, all are taken alike",
             rtts.len()
+        ));
+    }
+    let mut moves = Vec::new();
+    if changes || s.flows.iter().flat_map(|f| &f.rtt_changes).any(|c| Time::ZERO + c.at > time) {
+        moves.push("rates or delays".to_string());
+    }
+    if later > 0 {
+        moves.push(format!("{later} long-lived flows that come or go"));
+    }
+    if !moves.is_empty() {
+        left_out.push(format!(
+            "what changes after {} s: {}",
+            seconds((1e3 * time.as_secs_f64()).round() / 1e3),
+            moves.join(", ")
         ));
     }
     let most = |n: usize| 2 * n > rtts.len();
@@ -204,13 +274,33 @@ think = "500 ms"
         assert_eq!(near.flows, 30.0);
         // The time of its own transmission is part of a packet's round trip.
         assert!((near.propagation - 0.061).abs() < 1e-9);
-        assert_eq!(early.left_out, ["5 short-lived or unresponsive flows"]);
+        assert_eq!(
+            early.left_out,
+            [
+                "5 short-lived or unresponsive flows",
+                "what changes after 20 s: rates or delays, 10 long-lived flows that come or go"
+            ]
+        );
         let names: Vec<&str> = early.algorithms.iter().map(|(l, _)| l.as_str()).collect();
         assert_eq!(names, ["pi", "slow red"]);
         let late = at(60);
         assert_eq!(late.network.capacity, 500.0);
         let flows: Vec<f64> = late.network.classes.iter().map(|c| c.flows).collect();
         assert_eq!(flows, [30.0, 10.0]);
+        assert_eq!(late.left_out, ["5 short-lived or unresponsive flows"]);
+    }
+
+    /// Where nobody sends at the end of the warm-up, it is the time with the most flows.
+    #[test]
+    fn a_time_with_flows_is_found() {
+        let busy = |from: &str, to: &str| {
+            let study = Study::parse(&MIXED.replace(from, to), "mixed.toml", &Plugins::new()).unwrap();
+            study.points[0].busy_time(None, 1).unwrap().as_secs_f64()
+        };
+        assert_eq!(busy("", ""), 20.0);
+        assert_eq!(busy("count = 30", "count = 30\nstart = \"25 s\""), 30.0);
+        // The near ones are gone before the far ones come, and are more.
+        assert_eq!(busy("count = 30", "count = 30\nstart = \"25 s\"\nstop = \"28 s\""), 25.0);
     }
 
     #[test]

@@ -102,6 +102,8 @@ pub(crate) struct LinkAt {
     pub rate: BitRate,
     pub algorithms: Vec<(String, AqmConfig)>,
     pub ecn: bool,
+    /// Whether its rate or its delay changes after that time.
+    pub changes: bool,
 }
 
 /// The observed link called `name` at a time.
@@ -126,7 +128,9 @@ pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -
             .collect::<Result<_, _>>()?,
     };
     let link = Link { rate: plan.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
-    Ok(LinkAt { link, rate: plan.rate.at(time), algorithms, ecn: queue.ecn })
+    let changes = plan.rate.changes.iter().any(|(at, _)| *at > time)
+        || plan.delay.changes.iter().any(|(at, _)| *at > time);
+    Ok(LinkAt { link, rate: plan.rate.at(time), algorithms, ecn: queue.ecn, changes })
 }
 
 /// Every flow, with its round-trip time at `time`, and which of them cross the link called `name`.

@@ -9,7 +9,7 @@ use quell_aqm::hred::{self, Line};
 use serde::Serialize;
 
 use crate::error::{TheoryError, positive, require};
-use crate::linear::{Loop, Plant};
+use crate::linear::{Loop, Plant, figure};
 use crate::models::{Controller, Input};
 use crate::network::{Point, Tcp};
 use crate::poly::{Poly, Rational};
@@ -75,15 +75,15 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
     let holds = left <= right;
     let reason = if holds {
         format!(
-            "L w = {left:.3e} is {:.2} of the bound {right:.3e} (N = {n} {side} RC/2 = {})",
-            left / right,
-            r * c / 2.0
+            "L w = {left:.3e} is {} of the bound {right:.3e} (N = {n} {side} RC/2 = {})",
+            figure(left / right),
+            figure(r * c / 2.0)
         )
     } else {
         format!(
-            "L w = {left:.3e} exceeds the bound {right:.3e} {:.2} times (N = {n} {side} RC/2 = {}): lower max_p or w, widen the thresholds, or reckon with at least {:.0} flows",
-            left / right,
-            r * c / 2.0,
+            "L w = {left:.3e} exceeds the bound {right:.3e} {} times (N = {n} {side} RC/2 = {}): lower max_p or w, widen the thresholds, or reckon with at least {:.0} flows",
+            figure(left / right),
+            figure(r * c / 2.0),
             flows_for(left, r * c).ceil()
         )
     };
@@ -237,8 +237,8 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
     let holds = left > right;
     let reason = if holds {
         format!(
-            "the two sides stand {:.2} to 1; the lag in place of the delay makes this optimistic",
-            left / right
+            "the two sides stand {} to 1; the lag in place of the delay makes this optimistic",
+            figure(left / right)
         )
     } else {
         "the sides stand the wrong way round: lower K_I, bring K_P into the range of eq. 19, or raise K_D"

@@ -108,8 +108,10 @@ fn published(model: &AnyModel, rest: &Rest, network: &Network) -> Result<Vec<Cri
                 necessary: true,
                 reason: match longest {
                     Some(r) => format!(
-                        "with phi = {} per second R may be {r:.4} s, the rate being known at once; it is {:.4} s",
-                        a.phi, now.rtt
+                        "with phi = {} per second R may be {} s, the rate being known at once; it is {} s",
+                        a.phi,
+                        figure(r),
+                        figure(now.rtt)
                     ),
                     None => "no R up to 100 s is too long".into(),
                 },
@@ -400,6 +402,26 @@ pub const DESIGNED: &[&str] = &[
     "hred",
 ];
 
+/// Digits of a designed parameter: as many as anyone would type, far more than the rules are good to.
+const DIGITS: usize = 6;
+
+/// To [`DIGITS`] digits.
+fn round(x: f64) -> f64 {
+    format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
+}
+
+/// A positive number to [`DIGITS`] digits, never below it.
+fn round_up(x: f64) -> f64 {
+    let near = round(x);
+    if near >= x { near } else { round(near * (1.0 + 10.0_f64.powi(1 - DIGITS as i32))) }
+}
+
+/// A positive number to [`DIGITS`] digits, never above it.
+fn round_down(x: f64) -> f64 {
+    let near = round(x);
+    if near <= x { near } else { round(near * (1.0 - 10.0_f64.powi(1 - DIGITS as i32))) }
+}
+
 /// A crossover at `SHAPED/R` leaves 61 degrees to an integrator with the delay, and a gain margin of pi.
 const SHAPED: f64 = 0.5;
 
@@ -410,6 +432,8 @@ const SHAPED: f64 = 0.5;
 /// suit the target.
 pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let now = target.conditions();
+    positive("size of packets", target.mean_packet.get() as f64, "bytes")?;
+    positive("rate of the link", now.capacity, "packets/s")?;
     positive("round-trip time R", now.rtt, "s")?;
     positive("buffer B", target.buffer(), "packets")?;
     positive("queue to hold", target.queue(), "packets")?;
@@ -417,7 +441,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     target.network(0.0)?.point(0.0, now.capacity)?;
     let mut rules: Vec<String> = Vec::new();
     let mut warnings: Vec<String> = Vec::new();
-    let q = target.queue();
+    let q = round(target.queue());
     let (config, q) = match name {
         "red" => (red(target, q, &mut rules, &mut warnings)?, q),
         "ap-red" => (ap_red(target, q, &mut rules)?, q),
@@ -431,7 +455,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
             rules.push("thesis 3.3.2: max_th - min_th = 0.21 R C, max_th = 3 min_th (so min_th = 0.105 R C; 0.13 is printed), an average over 10 R; max_p starts at (16/3)(N/(RC))^2 (eq. 3.1-3.2) and adapts".into());
             let params = AutoTuningRedParams {
                 rtt: target.rtt,
-                max_p: criteria::auto_tuning_max_p(&now).clamp(0.01, 0.5),
+                max_p: round(criteria::auto_tuning_max_p(&now)).clamp(0.01, 0.5),
                 ..Default::default()
             };
             (AqmConfig::AutoTuningRed(params), 2.0 * automatic_min_th(now.rtt, now.capacity))
@@ -456,14 +480,14 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let (link, network) = (target.link(), target.network(q)?);
     let analysis = analyze(&config, &link, &network, Plant::Exact)?;
     rules.push(format!(
-        "N = {} flows at least that always send, R = {} s at most with the queue at rest, C = {:.1} packets/s of {} bytes; more flows and shorter round trips are safer (vrc 3.2)",
+        "N = {} flows at least that always send, R = {} s at most with the queue at rest, C = {} packets/s of {} bytes; more flows and shorter round trips are safer (vrc 3.2)",
         now.flows,
         now.rtt,
-        now.capacity,
+        figure(now.capacity),
         target.mean_packet.get()
     ));
     if target.buffer.is_none() {
-        rules.push(format!("a buffer of R C = {} packets, as none was given", target.buffer()));
+        rules.push(format!("a buffer of {} packets (R C, at least 20), as none was given", target.buffer()));
     }
     warnings.extend(doubts(&analysis));
     Ok(Design { config, link, network, analysis, assumptions: rules, warnings })
@@ -510,7 +534,7 @@ fn red(
     let now = target.conditions();
     let (min_th, max_th) = (0.5 * q, 1.5 * q);
     let p = target.network(q)?.point(q, now.capacity)?.probability;
-    let max_p = 2.0 * p;
+    let max_p = round(2.0 * p);
     require(
         max_p <= 1.0,
         "max_p",
@@ -519,7 +543,7 @@ fn red(
     )?;
     let filter = criteria::red_filter(max_p / (max_th - min_th), &now);
     // A hair above equality, which rounding could break.
-    let memory = if filter.is_finite() { (1.0 + 1e-9) / filter } else { now.rtt };
+    let memory = round_up(if filter.is_finite() { (1.0 + 1e-9) / filter } else { now.rtt });
     rules.push("Hollot et al. 2001, \"A control theoretic analysis of RED\": L (RC)^3/(2N)^2 = sqrt(w_g^2/K^2 + 1) with w_g = 0.1 min(2N/(R^2 C), 1/R) gives the average's time constant 1/K".into());
     rules.push("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (thesis eq. 3.2)".into());
     rules.push("signals spaced geometrically: the rule's p is the share signalled, which RED's uniform spacing doubles".into());
@@ -542,7 +566,7 @@ fn ap_red(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig,
     let now = target.conditions();
     let (min_th, max_th) = (0.5 * q, 1.5 * q);
     let p = target.network(q)?.point(q, now.capacity)?.probability;
-    let max_p = (2.0 * p).clamp(0.01, 0.5);
+    let max_p = round(2.0 * p).clamp(0.01, 0.5);
     let w = quell_aqm::ap_red::stability_bound(&now) / (max_p / (max_th - min_th));
     rules.push("thesis proposition 4.9 with equality gives the weight of the first setting; eq. 4.3-4.6 keep it as N, R and C move".into());
     rules.push("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (thesis eq. 3.2), in [0.01, 0.5]".into());
@@ -555,7 +579,7 @@ fn ap_red(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig,
         max_th: QueueSize::Packets(max_th),
         max_p,
         // A hair below equality, which R in whole nanoseconds could break.
-        weight: Weight::Value((w * (1.0 - 1e-6)).min(0.01)),
+        weight: Weight::Value(round_down(w * (1.0 - 1e-6)).min(0.01)),
         spacing: Spacing::Geometric,
         ..Default::default()
     }))
@@ -564,7 +588,7 @@ fn ap_red(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig,
 /// Hollot's zero and crossover: (z, lambda).
 fn hollot(now: &Conditions) -> (f64, f64) {
     let z = design_zero(now.flows, now.capacity, now.rtt);
-    (z, (z * now.rtt).min(SHAPED))
+    (z, round((z * now.rtt).min(SHAPED)))
 }
 
 fn pi(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, TheoryError> {
@@ -572,7 +596,9 @@ fn pi(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, The
     let (z, lambda) = hollot(&now);
     let crossover = lambda / now.rtt;
     rules.push(format!(
-        "Hollot et al. 2001 (thesis 3.4.2, eq. 6.3-6.5): the zero at z = 2N/(R^2 C) = {z:.4} rad/s cancels the windows' corner, and the crossover lies at lambda/R with lambda = min(z R, 0.5) = {lambda:.4}, where thesis allows 0.85; the rule is made with a = 2 and the simplified plant"
+        "Hollot et al. 2001 (thesis 3.4.2, eq. 6.3-6.5): the zero at z = 2N/(R^2 C) = {} rad/s cancels the windows' corner, and the crossover lies at lambda/R with lambda = min(z R, 0.5) = {}, where thesis allows 0.85; the rule is made with a = 2 and the simplified plant",
+        figure(z),
+        figure(lambda)
     ));
     Ok(AqmConfig::Pi(PiParams {
         design: Some(PiDesign { flows: now.flows, rtt: target.rtt, lambda: Some(lambda) }),
@@ -584,13 +610,15 @@ fn pi(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, The
 
 fn vrc(name: &str, target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, TheoryError> {
     let now = target.conditions();
-    let beta = design_zero(now.flows, now.capacity, now.rtt);
-    let gamma = 1.0 / now.rtt;
+    let beta = round(design_zero(now.flows, now.capacity, now.rtt));
+    let gamma = round(1.0 / now.rtt);
     // L = alpha C^2/(a N) e^(-sR)/s.
-    let alpha = SHAPED / now.rtt * target.tcp.decrease * now.flows / (now.capacity * now.capacity);
-    let gains = PidGains { k_p: alpha * (beta + gamma), k_i: alpha * beta * gamma, k_d: alpha };
+    let alpha = round(SHAPED / now.rtt * target.tcp.decrease * now.flows / (now.capacity * now.capacity));
+    let gains = PidGains { k_p: round(alpha * (beta + gamma)), k_i: round(alpha * beta * gamma), k_d: alpha };
     rules.push(format!(
-        "zeros at the corners of the plant, beta = 2N/(R^2 C) = {beta:.4} and gamma = 1/R = {gamma:.4} per second, and alpha for a crossover at 0.5/R: the loop-shaping of Hollot for PID gains; vrc prints no rule within its region of stability"
+        "zeros at the corners of the plant, beta = 2N/(R^2 C) = {} and gamma = 1/R = {} per second, and alpha for a crossover at 0.5/R: the loop-shaping of Hollot for PID gains; vrc prints no rule within its region of stability",
+        figure(beta),
+        figure(gamma)
     ));
     let largest = criteria::vrc_largest_integral(gains.k_d, &now, target.tcp);
     let range = criteria::vrc_proportional(gains.k_i, gains.k_d, &now, target.tcp);
@@ -634,9 +662,10 @@ fn dred(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, T
     let gain = (now.rtt * now.capacity).powi(3) / (2.0 * target.tcp.decrease * now.flows * now.flows);
     let crossover = criteria::red_crossover(&now);
     let interval = Duration::from_secs_f64((0.1 * now.rtt).min(0.01));
-    let alpha = crossover / gain * target.buffer() * interval.as_secs_f64();
+    let alpha = round(crossover / gain * target.buffer() * interval.as_secs_f64());
     rules.push(format!(
-        "no document has a rule for DRED: an integral alone crosses at w_g = 0.1 min(2N/(R^2 C), 1/R) = {crossover:.4} rad/s, as Hollot has RED do, where neither the flows nor the delay nor the filter lag much"
+        "no document has a rule for DRED: an integral alone crosses at w_g = 0.1 min(2N/(R^2 C), 1/R) = {} rad/s, as Hollot has RED do, where neither the flows nor the delay nor the filter lag much",
+        figure(crossover)
     ));
     require(
         alpha <= 1.0,
@@ -664,13 +693,16 @@ fn rem(target: &Target, q: f64, rules: &mut Vec<String>) -> Result<AqmConfig, Th
         "must be below 1: no price signals every packet [thesis eq. 3.10]",
     )?;
     let defaults = RemParams::default();
-    let interval = (1.0 / z).min(0.1 * now.rtt).min(0.01);
+    let interval = round((1.0 / z).min(0.1 * now.rtt).min(0.01));
     // K_I/K_P = alpha/((1 + alpha/2) T_s), with the measured rate (eq. 3.8).
     let step = z * interval;
-    let alpha = step / (1.0 - 0.5 * step);
-    let gamma = k_p / ((1.0 - p) * defaults.phi.ln() * (1.0 + 0.5 * alpha));
+    let alpha = round(step / (1.0 - 0.5 * step));
+    let gamma = round(k_p / ((1.0 - p) * defaults.phi.ln() * (1.0 + 0.5 * alpha)));
     rules.push(format!(
-        "no document has a rule for REM: near its rest it is PI with the slope (1 - p) ln phi (vrc eq. 29), so alpha and gamma give it the gains of Hollot's PI (z = {z:.4} rad/s, lambda = {lambda:.4}) at p = {p:.4}"
+        "no document has a rule for REM: near its rest it is PI with the slope (1 - p) ln phi (vrc eq. 29), so alpha and gamma give it the gains of Hollot's PI (z = {} rad/s, lambda = {}) at p = {}",
+        figure(z),
+        figure(lambda),
+        figure(p)
     ));
     Ok(AqmConfig::Rem(RemParams {
         gamma,
@@ -691,9 +723,10 @@ fn avq(name: &str, target: &Target, rules: &mut Vec<String>) -> Result<AqmConfig
             now.rtt
         ),
     })?;
-    let phi = (0.5 * largest).min(AvqParams::default().phi);
+    let phi = round(0.5 * largest).min(AvqParams::default().phi);
     rules.push(format!(
-        "Kunniyur and Srikant 2001, Theorem 4.1, on the exact linearization: phi below {largest:.4} per second; half of that, or the usual 0.15 if it is less. The queue is empty: R is the propagation delay"
+        "Kunniyur and Srikant 2001, Theorem 4.1, on the exact linearization: phi below {} per second; half of that, or the usual 0.15 if it is less. The queue is empty: R is the propagation delay",
+        figure(largest)
     ));
     Ok(if name == "avq" {
         rules.push("the theory takes p = 1 - Cv/r for the virtual queue's own decisions".into());
@@ -715,7 +748,7 @@ fn hred(
         target.network(0.5 * (low + high) * b)?.classes[0].propagation * target.conditions().capacity;
     // Every queue from min_th on stable: kappa max_th - min_th/2 > C RTT/2.
     let least = (0.5 * product / b + 0.5 * low) / high;
-    let kappa = HredParams::default().kappa.max(1.1 * least);
+    let kappa = HredParams::default().kappa.max(round(1.1 * least));
     let t_beta = Duration::from_millis(200).max(target.rtt);
     rules.push(format!(
         "hred III.B: thresholds of a quarter and half of the buffer, kappa above {least:.3} for every queue from min_th on to be stable (the least buffer at kappa = {kappa:.3} is {:.0} packets)",
@@ -784,6 +817,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn parameters_have_six_digits() {
+        assert_eq!(round(15.999_999_999_999_998), 16.0);
+        assert_eq!(round(1.234_565_4e-7), 1.23457e-7);
+        assert_eq!((round_up(1.234_561), round_down(1.234_569)), (1.23457, 1.23456));
+        assert_eq!((round_up(0.5), round_down(0.5)), (0.5, 0.5));
+        let d = design("vrc", &target()).unwrap();
+        let AqmConfig::Vrc(params) = &d.config else { panic!("{:?}", d.config) };
+        for x in [params.alpha, params.beta, params.gamma].into_iter().flatten() {
+            assert!(format!("{x:e}").split('e').next().unwrap().len() <= 7, "{x}");
+        }
+    }
+
     /// By Hollot's example, z = 0.529 and the crossover at z.
     #[test]
     fn pi_is_hollots() {
@@ -802,8 +848,10 @@ mod tests {
     fn red_meets_its_own_criterion() {
         let d = design("red", &target()).unwrap();
         let hollot = d.analysis.criteria.iter().find(|c| c.statement.starts_with("Hollot")).unwrap();
-        close(hollot.left, hollot.right, 1e-6);
-        close(d.analysis.rest.point.queue, target().queue(), 1e-9);
+        // But for the sixth digit of the average's memory and of max_p, both sides are equal.
+        assert!(hollot.holds, "{hollot:?}");
+        close(hollot.left, hollot.right, 1e-5);
+        close(d.analysis.rest.point.queue, target().queue(), 1e-5);
         let d = design("ap-red", &target()).unwrap();
         assert!(d.analysis.criteria[0].holds, "{:?}", d.analysis.criteria);
     }
@@ -854,6 +902,8 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
+        let e = design("pi", &Target { mean_packet: Bytes::new(0), ..target() }).unwrap_err().to_string();
+        assert!(e.starts_with("size of packets = 0 bytes: must be positive"), "{e}");
         let e = design("blue", &target()).unwrap_err().to_string();
         assert!(e.contains("no document has a rule") && e.contains("hred"), "{e}");
         let e = design("blau", &target()).unwrap_err().to_string();

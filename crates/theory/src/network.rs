@@ -1,6 +1,7 @@
 //! What the models say a network is: flows, a link, and how the flows answer a signal.
 
 use crate::error::{TheoryError, positive, require};
+use crate::linear::figure;
 
 /// How a TCP sender's window moves: `W' = increase/R - W W_R p_R/(decrease R_R)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,9 +115,11 @@ impl Network {
         require(
             p > 0.0 && p <= 1.0,
             "signal probability p",
-            p,
+            // Next to 1 every digit counts.
+            if (p - 1.0).abs() < 1e-3 { p.to_string() } else { figure(p) },
             format!(
-                "must lie in (0, 1]: at rest a flow would have a window of {window:.3} packets; fewer flows, a higher capacity or a longer round-trip time would have a rest [vrc eq. 13]"
+                "must lie in (0, 1]: at rest a flow would have a window of {} packets; fewer flows, a higher capacity or a longer round-trip time would have a rest [vrc eq. 13]",
+                figure(window)
             ),
         )?;
         Ok(p)

@@ -27,8 +27,9 @@ struct Output<'a> {
 /// One point of the study.
 #[derive(Serialize)]
 struct PointOutput<'a> {
-    settings: &'a [Setting],
+    settings: Vec<json::PointSetting<'a>>,
     link: &'a str,
+    at_s: f64,
     flows: f64,
     capacity_pps: f64,
     buffer_packets: f64,
@@ -69,9 +70,15 @@ impl Agreement {
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     let study = theory::study(&args.network)?;
     let mut found = look(&study, args)?;
-    if args.check {
-        theory::check(&study, &mut found, args.quiet, &line)?;
+    let chosen =
+        args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
+    if let Some(file) = &args.svg {
+        diagram::check(chosen, &found, args.check, file)?;
     }
+    let ended = match args.check {
+        true => theory::check(&study, &mut found, args.quiet, &line)?,
+        false => Ok(()),
+    };
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
         for assessment in found.iter().flat_map(|f| &f.assessments) {
@@ -80,12 +87,11 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
         all
     });
     if let Some(file) = &args.svg {
-        let chosen = args.diagram.unwrap_or(if args.check && found.len() > 1 {
-            Diagram::Verdicts
-        } else {
-            Diagram::Bode
-        });
-        diagram::write(chosen, study.title(), &found, file)?;
+        let drawn = diagram::write(chosen, study.title(), &found, file);
+        // What was interrupted may have nothing to draw.
+        if ended.is_ok() {
+            drawn?;
+        }
     }
     match args.format.format {
         Format::Json => json::print(&Output {
@@ -93,19 +99,21 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
             title: study.title(),
             points: study.points.iter().zip(&found).map(|(p, f)| point_output(&p.settings, f)).collect(),
             agreement,
-        }),
+        })?,
         Format::Table => {
-            let mut text = String::new();
+            let sweeps = study.points.len() > 1;
+            let mut text = if sweeps { format!("{}\n\n", study.title()) } else { String::new() };
             for (point, found) in study.points.iter().zip(&found) {
-                let title = if study.points.len() > 1 { point.title() } else { study.title().to_string() };
-                text.push_str(&point_text(&title, found));
+                let title = if sweeps { point.title() } else { study.title().to_string() };
+                text.push_str(&point_text(&title, found, sweeps));
             }
-            if let Some(agreement) = agreement.filter(|_| study.points.len() > 1) {
+            if let Some(agreement) = agreement.filter(|_| sweeps) {
                 text.push_str(&agreement_text(&agreement));
             }
-            terminal::print(&text)
+            terminal::print(&text)?;
         }
     }
+    ended
 }
 
 /// The theory's part.
@@ -115,16 +123,26 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
         .points
         .iter()
         .map(|point| {
-            let time = args.at.map(|at| Time::ZERO + at);
             let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
-            let bottleneck = point.bottleneck(args.link.as_deref(), time, seed, &Plugins::new())?;
+            let link = args.link.as_deref();
+            let time = match args.at {
+                None => point.busy_time(link, seed)?,
+                Some(at) if at <= point.scenario.duration => Time::ZERO + at,
+                Some(at) => {
+                    return Err(Failure::BadInput(format!(
+                        "--at = {at}: must not lie behind the end of the scenario ({})",
+                        point.scenario.duration
+                    )));
+                }
+            };
+            let bottleneck = point.bottleneck(link, Some(time), seed, &Plugins::new())?;
             let assessments = bottleneck
                 .algorithms
                 .iter()
                 .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
                 .collect::<Result<_, _>>()?;
             let configs = bottleneck.algorithms.iter().map(|(_, config)| config.clone()).collect();
-            Ok(Found { bottleneck, configs, assessments })
+            Ok(Found { bottleneck, time, configs, assessments })
         })
         .collect()
 }
@@ -133,8 +151,9 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
     let network = &found.bottleneck.network;
     let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
     PointOutput {
-        settings,
+        settings: json::settings(settings),
         link: &found.bottleneck.name,
+        at_s: found.time.as_secs_f64(),
         flows,
         capacity_pps: network.capacity,
         buffer_packets: network.buffer,
@@ -149,11 +168,13 @@ fn cell(x: Option<f64>) -> String {
     x.map_or("–".to_string(), quell_lab::figures::three_digits)
 }
 
-fn point_text(title: &str, found: &Found) -> String {
+fn point_text(title: &str, found: &Found, brief: bool) -> String {
     let network = &found.bottleneck.network;
     let out = point_output(&[], found);
     let mut text = format!(
-        "{title}\n{} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}\n\n",
+        "{title}\n{} at {} s: {} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}\n",
+        out.link,
+        quell_lab::figures::seconds((1e3 * out.at_s).round() / 1e3),
         out.flows,
         quell_lab::figures::three_digits(out.capacity_pps),
         quell_lab::figures::duration(out.rtt_s),
@@ -163,13 +184,15 @@ fn point_text(title: &str, found: &Found) -> String {
             quell_theory::Signal::Drop => "drops",
         }
     );
-    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
-    text.push('\n');
-    for assessment in &found.assessments {
-        text.push_str(&theory::words(assessment));
-    }
     for left in &found.bottleneck.left_out {
         text.push_str(&format!("left out: {left}\n"));
+    }
+    let mut text = terminal::prose(&text);
+    text.push('\n');
+    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
+    if !brief {
+        let words: String = found.assessments.iter().map(theory::words).collect();
+        text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text.push('\n');
     text

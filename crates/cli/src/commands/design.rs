@@ -1,8 +1,9 @@
 //! `quell design`.
 
 use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Plugins, dumbbell};
-use quell_theory::design::{Design, Target, design as by_rule};
+use quell_theory::design::{DESIGNED, Design, Target, design as by_rule};
 use quell_theory::{Signal, Tcp};
+use quell_units::Time;
 use serde::Serialize;
 
 use crate::args::{DesignArgs, Format};
@@ -38,6 +39,13 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         signal: if args.drops { Signal::Drop } else { Signal::Mark },
         ..Target::new(args.rate, args.packet, args.rtt, f64::from(args.flows))
     };
+    theory::check_names(&args.aqm)?;
+    if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
+        return Err(Failure::BadInput(format!(
+            "--aqm {name}: no document has a rule for its parameters; there are rules for {}",
+            DESIGNED.join(", ")
+        )));
+    }
     let mut designs = Vec::new();
     for name in &args.aqm {
         match by_rule(name, &target) {
@@ -50,15 +58,19 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     if designs.is_empty() {
         return Err(Failure::BadInput("no rule suits this link; the notes say why".into()));
     }
+    for file in args.save.iter().chain(&args.svg) {
+        folder::check_writable(file)?;
+    }
     let mut found = designs.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
     let scenarios = designs.iter().map(|d| scenario(args, &[d])).collect::<Result<Vec<_>, _>>()?;
+    let mut ended = Ok(());
     if args.check {
         let parse = |text: &String| -> Result<_, Failure> {
             Ok(Document::parse(text, "the design")?.study(&Plugins::new())?)
         };
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
-        theory::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
+        ended = theory::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
     }
     if let Some(file) = &args.save {
         folder::write_whole(&scenario(args, &designs.iter().collect::<Vec<_>>())?, file)?;
@@ -76,25 +88,36 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
                 warnings: &d.warnings,
                 assessment,
             });
-            json::print(&Output { schema: json::SCHEMA, designs: designs.collect() })
+            json::print(&Output { schema: json::SCHEMA, designs: designs.collect() })?;
         }
         Format::Table => {
             let mut text = String::new();
+            // What all suppose is said once, after them.
+            let common =
+                |line: &String| designs.len() > 1 && designs.iter().all(|d| d.assumptions.contains(line));
             for (design, assessment) in designs.iter().zip(&assessments) {
                 text.push_str(&format!("[[aqm]]\n{}\n", parameters(design)?));
-                for assumption in &design.assumptions {
-                    text.push_str(&format!("supposes: {assumption}\n"));
+                let mut words = String::new();
+                for assumption in design.assumptions.iter().filter(|line| !common(line)) {
+                    words.push_str(&format!("supposes: {assumption}\n"));
                 }
                 for warning in &design.warnings {
-                    text.push_str(&format!("mind: {warning}\n"));
+                    words.push_str(&format!("mind: {warning}\n"));
                 }
-                text.push_str(&theory::limits(assessment));
-                text.push('\n');
+                words.push_str(&theory::limits(assessment));
+                text.push_str(&format!("{}\n", terminal::prose(&words)));
+            }
+            let all: Vec<String> =
+                designs[0].assumptions.iter().filter(|line| common(line)).cloned().collect();
+            if !all.is_empty() {
+                let words: String = all.iter().map(|line| format!("all suppose: {line}\n")).collect();
+                text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
             text.push_str(&table::figures(&analyze::names(&assessments), &analyze::columns(&assessments)));
-            terminal::print(&text)
+            terminal::print(&text)?;
         }
     }
+    ended
 }
 
 /// What the theory says of a design.
@@ -102,7 +125,8 @@ fn assess(design: &Design) -> Result<Found, Failure> {
     let bottleneck = Bottleneck::of_design(design);
     let name = design.config.name();
     let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
-    Ok(Found { bottleneck, configs: vec![design.config.clone()], assessments: vec![assessment] })
+    let configs = vec![design.config.clone()];
+    Ok(Found { bottleneck, time: Time::ZERO, configs, assessments: vec![assessment] })
 }
 
 /// A scenario with the designs, on the network they are for.

@@ -14,26 +14,53 @@ use crate::folder;
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;
 
+/// Refuses a picture that cannot be drawn, before anything is simulated for it.
+pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> Result<(), Failure> {
+    folder::check_writable(file)?;
+    match diagram {
+        Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
+        Diagram::Series if !checked => Err(Failure::BadInput(
+            "--diagram series: shows queues over time, which are not followed; add --check".into(),
+        )),
+        Diagram::Series => one(found).map(drop),
+        Diagram::Verdicts if !checked => Err(Failure::BadInput(
+            "--diagram verdicts: compares the theory with packets, which are not asked; add --check".into(),
+        )),
+        Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
+            true => Ok(()),
+            false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        },
+    }
+}
+
 /// Draws what was found into a file.
 pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
         Diagram::Bode => bode(title, first(found)?)?,
         Diagram::Nyquist => nyquist(title, first(found)?)?,
         Diagram::Verdicts => verdicts(title, found)?,
-        Diagram::Series => series(title, first(found)?)?,
+        Diagram::Series => series(title, one(found)?)?,
     };
     folder::write_whole(&svg, file)
 }
 
-/// The loops of a study of one point.
-fn first(found: &[Found]) -> Result<&[Assessment], Failure> {
+/// What was found for a study of one point.
+fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
     match found {
-        [one] if one.assessments.iter().any(|a| a.control.is_some()) => Ok(&one.assessments),
-        [_] => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        [one] => Ok(&one.assessments),
         _ => Err(Failure::BadInput(
             "--svg: a sweep has a loop for each of its points; set one value, or draw --diagram verdicts with --check"
                 .into(),
         )),
+    }
+}
+
+/// The same, with a loop to draw.
+fn first(found: &[Found]) -> Result<&[Assessment], Failure> {
+    let assessments = one(found)?;
+    match assessments.iter().any(|a| a.control.is_some()) {
+        true => Ok(assessments),
+        false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
     }
 }
 
@@ -142,7 +169,9 @@ fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
         }
     }
     if panels.is_empty() {
-        return Err(Failure::BadInput("--diagram verdicts: there is nothing to compare; add --check".into()));
+        return Err(Failure::BadInput(
+            "--diagram verdicts: no point has both a margin and packets to draw".into(),
+        ));
     }
     let of = Verdicts {
         measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::ParamDoc;
 use quell_lab::figures::three_digits;
 use quell_lab::picture::{self, Sheet, Spot};
 use quell_lab::{Bottleneck, Plugins, Swing};
@@ -32,8 +33,17 @@ struct Output<'a> {
     y: AxisOutput<'a>,
     /// Row by row from the first `y`; null where there is no value.
     values: Vec<Vec<Option<f64>>>,
-    /// Why there is none, with how often.
-    missing: Vec<(String, usize)>,
+    /// Why there is none.
+    missing: Vec<Missing>,
+}
+
+/// A reason for which points have no value.
+#[derive(Debug, Serialize)]
+struct Missing {
+    reason: String,
+    points: usize,
+    /// The reason at one of them, in full.
+    example: String,
 }
 
 #[derive(Serialize)]
@@ -67,6 +77,8 @@ struct Setting {
 
 /// After this long, progress is shown.
 const SOON: Duration = Duration::from_secs(2);
+/// Reasons for blanks that are told.
+const MOST_REASONS: usize = 5;
 /// Points between two looks at the clock's face.
 const SHOWN_EVERY: usize = 256;
 /// Points along an axis of a map to look at.
@@ -77,6 +89,9 @@ const ON_TERMINAL: (usize, usize) = (64, 24);
 /// Draws a map.
 pub fn map(args: &MapArgs) -> Result<(), Failure> {
     let setting = Setting::of(args)?;
+    if let Some(file) = &args.svg {
+        folder::check_writable(file)?;
+    }
     let fine = args.points.map(usize::from);
     let shape = match (fine, &args.svg, args.format.format) {
         (Some(n), _, _) => (n, n),
@@ -88,8 +103,12 @@ pub fn map(args: &MapArgs) -> Result<(), Failure> {
     };
     let axes = (axis(&args.x, shape.0), axis(&args.y, shape.1));
     let grid = setting.grid(args, &axes.0, &axes.1)?;
+    let missing = setting.missing(args, &grid);
+    if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
+        return Err(Failure::BadInput(format!("no point of the map has a value; {}", first.example)));
+    }
     if let Some(file) = &args.svg {
-        folder::write_whole(&setting.picture(args, &grid), file)?;
+        folder::write_whole(&setting.picture(args, &grid, &missing), file)?;
     }
     match args.format.format {
         Format::Json => {
@@ -105,16 +124,16 @@ pub fn map(args: &MapArgs) -> Result<(), Failure> {
                 x: AxisOutput { name: &x.0, unit: &x.1, values: x.2 },
                 y: AxisOutput { name: &y.0, unit: &y.1, values: y.2 },
                 values: (0..grid.y.len()).map(row).collect(),
-                missing: missing(&grid),
+                missing,
             })
         }
         Format::Table => match &args.svg {
-            None => terminal::print(&setting.text(args, &grid)),
+            None => terminal::print(&setting.text(args, &grid, &missing)),
             // What is in the picture would not fit here.
             Some(file) => terminal::print(&format!(
                 "{}{}\npicture  {}\n",
                 setting.title(args),
-                remarks(&grid, border(args.show)),
+                remarks(&grid, &missing, border(args.show)),
                 file.display()
             )),
         },
@@ -147,8 +166,10 @@ impl Setting {
             )));
         };
         let written = toml::Table::try_from(config).map_err(|e| Failure::cannot("read the parameters", e))?;
+        // What is a name or a table has no values between two others.
+        let is_number = |p: &ParamDoc| p.unit != "name";
         let known: Vec<&str> = quell_aqm::catalog::find(config.name())
-            .map(|entry| (entry.params)().iter().map(|p| p.name).collect())
+            .map(|entry| (entry.params)().iter().filter(|p| is_number(p)).map(|p| p.name).collect())
             .unwrap_or_default();
         let varies = |arg: &AxisArg| match arg.name.as_str() {
             "flows" => Ok(Varies::Flows),
@@ -170,19 +191,59 @@ impl Setting {
             units: [args.x.unit.clone(), args.y.unit.clone()],
             bottleneck,
         };
-        // What is wrong at both ends is wrong with the question, not with a place on the map.
-        for (x, y) in [(args.x.from, args.y.from), (args.x.to, args.y.to)] {
-            match setting.at(x, y) {
-                Ok(_) => return Ok(setting),
-                Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. })) => {
-                    if (x, y) == (args.x.to, args.y.to) {
-                        return Err(e.into());
-                    }
-                }
-                Err(_) => return Ok(setting),
-            }
+        if args.x.name == args.y.name {
+            return Err(Failure::BadInput(format!(
+                "--x and --y both vary {}: let one of them vary something else",
+                args.x.name
+            )));
+        }
+        let Setting { bottleneck: Bottleneck { link, network, algorithms, .. }, .. } = &setting;
+        if let Err(e @ TheoryError::NoModel { .. }) = AnyModel::of(&algorithms[0].1, link, network) {
+            return Err(e.into());
+        }
+        for (i, axis) in [&args.x, &args.y].into_iter().enumerate() {
+            setting.check(i, axis)?;
         }
         Ok(setting)
+    }
+
+    /// Refuses an axis whose values cannot be read: that is wrong with the question, not with a place on the
+    /// map.
+    fn check(&self, i: usize, axis: &AxisArg) -> Result<(), Failure> {
+        let refuse = |rule: String| {
+            let end = |x: f64| format!("{x} {}", axis.unit).trim().to_string();
+            Err(Failure::BadInput(format!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to))))
+        };
+        match &self.varies[i] {
+            Varies::Flows | Varies::Rate | Varies::Rtt if axis.from <= 0.0 => {
+                refuse("must be positive from its first value on".into())
+            }
+            Varies::Flows if !axis.unit.is_empty() => refuse("is a number without a unit".into()),
+            Varies::Flows => Ok(()),
+            Varies::Rate => with_unit::<BitRate>("rate", axis.to, &axis.unit)
+                .map(drop)
+                .or_else(|_| refuse("must have a unit of rates, such as rate=1..100Mbit/s".into())),
+            Varies::Rtt => with_unit::<quell_units::Duration>("rtt", axis.to, &axis.unit)
+                .map(drop)
+                .or_else(|_| refuse("must have a unit of time, such as rtt=10..500ms".into())),
+            Varies::Parameter(name) => {
+                // The parameter alone: whether it suits the others may differ over the map.
+                let mut parameters = self.parameters.clone();
+                parameters.insert(name.clone(), parameter(axis.to, &axis.unit));
+                match AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters)) {
+                    Some(Err(_)) if axis.unit.is_empty() => {
+                        let doc = quell_aqm::catalog::find(self.algorithm)
+                            .and_then(|entry| (entry.params)().into_iter().find(|p| p.name == name));
+                        let unit = doc.map_or("", |p| p.unit);
+                        refuse(format!(
+                            "must have its unit ({unit}), such as {name}=10..50packets or 1..20ms"
+                        ))
+                    }
+                    Some(Err(e)) => refuse(e.message().trim().to_string()),
+                    _ => Ok(()),
+                }
+            }
+        }
     }
 
     /// The model and the network at a point of the map.
@@ -208,12 +269,7 @@ impl Setting {
                     network = scaled(&network, Quantity::Rtt, rtt.as_secs_f64() / now);
                 }
                 Varies::Parameter(name) => {
-                    let value = if unit.is_empty() {
-                        toml::Value::Float(value)
-                    } else {
-                        toml::Value::String(format!("{value} {unit}"))
-                    };
-                    parameters.insert(name.clone(), value);
+                    parameters.insert(name.clone(), parameter(value, unit));
                 }
             }
         }
@@ -229,31 +285,38 @@ impl Setting {
         Ok((model, network))
     }
 
-    /// What is shown at a point of the map.
-    fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
-        let found = || -> Result<Option<f64>, TheoryError> {
-            let (model, network) = self.at(x, y)?;
-            if args.show == Shown::Swing {
-                return swing(network, model).map(Some);
-            }
-            let rest = model.rest(&network)?;
-            let of_loop = |shown: OfLoop| {
-                shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?)
-            };
-            match args.show {
-                Shown::Growth => of_loop(OfLoop::Growth),
-                Shown::GainMargin => of_loop(OfLoop::GainMargin),
-                Shown::PhaseMargin => Ok(of_loop(OfLoop::PhaseMargin)?.map(f64::to_degrees)),
-                Shown::DelayMargin => of_loop(OfLoop::DelayMargin),
-                Shown::Settling => of_loop(OfLoop::Settling),
-                Shown::Queue => Ok(Some(rest.point.queue)),
-                Shown::Probability => Ok(Some(rest.point.probability)),
-                Shown::Swing => unreachable!("it needs no rest"),
-            }
+    /// What is shown at a point of the map; none where the loop has no such quantity.
+    fn found(&self, args: &MapArgs, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
+        let (model, network) = self.at(x, y)?;
+        if args.show == Shown::Swing {
+            return swing(network, model).map(Some);
+        }
+        let rest = model.rest(&network)?;
+        let of_loop =
+            |shown: OfLoop| shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?);
+        let if_stable = |shown: OfLoop| {
+            let control = Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?;
+            if control.stable() { shown.of(&control) } else { Ok(None) }
         };
-        match found() {
+        match args.show {
+            Shown::Growth => of_loop(OfLoop::Growth),
+            Shown::GainMargin => of_loop(OfLoop::GainMargin),
+            // Between two crossovers an unstable loop has a positive phase margin, which says nothing.
+            Shown::PhaseMargin => Ok(if_stable(OfLoop::PhaseMargin)?.map(f64::to_degrees)),
+            Shown::DelayMargin => if_stable(OfLoop::DelayMargin),
+            Shown::Settling => of_loop(OfLoop::Settling),
+            Shown::Queue => Ok(Some(rest.point.queue)),
+            Shown::Probability => Ok(Some(rest.point.probability)),
+            Shown::Swing => unreachable!("it needs no rest"),
+        }
+    }
+
+    /// A value, or the kind of reason for which there is none.
+    fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
+        match self.found(args, x, y) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(format!("no {}", name(args.show))),
+            Ok(None) if args.show == Shown::GainMargin => Err("no gain brings it to the border".into()),
+            Ok(None) => Err(format!("unstable, or without a limit: no {}", name(args.show))),
             Err(TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. }) => {
                 Err("no equilibrium".into())
             }
@@ -287,12 +350,44 @@ impl Setting {
         Ok(grid?)
     }
 
+    /// Why points have no value, the most frequent reasons first.
+    fn missing(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
+        let mut all: Vec<(&String, usize, usize)> = Vec::new();
+        for (k, value) in grid.values.iter().enumerate() {
+            let Err(reason) = value else { continue };
+            match all.iter_mut().find(|(r, ..)| *r == reason) {
+                Some((_, points, _)) => *points += 1,
+                None => all.push((reason, 1, k)),
+            }
+        }
+        all.sort_by_key(|(_, points, _)| std::cmp::Reverse(*points));
+        all.truncate(MOST_REASONS);
+        let n = grid.x.len();
+        let place = |axis: &AxisArg, value: f64| {
+            format!("{} = {} {}", axis.name, three_digits(value), axis.unit).trim_end().to_string()
+        };
+        let example = |k: usize| {
+            let (x, y) = (grid.x[k % n], grid.y[k / n]);
+            let why = match self.found(args, x, y) {
+                Err(e) => e.to_string(),
+                Ok(_) => grid.values[k].as_ref().err().cloned().unwrap_or_default(),
+            };
+            format!("at {}, {}: {why}", place(&args.x, x), place(&args.y, y))
+        };
+        let missing = |(reason, points, k): (&String, usize, usize)| Missing {
+            reason: reason.clone(),
+            points,
+            example: example(k),
+        };
+        all.into_iter().map(missing).collect()
+    }
+
     fn title(&self, args: &MapArgs) -> String {
         format!("{}: {} over {} and {}", self.label, name(args.show), args.x.name, args.y.name)
     }
 
     /// The map in characters: the lowest `y` below.
-    fn text(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> String {
+    fn text(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let values: Vec<f64> = grid.values.iter().filter_map(|v| v.as_ref().ok().copied()).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
@@ -329,7 +424,7 @@ impl Setting {
             text.push_str(&format!("{label:>10} |{}\n", row.trim_end()));
         }
         let ends = (three_digits(grid.x[0]), three_digits(grid.x[grid.x.len() - 1]));
-        let room = grid.x.len().saturating_sub(ends.0.len());
+        let room = grid.x.len().saturating_sub(ends.0.len()).max(ends.1.len() + 1);
         text.push_str(&format!(
             "{:>10} +{}\n{:>12}{}{:>room$}\n",
             "",
@@ -338,25 +433,25 @@ impl Setting {
             ends.0,
             ends.1
         ));
-        let unit =
-            |a: &AxisArg| if a.unit.is_empty() { a.name.clone() } else { format!("{} ({})", a.name, a.unit) };
+        let unit = |a: &AxisArg| {
+            let of = if a.unit.is_empty() { a.name.clone() } else { format!("{} ({})", a.name, a.unit) };
+            if a.logarithmic { format!("{of} by equal factors") } else { of }
+        };
         text.push_str(&format!("\nacross {}, up {}\n", unit(&args.x), unit(&args.y)));
         match border {
             Some(_) => text.push_str("# stable   . unstable"),
             None if values.is_empty() => {}
-            None => text.push_str(&format!(
-                "0 is {}, 9 is {} {}",
-                three_digits(low),
-                three_digits(high),
-                unit_of(args.show)
-            )),
+            None => {
+                let ends = (three_digits(low), three_digits(high));
+                text.push_str(format!("0 is {}, 9 is {} {}", ends.0, ends.1, unit_of(args.show)).trim_end());
+            }
         }
-        text.push_str(&remarks(grid, border));
+        text.push_str(&remarks(grid, missing, border));
         text.push('\n');
         text
     }
 
-    fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> String {
+    fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let side = |arg: &AxisArg| {
             if arg.unit.is_empty() { arg.name.clone() } else { format!("{} ({})", arg.name, arg.unit) }
         };
@@ -369,8 +464,7 @@ impl Setting {
             unit => format!("{} ({unit})", name(args.show)),
         };
         let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().copied().unwrap_or(f64::NAN)).collect();
-        let missing = missing(grid);
-        let why = missing.first().map_or("no value", |(why, _)| why.as_str());
+        let why = missing.first().map_or("no value", |m| m.reason.as_str());
         let contour = border(args.show).map(|border| {
             let (Border::Below(b) | Border::Above(b)) = border;
             (b, "border of stability")
@@ -410,6 +504,11 @@ impl Setting {
         let [x, y] = [0, 1].map(|i| place(&self.varies[i], &self.units[i]));
         x.zip(y).map(|(x, y)| Spot { label: "now", x, y }).into_iter().collect()
     }
+}
+
+/// A value of a parameter as a scenario has it.
+fn parameter(value: f64, unit: &str) -> toml::Value {
+    if unit.is_empty() { toml::Value::Float(value) } else { toml::Value::String(format!("{value} {unit}")) }
 }
 
 /// The fluid model runs for so many round trips from an empty queue; the second half is looked at.
@@ -455,10 +554,9 @@ enum Border {
 fn border(show: Shown) -> Option<Border> {
     match show {
         Shown::Growth => Some(Border::Below(0.0)),
-        Shown::PhaseMargin => Some(Border::Above(0.0)),
         Shown::GainMargin => Some(Border::Above(1.0)),
         Shown::Swing => Some(Border::Below(Swing::SETTLED)),
-        Shown::DelayMargin | Shown::Settling | Shown::Queue | Shown::Probability => None,
+        Shown::PhaseMargin | Shown::DelayMargin | Shown::Settling | Shown::Queue | Shown::Probability => None,
     }
 }
 
@@ -486,7 +584,7 @@ fn unit_of(show: Shown) -> &'static str {
 }
 
 /// How much of the map is stable, and why points are blank, each on a line of its own.
-fn remarks(grid: &Grid<Result<f64, String>>, border: Option<Border>) -> String {
+fn remarks(grid: &Grid<Result<f64, String>>, missing: &[Missing], border: Option<Border>) -> String {
     let mut text = String::new();
     if let Some(border) = border {
         let stable = |v: &f64| match border {
@@ -499,22 +597,12 @@ fn remarks(grid: &Grid<Result<f64, String>>, border: Option<Border>) -> String {
             100.0 * n as f64 / grid.values.len() as f64
         ));
     }
-    for (why, count) in missing(grid) {
-        text.push_str(&format!("\nblank: {why} ({count} points)"));
+    for Missing { reason, points, example } in missing {
+        let points = if *points == 1 { "1 point".into() } else { format!("{points} points") };
+        text.push_str(&format!("\nblank: {reason} ({points}); {example}"));
     }
+    let mut text = terminal::prose(&text);
+    // The last line ends where the text goes on.
+    text.truncate(text.trim_end().len());
     text
-}
-
-/// Why points have no value, the most frequent reason first.
-fn missing(grid: &Grid<Result<f64, String>>) -> Vec<(String, usize)> {
-    let mut all: Vec<(String, usize)> = Vec::new();
-    for why in grid.values.iter().filter_map(|v| v.as_ref().err()) {
-        match all.iter_mut().find(|(w, _)| w == why) {
-            Some((_, n)) => *n += 1,
-            None => all.push((why.clone(), 1)),
-        }
-    }
-    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    all.truncate(5);
-    all
 }

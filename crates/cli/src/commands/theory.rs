@@ -2,10 +2,10 @@
 
 use quell_aqm::catalog::AqmConfig;
 use quell_lab::figures::{duration, three_digits};
-use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Motion, Plugins, Study};
+use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Motion, Plugins, ScenarioError, Study};
 use quell_theory::design::{Edge, Quantity, Reach, Verdict};
 use quell_theory::{Plant, TheoryError};
-use quell_units::{Bytes, Duration};
+use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
 use crate::failure::Failure;
@@ -47,9 +47,24 @@ fn choose(scenario: &mut quell_lab::Scenario, labels: &[String]) -> Result<(), F
 /// A dumbbell with flows of one kind.
 fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
     let given = (args.rate, args.rtt, args.flows);
-    let (Some(rate), Some(rtt), Some(flows)) = given else {
-        unreachable!("clap asks for all of them where there is no scenario");
+    let (Some(rate), Some(rtt), Some(flows), false) = (given.0, given.1, given.2, args.aqm.is_empty()) else {
+        let missing = [
+            ("--rate", args.rate.is_none()),
+            ("--rtt", args.rtt.is_none()),
+            ("--flows", args.flows.is_none()),
+            ("--aqm", args.aqm.is_empty()),
+        ];
+        let missing: Vec<&str> = missing.into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
+        return Err(Failure::BadInput(format!(
+            "there is no network: name a scenario file, or give --rate, --rtt, --flows and --aqm ({} missing)",
+            match missing.split_last() {
+                Some((last, [])) => format!("{last} is"),
+                Some((last, others)) => format!("{} and {last} are", others.join(", ")),
+                None => "none is".to_string(),
+            }
+        )));
     };
+    check_names(&args.aqm)?;
     let packet = args.packet.unwrap_or(Bytes::new(1000));
     let dumbbell = Dumbbell {
         buffer: args.buffer.unwrap_or_else(|| Dumbbell::ample_buffer(rate, rtt, packet)),
@@ -57,11 +72,27 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
         ..Dumbbell::new(rate, rtt, flows, packet)
     };
-    let mut document = Document::parse(&dumbbell.to_toml(), FROM_OPTIONS)?;
+    // The text has lines that nobody has seen.
+    let of_no_line = |error: ScenarioError| ScenarioError { line: None, ..error };
+    let mut document = Document::parse(&dumbbell.to_toml(), FROM_OPTIONS).map_err(of_no_line)?;
     for (field, value) in &args.set {
-        document.set_text(field, value)?;
+        document.set_text(field, value).map_err(of_no_line)?;
     }
-    Ok(document.study(&Plugins::new())?)
+    Ok(document.study(&Plugins::new()).map_err(of_no_line)?)
+}
+
+/// Refuses names that the catalog does not have, and names given twice.
+pub fn check_names(names: &[String]) -> Result<(), Failure> {
+    for (i, name) in names.iter().enumerate() {
+        if quell_aqm::catalog::find(name).is_none() {
+            let all = quell_aqm::catalog::CATALOG.iter().map(|entry| entry.name);
+            return Err(unknown_name("algorithm", name, all));
+        }
+        if names[..i].contains(name) {
+            return Err(Failure::BadInput(format!("--aqm names {name} twice: name it once")));
+        }
+    }
+    Ok(())
 }
 
 /// Samples of the queue per round-trip time without queueing: enough for the fastest swing.
@@ -73,14 +104,22 @@ const SHORTEST_STEP: Duration = Duration::from_millis(2);
 pub struct Found {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
+    /// The time at which it was looked at.
+    pub time: Time,
     /// The algorithms' parameters.
     pub configs: Vec<AqmConfig>,
     /// What is said of each.
     pub assessments: Vec<Assessment>,
 }
 
-/// Asks the packets. Each point is simulated by itself, so that only its samples are held.
-pub fn check(study: &Study, found: &mut [Found], quiet: bool, line: &[String]) -> Result<(), Failure> {
+/// Asks the packets. Each point is simulated by itself, so that only its samples are held. Gives what to say
+/// after the results if it was interrupted: the points up to then are checked.
+pub fn check(
+    study: &Study,
+    found: &mut [Found],
+    quiet: bool,
+    line: &[String],
+) -> Result<Result<(), Failure>, Failure> {
     let watch = simulate::Watch::new(quiet);
     let all = study.points.len();
     for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
@@ -92,16 +131,18 @@ pub fn check(study: &Study, found: &mut [Found], quiet: bool, line: &[String]) -
         let from = point.scenario.warmup.as_secs_f64();
         let end = point.scenario.duration.as_secs_f64();
         let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
+        if results.run.partial {
+            watch.finish();
+            let message = format!("{i} of {all} points checked; the rest has the theory's verdict alone");
+            return Ok(Err(Failure::Interrupted(message)));
+        }
         for (assessment, config) in found.assessments.iter_mut().zip(&found.configs) {
             assessment.follow(config, &found.bottleneck, from, end);
             assessment.compare(&results, 0, &found.bottleneck.name, from);
         }
-        if results.run.partial {
-            return Err(Failure::Interrupted(format!("{i} of {all} points were checked")));
-        }
     }
     watch.finish();
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// What is said of an algorithm, line by line: why, how far the network may move, and what packets do.
@@ -133,6 +174,7 @@ pub fn limits(assessment: &Assessment) -> String {
 /// How far a quantity may move, in a sentence.
 fn reach(reach: &Reach) -> String {
     let value = |x: f64| match reach.quantity {
+        Quantity::Flows if x.fract() == 0.0 => format!("{x} flows"),
         Quantity::Flows => format!("{} flows", three_digits(x)),
         Quantity::Capacity => format!("{} packets/s", three_digits(x)),
         Quantity::Rtt => duration(x),

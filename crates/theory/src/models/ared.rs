@@ -8,6 +8,7 @@ use quell_aqm::red::RedParams;
 use super::red::{Spread, curve};
 use super::{Controller, Law, Model, Red, Rest, Seen, Variable, adapted, model};
 use crate::error::TheoryError;
+use crate::linear::figure;
 use crate::network::Network;
 use crate::real::Real;
 
@@ -131,7 +132,11 @@ impl Model for Ared {
             format!("max_p stands at its bound {max_p}; the average rests outside its band")
         } else {
             let (low, high) = target_band(self.min_th, self.max_th);
-            format!("any average from {low} to {high} packets is a rest; this is the middle one")
+            format!(
+                "any average from {} to {} packets is a rest; this is the middle one",
+                figure(low),
+                figure(high)
+            )
         };
         Ok(Rest { state: vec![point.queue, max_p], point, remark: Some(remark) })
     }

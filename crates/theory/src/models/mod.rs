@@ -38,6 +38,7 @@ pub use st_red::StRed;
 pub use vrc::Vrc;
 
 use crate::error::TheoryError;
+use crate::linear::figure;
 use crate::network::{Network, Point};
 use crate::poly::Rational;
 use crate::real::{Lanes, Real};
@@ -175,9 +176,10 @@ fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> Result<Point
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "at the full buffer of {} packets the algorithm signals with p = {:.4}, and the flows need {needed:.4}: the buffer overflows; allow a larger probability, a larger buffer or fewer flows",
+                "at the full buffer of {} packets the algorithm signals with p = {}, and the flows need {}: the buffer overflows; allow a larger probability, a larger buffer or fewer flows",
                 network.buffer,
-                probability(network.buffer)
+                figure(probability(network.buffer)),
+                figure(needed)
             ),
         });
     }
@@ -185,9 +187,9 @@ fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> Result<Point
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "even an empty queue is signalled with p = {:.4}, and the flows need {:.4} to fill the link: it stays underused; lower the probability",
-                probability(0.0),
-                network.needed_probability(0.0, network.capacity)?
+                "even an empty queue is signalled with p = {}, and the flows need {} to fill the link: it stays underused; lower the probability",
+                figure(probability(0.0)),
+                figure(network.needed_probability(0.0, network.capacity)?)
             ),
         });
     }

@@ -7,6 +7,7 @@ use quell_aqm::red::RedParams;
 
 use super::{Controller, Input, Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
 use crate::error::TheoryError;
+use crate::linear::figure;
 use crate::network::Network;
 use crate::poly::Rational;
 use crate::real::Real;
@@ -235,7 +236,10 @@ impl Model for Red {
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = crossing(network, |q| self.signalled(q))?;
         let remark = (point.queue >= self.max_th).then(|| {
-            format!("the average rests above max_th = {} packets, where the curve is steeper", self.max_th)
+            format!(
+                "the average rests above max_th = {} packets, where the curve is steeper",
+                figure(self.max_th)
+            )
         });
         Ok(Rest { state: vec![point.queue], point, remark })
     }
