@@ -579,8 +579,9 @@ class TestMeasure:
 
     def test_wrong_input(self, tmp_path: Path) -> None:
         (tmp_path / "text").write_text("no capture, but long enough to be one\n")
-        with pytest.raises(TheoryError, match="not a packet capture"):
+        with pytest.raises(TheoryError, match="text: not a packet capture") as caught:
             theory.measure(tmp_path / "text")
+        assert caught.value.kind == "capture"
         with pytest.raises(FileNotFoundError):
             theory.measure(tmp_path / "missing")
         with pytest.raises(IsADirectoryError):

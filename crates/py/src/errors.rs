@@ -31,9 +31,9 @@ create_exception!(
     PyValueError,
     "A question that the theory cannot answer; the message says why.\n\n\
      Attributes\n----------\n\
-     kind : str\n    \"quantity\", \"no-equilibrium\", \"unstable-open-loop\", \"tolerance\", \"no-model\" or \
-     \"parameter\".\n\
-     quantity : str or None\n    The quantity, parameter or algorithm that is meant.\n\
+     kind : str\n    \"quantity\", \"no-equilibrium\", \"unstable-open-loop\", \"tolerance\", \"no-model\", \
+     \"parameter\" or \"capture\".\n\
+     quantity : str or None\n    The quantity, parameter, algorithm or file that is meant.\n\
      value : str or None\n    Its value with its unit.\n\
      reason : str\n    The rule that it breaks, or why there is no answer."
 );
@@ -74,7 +74,24 @@ pub fn theory(py: Python<'_>, error: &quell_theory::TheoryError) -> PyErr {
         E::Parameter(p) => ("parameter", Some(p.field), Some(&p.value), &*p.rule),
         _ => ("other", None, None, ""),
     };
-    let e = TheoryError::new_err(error.to_string());
+    unanswered(py, error.to_string(), kind, quantity, value, reason)
+}
+
+/// A file that is no packet capture.
+pub fn capture(py: Python<'_>, path: &Path, error: &quell_theory::capture::CaptureError) -> PyErr {
+    let (name, reason) = (path.display().to_string(), error.to_string());
+    unanswered(py, format!("{name}: {reason}"), "capture", Some(&name), None, &reason)
+}
+
+fn unanswered(
+    py: Python<'_>,
+    message: String,
+    kind: &str,
+    quantity: Option<&str>,
+    value: Option<&String>,
+    reason: &str,
+) -> PyErr {
+    let e = TheoryError::new_err(message);
     let object = e.value(py);
     let set = || {
         object.setattr("kind", kind)?;

@@ -83,7 +83,7 @@ pub fn measure<'py>(
     let report = report.map_err(|e| match e {
         CaptureError::Io(e) => errors::io(&e, &path),
         CaptureError::Option(e) => errors::theory(py, &e),
-        e => errors::theory(py, &TheoryError::quantity(path.display(), "the file", e.to_string())),
+        e => errors::capture(py, &path, &e),
     })?;
     let json = serde_json::to_value(&report).map_err(|e| errors::argument(e.to_string()))?;
     let dict = value::from_json(py, &json)?;
