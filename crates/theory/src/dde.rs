@@ -594,7 +594,7 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
         while t < stop {
             let least = 16.0 * f64::EPSILON * t.abs().max(stop.abs());
             h = h.min(breaks.reach(shortest));
-            if !(h > least) {
+            if h.is_nan() || h <= least {
                 return Err(hopeless(t, h, shortest, tolerance));
             }
             let left = stop - t;
@@ -621,7 +621,8 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
                 again = true;
                 continue;
             }
-            if !(tried.error <= 1.0) {
+            let good = tried.error <= 1.0;
+            if !good {
                 work.rejected += 1;
                 h = step * (0.9 * power(tried.error, -0.2)).clamp(0.2, 0.9);
                 if tried.error.is_nan() {

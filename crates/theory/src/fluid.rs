@@ -723,8 +723,8 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<M, V, D, ONE> {
     #[inline(always)]
     fn arrivals(&self, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
         let mut arrivals = V::of(0.0);
-        for i in 0..self.classes() {
-            arrivals = arrivals + leg.flows[i] * y[i] / (leg.propagation[i] + queue * leg.per_capacity);
+        for (i, window) in y.iter().enumerate().take(self.classes()) {
+            arrivals = arrivals + leg.flows[i] * *window / (leg.propagation[i] + queue * leg.per_capacity);
         }
         arrivals
     }

@@ -24,7 +24,8 @@ model! {
         end,
         /// How fast the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
-        /// Signals per arrival for a small probability: see [`Spread`].
+        /// Signals per arrival for a small probability: 2 with RED's uniform gaps, 1 with independent
+        /// decisions.
         spread,
         /// What the signals per arrival fall short of that at larger ones.
         crowding,
