@@ -29,16 +29,14 @@ pub trait System<V: Real, const D: usize> {
 
     /// `y'`. `leg` counts the discontinuities that have been passed; at one, the end of the leg before
     /// it and the start of the one after it have the same `t`.
-    fn rates(&self, leg: usize, t: f64, y: &[V; D], past: &mut Past<V, D>) -> [V; D];
+    fn rates(&self, leg: usize, t: f64, y: &[V; D], past: &mut Past<'_, V, D>) -> [V; D];
 
     /// Moves a state at the end of a step back into its bounds, which only the solver's error has it
     /// leave.
-    #[inline(always)]
     fn confine(&self, _y: &mut [V; D]) {}
 
     /// What jumps as soon as the state allows it; whether something does. It happens at that time to
     /// rounding, and the past keeps the jump.
-    #[inline(always)]
     fn switch(&self, _leg: usize, _t: f64, _y: &mut [V; D]) -> bool {
         false
     }
@@ -131,7 +129,8 @@ impl<V: Real, const D: usize> Piece<V, D> {
 /// The solution so far, as far back as the longest delay.
 ///
 /// A ring.
-pub struct Past<V, const D: usize> {
+pub struct Past<'s, V, const D: usize> {
+    system: &'s dyn System<V, D>,
     /// `(start, 1/length)` of the steps, by their number modulo the ring's length.
     steps: Vec<(f64, f64)>,
     /// Their polynomials, in the same order.
@@ -154,10 +153,12 @@ pub struct Past<V, const D: usize> {
     lost: bool,
 }
 
-impl<V: Real, const D: usize> Past<V, D> {
-    fn new(delays: usize, start: f64) -> Self {
+impl<'s, V: Real, const D: usize> Past<'s, V, D> {
+    fn new(system: &'s dyn System<V, D>, start: f64) -> Self {
         const LENGTH: usize = 16;
+        let delays = system.delays();
         Past {
+            system,
             steps: vec![(start, 0.0); LENGTH],
             powers: vec![[[V::of(0.0); D]; 5]; LENGTH],
             first: 0,
@@ -175,7 +176,7 @@ impl<V: Real, const D: usize> Past<V, D> {
     /// The state at the time `t`, which differs from lane to lane; `delay` is the number of the delay
     /// that leads there.
     #[inline(always)]
-    pub fn at<S: System<V, D>>(&mut self, system: &S, delay: usize, t: V) -> [V; D] {
+    pub fn at(&mut self, delay: usize, t: V) -> [V; D] {
         self.shortest = self.shortest.min(V::of(self.time) - t);
         self.latest = self.latest.max(t);
         self.looked[delay] = t;
@@ -190,7 +191,7 @@ impl<V: Real, const D: usize> Past<V, D> {
         (self.hints[2 * delay], self.hints[2 * delay + 1]) = (low, high);
         let mask = self.steps.len() - 1;
         if self.end == 0 || early < self.steps[low & mask].0 || high - low > 12 {
-            return self.lane_by_lane(system, t, low);
+            return self.lane_by_lane(t, low);
         }
         let mut found = self.evaluate(low, t);
         for i in low + 1..=high {
@@ -236,14 +237,14 @@ impl<V: Real, const D: usize> Past<V, D> {
     /// The same where the lanes' times lie far apart, or before the start.
     #[cold]
     #[inline(never)]
-    fn lane_by_lane<S: System<V, D>>(&mut self, system: &S, t: V, hint: usize) -> [V; D] {
+    fn lane_by_lane(&mut self, t: V, hint: usize) -> [V; D] {
         let mask = self.steps.len() - 1;
         let mut found = [t; D];
         for lane in 0..V::LANES {
             let i = self.find(hint, t.lane(lane));
             let one = if self.end == 0 || t.lane(lane) < self.steps[i & mask].0 {
                 self.lost |= i > 0;
-                system.before(lane, t.lane(lane))
+                self.system.before(lane, t.lane(lane))
             } else {
                 self.evaluate(i, V::of(t.lane(lane))).map(|x| x.lane(lane))
             };
@@ -553,17 +554,17 @@ struct Tried<V, const D: usize> {
 /// # Errors
 /// The tolerance cannot be reached, or a time or tolerance is not one.
 #[inline(always)]
-pub fn solve<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+pub fn solve<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     (start, end): (f64, f64),
     stops: &[f64],
     mut y: [V; D],
     tolerance: &Tolerance,
-    mut see: impl FnMut(&Piece<V, D>),
+    see: &mut dyn FnMut(&Piece<V, D>),
 ) -> Result<Work, TheoryError> {
     check(start, end, stops, tolerance)?;
     let keep = system.longest_delay();
-    let mut past = Past::new(system.delays(), start);
+    let mut past = Past::new(system, start);
     let scale: [f64; D] = std::array::from_fn(|d| system.scale(d));
     let used = scale.iter().filter(|s| **s > 0.0).count();
     // Variables that are not used never count as wrong.
@@ -677,13 +678,13 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
 }
 
 /// The rates at a time from which a series of steps begins.
-#[inline(never)]
-fn rates_at<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+#[inline(always)]
+fn rates_at<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     leg: usize,
     t: f64,
     y: &[V; D],
-    past: &mut Past<V, D>,
+    past: &mut Past<'_, V, D>,
 ) -> [V; D] {
     past.ask();
     past.time = t;
@@ -737,15 +738,15 @@ fn hopeless(t: f64, h: f64, shortest: f64, tolerance: &Tolerance) -> TheoryError
 /// One step of Dormand and Prince's method, with its error as a multiple of the tolerance.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn attempt<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+fn attempt<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     leg: usize,
     t: f64,
     h: f64,
     to: f64,
     y: &[V; D],
     k1: &[V; D],
-    past: &mut Past<V, D>,
+    past: &mut Past<'_, V, D>,
     norm: &Norm<V, D>,
 ) -> Tried<V, D> {
     let zero = [V::of(0.0); D];
@@ -780,11 +781,7 @@ fn attempt<V: Real, const D: usize, S: System<V, D>>(
 /// The time in a step from which on the system switches, to rounding.
 #[cold]
 #[inline(never)]
-fn first_switch<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
-    leg: usize,
-    piece: &Piece<V, D>,
-) -> f64 {
+fn first_switch<V: Real, const D: usize>(system: &dyn System<V, D>, leg: usize, piece: &Piece<V, D>) -> f64 {
     let (mut low, mut high) = (piece.from, piece.to);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -837,21 +834,21 @@ mod tests {
         fn before(&self, _: usize, t: f64) -> [f64; 1] {
             [(self.before)(t)]
         }
-        fn rates(&self, leg: usize, t: f64, y: &[V; 1], past: &mut Past<V, 1>) -> [V; 1] {
-            let [z] = past.at(self, 0, V::from_lanes(|i| (self.time)(t, y[0].lane(i))));
+        fn rates(&self, leg: usize, t: f64, y: &[V; 1], past: &mut Past<'_, V, 1>) -> [V; 1] {
+            let [z] = past.at(0, V::from_lanes(|i| (self.time)(t, y[0].lane(i))));
             [V::from_lanes(|i| (self.rate)(leg, t, y[0].lane(i), z.lane(i)))]
         }
     }
 
     /// The largest error on the way and what it took; relative where the solution is large.
-    fn error<S: System<f64, 1>>(
-        system: &S,
+    fn error(
+        system: &dyn System<f64, 1>,
         span: (f64, f64),
         exact: impl Fn(f64) -> f64,
         tolerance: &Tolerance,
     ) -> (f64, Work) {
         let mut worst: f64 = 0.0;
-        let work = solve(system, span, &[], [exact(span.0)], tolerance, |piece| {
+        let work = solve(system, span, &[], [exact(span.0)], tolerance, &mut |piece| {
             for i in 0..=4 {
                 let t = piece.from + (piece.to - piece.from) * f64::from(i) / 4.0;
                 worst = worst.max((piece.at(t)[0] - exact(t)).abs() / exact(t).abs().max(1.0));
@@ -954,7 +951,7 @@ mod tests {
         let rate = |leg, _, _, z: f64| if leg == 0 { -z } else { 0.0 };
         let system = one(1.0, rate, |t, _| t - 1.0, |_| 1.0);
         let (mut ends, mut last) = (Vec::new(), 0.0);
-        solve(&system, (0.0, 3.0), &[1.5], [1.0], &Tolerance::of(1e-10), |piece| {
+        solve(&system, (0.0, 3.0), &[1.5], [1.0], &Tolerance::of(1e-10), &mut |piece| {
             ends.push(piece.to);
             last = piece.variable(0, piece.to);
         })
@@ -969,17 +966,17 @@ mod tests {
     fn what_cannot_be_solved_is_said() {
         let ends = |system: &dyn Fn() -> Result<Work, TheoryError>| system().unwrap_err().to_string();
         let gone = one(1.0, |_, _, _, z| -1.0 + 0.0 * z, |t, y| t - y, |_| 1.0);
-        let text = ends(&|| solve(&gone, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&gone, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("gave up at t = 0.99") && text.contains("went down to"), "{text}");
         let short = one(0.1, |_, _, _, z| -z, |t, _| t - 1.0, |_| 1.0);
-        let text = ends(&|| solve(&short, (0.0, 5.0), &[], [1.0], &Tolerance::of(1e-12), |_| ()));
+        let text = ends(&|| solve(&short, (0.0, 5.0), &[], [1.0], &Tolerance::of(1e-12), &mut |_| ()));
         assert!(text.contains("longer than the longest that was announced"), "{text}");
         let large = one(1.0, |_, _, y: f64, z| y * y + 0.0 * z, |t, _| t - 1.0, |_| 1.0);
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("grow without bound") || text.contains("did not suffice"), "{text}");
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[3.0], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[3.0], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("times of change = [3.0]"), "{text}");
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(f64::NAN), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(f64::NAN), &mut |_| ()));
         assert!(text.contains("absolute tolerance = NaN"), "{text}");
     }
 }
