@@ -118,6 +118,17 @@ impl<V: Real, const D: usize> Piece<V, D> {
         self.one(d, V::of((t - self.from) * self.per_step))
     }
 
+    /// The state at a time that differs from lane to lane.
+    #[inline(always)]
+    fn at_each(&self, t: V) -> [V; D] {
+        let part = (t - V::of(self.from)) * V::of(self.per_step);
+        let mut found = self.powers[0];
+        for (d, x) in found.iter_mut().enumerate() {
+            *x = self.one(d, part);
+        }
+        found
+    }
+
     #[inline(always)]
     fn one(&self, d: usize, part: V) -> V {
         let [a, b, c, e, f] = &self.powers;
@@ -268,11 +279,23 @@ impl<'s, V: Real, const D: usize> Past<'s, V, D> {
         (0..V::LANES).fold(f64::INFINITY, |m, i| m.min(self.shortest.lane(i)))
     }
 
-    /// Whether something later than the last step was looked up, but for rounding.
+    /// Whether something later than `t` was looked up, but for rounding.
     #[inline(always)]
-    fn ahead(&self, step: f64) -> bool {
-        let limit = self.now + 1e-10 * step;
+    fn after(&self, t: f64, step: f64) -> bool {
+        let limit = t + 1e-10 * step;
         (0..V::LANES).any(|i| self.latest.lane(i) > limit)
+    }
+
+    /// By how much the solution in `piece` differs at the latest look-up from the continuation of the
+    /// step before, which that look-up was answered with.
+    #[inline(always)]
+    fn mismatch(&self, piece: &Piece<V, D>) -> [V; D] {
+        let (said, is) = (self.evaluate(self.end - 1, self.latest), piece.at_each(self.latest));
+        let mut apart = said;
+        for d in 0..D {
+            apart[d] = said[d] - is[d];
+        }
+        apart
     }
 
     #[inline(always)]
@@ -538,6 +561,11 @@ fn power(x: f64, n: f64) -> f64 {
     f64::from_bits((ONE + n * (x.to_bits() as f64 - ONE)) as u64)
 }
 
+/// Steps that are to be this many delays long may be longer than the delay.
+const FAR: f64 = 1.3;
+/// They are not longer than this many.
+const FURTHEST: f64 = 8.0;
+
 /// What a step tried led to.
 struct Tried<V, const D: usize> {
     y: [V; D],
@@ -590,11 +618,17 @@ pub fn solve<V: Real, const D: usize>(
             h = h.min(shortest);
         }
         let mut again = false;
+        let first = work.steps + 1;
+        let (mut wait, mut patience) = (0_usize, 1_usize);
         let mut exactly = None;
         breaks.begin(&past.looked);
         while t < stop {
             let least = 16.0 * f64::EPSILON * t.abs().max(stop.abs());
-            h = h.min(breaks.reach(shortest));
+            let reach = breaks.reach(shortest);
+            // A step that looks beyond its start continues the step before: a smooth one, after no jump.
+            let far = h > FAR * reach && wait == 0 && work.steps > first && breaks.points.is_empty();
+            wait = wait.saturating_sub(1);
+            h = h.min(if far { FURTHEST * reach } else { reach });
             if h.is_nan() || h <= least {
                 return Err(hopeless(t, h, shortest, tolerance));
             }
@@ -616,21 +650,34 @@ pub fn solve<V: Real, const D: usize>(
             if work.steps + work.rejected >= tolerance.steps {
                 return Err(too_many(t, step, shortest, tolerance));
             }
-            if past.ahead(step) {
+            let ahead = past.after(t, step);
+            if ahead && (!far || past.after(to, step)) {
                 work.rejected += 1;
                 h = step * (0.9 * past.shortest() / step).clamp(0.1, 0.9);
                 again = true;
                 continue;
             }
-            let good = tried.error <= 1.0;
+            let mut error = tried.error;
+            if ahead {
+                error = error.max(norm.of(&past.mismatch(&tried.piece), &y, &tried.y));
+            }
+            let good = error <= 1.0;
             if !good {
                 work.rejected += 1;
-                h = step * (0.9 * power(tried.error, -0.2)).clamp(0.2, 0.9);
-                if tried.error.is_nan() {
+                h = step * (0.9 * power(error, -0.2)).clamp(0.2, 0.9);
+                if error.is_nan() {
                     h = 0.1 * step;
+                }
+                if ahead {
+                    h = h.max(reach);
+                    patience = (2 * patience).min(64);
+                    wait = patience;
                 }
                 again = true;
                 continue;
+            }
+            if ahead {
+                patience = 1;
             }
             exactly = breaks.inside(&past.looked, step);
             if exactly.is_some() {
@@ -640,9 +687,9 @@ pub fn solve<V: Real, const D: usize>(
             breaks.pass(&past.looked, t, step);
             breaks.follow(&past.looked, step);
             // With a memory, as Hairer's DOPRI5.
-            let growth = 0.9 * power(tried.error, -0.17) * power(memory, 0.04);
+            let growth = 0.9 * power(error, -0.17) * power(memory, 0.04);
             let growth = growth.clamp(0.2, if again { 1.0 } else { 10.0 });
-            memory = tried.error.max(1e-4);
+            memory = error.max(1e-4);
             again = false;
             // A step cut short by a breaking point says little about the next one.
             h = (growth * step).max(if growth >= 1.0 { h } else { 0.0 });
