@@ -5,8 +5,10 @@
 //! Ordinary Differential Equations I*, II.5, II.6 and II.17). With a delay that is at least as long as
 //! the step, the order stays 5: the extension's error per step is as small as the method's.
 //!
-//! A step is never longer than the shortest delay, so that every look-up falls into what is known
-//! already; nothing is extrapolated. A delay that goes to 0 therefore ends in an error.
+//! Where the solution is smooth a step may be longer than the delay. What it looks up beyond its own start
+//! is then the continuation of the step before; by how much the new step contradicts it counts as an
+//! error. (Hairer and Wanner's RETARD and Shampine's ddesd iterate instead, which costs the stages again.)
+//! A delay that goes to 0 ends in an error.
 //!
 //! Given discontinuities are hit exactly, and so are the weaker ones that they cause a delay later, as far
 //! as the error needs it. Left to the error control alone they made the error of `y' = -y(t - 1)` 40 times
@@ -566,6 +568,9 @@ const FAR: f64 = 1.3;
 /// They are not longer than this many.
 const FURTHEST: f64 = 8.0;
 
+/// For this many steps after one that was too long for that, none is longer than the one before.
+const CALM: usize = 8;
+
 /// What a step tried led to.
 struct Tried<V, const D: usize> {
     y: [V; D],
@@ -619,15 +624,14 @@ pub fn solve<V: Real, const D: usize>(
         }
         let mut again = false;
         let first = work.steps + 1;
-        let (mut wait, mut patience) = (0_usize, 1_usize);
+        let mut calm = 0;
         let mut exactly = None;
         breaks.begin(&past.looked);
         while t < stop {
             let least = 16.0 * f64::EPSILON * t.abs().max(stop.abs());
             let reach = breaks.reach(shortest);
             // A step that looks beyond its start continues the step before: a smooth one, after no jump.
-            let far = h > FAR * reach && wait == 0 && work.steps > first && breaks.points.is_empty();
-            wait = wait.saturating_sub(1);
+            let far = h > FAR * reach && work.steps > first && breaks.points.is_empty();
             h = h.min(if far { FURTHEST * reach } else { reach });
             if h.is_nan() || h <= least {
                 return Err(hopeless(t, h, shortest, tolerance));
@@ -670,14 +674,10 @@ pub fn solve<V: Real, const D: usize>(
                 }
                 if ahead {
                     h = h.max(reach);
-                    patience = (2 * patience).min(64);
-                    wait = patience;
+                    calm = CALM;
                 }
                 again = true;
                 continue;
-            }
-            if ahead {
-                patience = 1;
             }
             exactly = breaks.inside(&past.looked, step);
             if exactly.is_some() {
@@ -693,6 +693,11 @@ pub fn solve<V: Real, const D: usize>(
             again = false;
             // A step cut short by a breaking point says little about the next one.
             h = (growth * step).max(if growth >= 1.0 { h } else { 0.0 });
+            // Beyond the delay it grows slowly, and not soon after it has been too long: what bounds it
+            // there is stability, and the error says so late.
+            let slow = if calm > 0 { 1.0 } else { 1.5 };
+            h = h.min((slow * step).max(reach * slow));
+            calm = calm.saturating_sub(1);
             let mut piece = tried.piece;
             y = tried.y;
             system.confine(&mut y);
@@ -771,8 +776,8 @@ fn too_many(t: f64, step: f64, shortest: f64, tolerance: &Tolerance) -> TheoryEr
 #[cold]
 #[inline(never)]
 fn hopeless(t: f64, h: f64, shortest: f64, tolerance: &Tolerance) -> TheoryError {
-    let reason = if shortest <= 4.0 * h.abs() {
-        format!("a delay went down to {shortest:e} s, and no step may be longer than a delay")
+    let reason = if shortest <= 2.0 * FURTHEST * h.abs() {
+        format!("a delay went down to {shortest:e} s, and no step may be much longer than a delay")
     } else {
         format!(
             "a relative tolerance of {} asks for steps of {h:e} s, which double precision does not resolve; the solution may grow without bound",
