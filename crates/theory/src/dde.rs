@@ -5,8 +5,10 @@
 //! Ordinary Differential Equations I*, II.5, II.6 and II.17). With a delay that is at least as long as
 //! the step, the order stays 5: the extension's error per step is as small as the method's.
 //!
-//! A step is never longer than the shortest delay, so that every look-up falls into what is known
-//! already; nothing is extrapolated. A delay that goes to 0 therefore ends in an error.
+//! Where the solution is smooth a step may be longer than the delay. What it looks up beyond its own start
+//! is then the continuation of the step before; by how much the new step contradicts it counts as an
+//! error. (Hairer and Wanner's RETARD and Shampine's ddesd iterate instead, which costs the stages again.)
+//! A delay that goes to 0 ends in an error.
 //!
 //! Given discontinuities are hit exactly, and so are the weaker ones that they cause a delay later, as far
 //! as the error needs it. Left to the error control alone they made the error of `y' = -y(t - 1)` 40 times
@@ -29,16 +31,14 @@ pub trait System<V: Real, const D: usize> {
 
     /// `y'`. `leg` counts the discontinuities that have been passed; at one, the end of the leg before
     /// it and the start of the one after it have the same `t`.
-    fn rates(&self, leg: usize, t: f64, y: &[V; D], past: &mut Past<V, D>) -> [V; D];
+    fn rates(&self, leg: usize, t: f64, y: &[V; D], past: &mut Past<'_, V, D>) -> [V; D];
 
     /// Moves a state at the end of a step back into its bounds, which only the solver's error has it
     /// leave.
-    #[inline(always)]
     fn confine(&self, _y: &mut [V; D]) {}
 
     /// What jumps as soon as the state allows it; whether something does. It happens at that time to
     /// rounding, and the past keeps the jump.
-    #[inline(always)]
     fn switch(&self, _leg: usize, _t: f64, _y: &mut [V; D]) -> bool {
         false
     }
@@ -120,6 +120,17 @@ impl<V: Real, const D: usize> Piece<V, D> {
         self.one(d, V::of((t - self.from) * self.per_step))
     }
 
+    /// The state at a time that differs from lane to lane.
+    #[inline(always)]
+    fn at_each(&self, t: V) -> [V; D] {
+        let part = (t - V::of(self.from)) * V::of(self.per_step);
+        let mut found = self.powers[0];
+        for (d, x) in found.iter_mut().enumerate() {
+            *x = self.one(d, part);
+        }
+        found
+    }
+
     #[inline(always)]
     fn one(&self, d: usize, part: V) -> V {
         let [a, b, c, e, f] = &self.powers;
@@ -131,7 +142,8 @@ impl<V: Real, const D: usize> Piece<V, D> {
 /// The solution so far, as far back as the longest delay.
 ///
 /// A ring.
-pub struct Past<V, const D: usize> {
+pub struct Past<'s, V, const D: usize> {
+    system: &'s dyn System<V, D>,
     /// `(start, 1/length)` of the steps, by their number modulo the ring's length.
     steps: Vec<(f64, f64)>,
     /// Their polynomials, in the same order.
@@ -154,10 +166,12 @@ pub struct Past<V, const D: usize> {
     lost: bool,
 }
 
-impl<V: Real, const D: usize> Past<V, D> {
-    fn new(delays: usize, start: f64) -> Self {
+impl<'s, V: Real, const D: usize> Past<'s, V, D> {
+    fn new(system: &'s dyn System<V, D>, start: f64) -> Self {
         const LENGTH: usize = 16;
+        let delays = system.delays();
         Past {
+            system,
             steps: vec![(start, 0.0); LENGTH],
             powers: vec![[[V::of(0.0); D]; 5]; LENGTH],
             first: 0,
@@ -175,7 +189,7 @@ impl<V: Real, const D: usize> Past<V, D> {
     /// The state at the time `t`, which differs from lane to lane; `delay` is the number of the delay
     /// that leads there.
     #[inline(always)]
-    pub fn at<S: System<V, D>>(&mut self, system: &S, delay: usize, t: V) -> [V; D] {
+    pub fn at(&mut self, delay: usize, t: V) -> [V; D] {
         self.shortest = self.shortest.min(V::of(self.time) - t);
         self.latest = self.latest.max(t);
         self.looked[delay] = t;
@@ -190,7 +204,7 @@ impl<V: Real, const D: usize> Past<V, D> {
         (self.hints[2 * delay], self.hints[2 * delay + 1]) = (low, high);
         let mask = self.steps.len() - 1;
         if self.end == 0 || early < self.steps[low & mask].0 || high - low > 12 {
-            return self.lane_by_lane(system, t, low);
+            return self.lane_by_lane(t, low);
         }
         let mut found = self.evaluate(low, t);
         for i in low + 1..=high {
@@ -236,14 +250,14 @@ impl<V: Real, const D: usize> Past<V, D> {
     /// The same where the lanes' times lie far apart, or before the start.
     #[cold]
     #[inline(never)]
-    fn lane_by_lane<S: System<V, D>>(&mut self, system: &S, t: V, hint: usize) -> [V; D] {
+    fn lane_by_lane(&mut self, t: V, hint: usize) -> [V; D] {
         let mask = self.steps.len() - 1;
         let mut found = [t; D];
         for lane in 0..V::LANES {
             let i = self.find(hint, t.lane(lane));
             let one = if self.end == 0 || t.lane(lane) < self.steps[i & mask].0 {
                 self.lost |= i > 0;
-                system.before(lane, t.lane(lane))
+                self.system.before(lane, t.lane(lane))
             } else {
                 self.evaluate(i, V::of(t.lane(lane))).map(|x| x.lane(lane))
             };
@@ -267,11 +281,23 @@ impl<V: Real, const D: usize> Past<V, D> {
         (0..V::LANES).fold(f64::INFINITY, |m, i| m.min(self.shortest.lane(i)))
     }
 
-    /// Whether something later than the last step was looked up, but for rounding.
+    /// Whether something later than `t` was looked up, but for rounding.
     #[inline(always)]
-    fn ahead(&self, step: f64) -> bool {
-        let limit = self.now + 1e-10 * step;
+    fn after(&self, t: f64, step: f64) -> bool {
+        let limit = t + 1e-10 * step;
         (0..V::LANES).any(|i| self.latest.lane(i) > limit)
+    }
+
+    /// By how much the solution in `piece` differs at the latest look-up from the continuation of the
+    /// step before, which that look-up was answered with.
+    #[inline(always)]
+    fn mismatch(&self, piece: &Piece<V, D>) -> [V; D] {
+        let (said, is) = (self.evaluate(self.end - 1, self.latest), piece.at_each(self.latest));
+        let mut apart = said;
+        for d in 0..D {
+            apart[d] = said[d] - is[d];
+        }
+        apart
     }
 
     #[inline(always)]
@@ -537,6 +563,14 @@ fn power(x: f64, n: f64) -> f64 {
     f64::from_bits((ONE + n * (x.to_bits() as f64 - ONE)) as u64)
 }
 
+/// Steps that are to be this many delays long may be longer than the delay.
+const FAR: f64 = 1.3;
+/// They are not longer than this many.
+const FURTHEST: f64 = 8.0;
+
+/// For this many steps after one that was too long for that, none is longer than the one before.
+const CALM: usize = 8;
+
 /// What a step tried led to.
 struct Tried<V, const D: usize> {
     y: [V; D],
@@ -553,17 +587,17 @@ struct Tried<V, const D: usize> {
 /// # Errors
 /// The tolerance cannot be reached, or a time or tolerance is not one.
 #[inline(always)]
-pub fn solve<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+pub fn solve<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     (start, end): (f64, f64),
     stops: &[f64],
     mut y: [V; D],
     tolerance: &Tolerance,
-    mut see: impl FnMut(&Piece<V, D>),
+    see: &mut dyn FnMut(&Piece<V, D>),
 ) -> Result<Work, TheoryError> {
     check(start, end, stops, tolerance)?;
     let keep = system.longest_delay();
-    let mut past = Past::new(system.delays(), start);
+    let mut past = Past::new(system, start);
     let scale: [f64; D] = std::array::from_fn(|d| system.scale(d));
     let used = scale.iter().filter(|s| **s > 0.0).count();
     // Variables that are not used never count as wrong.
@@ -589,12 +623,17 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
             h = h.min(shortest);
         }
         let mut again = false;
+        let first = work.steps + 1;
+        let mut calm = 0;
         let mut exactly = None;
         breaks.begin(&past.looked);
         while t < stop {
             let least = 16.0 * f64::EPSILON * t.abs().max(stop.abs());
-            h = h.min(breaks.reach(shortest));
-            if !(h > least) {
+            let reach = breaks.reach(shortest);
+            // A step that looks beyond its start continues the step before: a smooth one, after no jump.
+            let far = h > FAR * reach && work.steps > first && breaks.points.is_empty();
+            h = h.min(if far { FURTHEST * reach } else { reach });
+            if h.is_nan() || h <= least {
                 return Err(hopeless(t, h, shortest, tolerance));
             }
             let left = stop - t;
@@ -615,17 +654,27 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
             if work.steps + work.rejected >= tolerance.steps {
                 return Err(too_many(t, step, shortest, tolerance));
             }
-            if past.ahead(step) {
+            let ahead = past.after(t, step);
+            if ahead && (!far || past.after(to, step)) {
                 work.rejected += 1;
                 h = step * (0.9 * past.shortest() / step).clamp(0.1, 0.9);
                 again = true;
                 continue;
             }
-            if !(tried.error <= 1.0) {
+            let mut error = tried.error;
+            if ahead {
+                error = error.max(norm.of(&past.mismatch(&tried.piece), &y, &tried.y));
+            }
+            let good = error <= 1.0;
+            if !good {
                 work.rejected += 1;
-                h = step * (0.9 * power(tried.error, -0.2)).clamp(0.2, 0.9);
-                if tried.error.is_nan() {
+                h = step * (0.9 * power(error, -0.2)).clamp(0.2, 0.9);
+                if error.is_nan() {
                     h = 0.1 * step;
+                }
+                if ahead {
+                    h = h.max(reach);
+                    calm = CALM;
                 }
                 again = true;
                 continue;
@@ -638,12 +687,17 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
             breaks.pass(&past.looked, t, step);
             breaks.follow(&past.looked, step);
             // With a memory, as Hairer's DOPRI5.
-            let growth = 0.9 * power(tried.error, -0.17) * power(memory, 0.04);
+            let growth = 0.9 * power(error, -0.17) * power(memory, 0.04);
             let growth = growth.clamp(0.2, if again { 1.0 } else { 10.0 });
-            memory = tried.error.max(1e-4);
+            memory = error.max(1e-4);
             again = false;
             // A step cut short by a breaking point says little about the next one.
             h = (growth * step).max(if growth >= 1.0 { h } else { 0.0 });
+            // Beyond the delay it grows slowly, and not soon after it has been too long: what bounds it
+            // there is stability, and the error says so late.
+            let slow = if calm > 0 { 1.0 } else { 1.5 };
+            h = h.min((slow * step).max(reach * slow));
+            calm = calm.saturating_sub(1);
             let mut piece = tried.piece;
             y = tried.y;
             system.confine(&mut y);
@@ -676,13 +730,13 @@ pub fn solve<V: Real, const D: usize, S: System<V, D>>(
 }
 
 /// The rates at a time from which a series of steps begins.
-#[inline(never)]
-fn rates_at<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+#[inline(always)]
+fn rates_at<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     leg: usize,
     t: f64,
     y: &[V; D],
-    past: &mut Past<V, D>,
+    past: &mut Past<'_, V, D>,
 ) -> [V; D] {
     past.ask();
     past.time = t;
@@ -722,8 +776,8 @@ fn too_many(t: f64, step: f64, shortest: f64, tolerance: &Tolerance) -> TheoryEr
 #[cold]
 #[inline(never)]
 fn hopeless(t: f64, h: f64, shortest: f64, tolerance: &Tolerance) -> TheoryError {
-    let reason = if shortest <= 4.0 * h.abs() {
-        format!("a delay went down to {shortest:e} s, and no step may be longer than a delay")
+    let reason = if shortest <= 2.0 * FURTHEST * h.abs() {
+        format!("a delay went down to {shortest:e} s, and no step may be much longer than a delay")
     } else {
         format!(
             "a relative tolerance of {} asks for steps of {h:e} s, which double precision does not resolve; the solution may grow without bound",
@@ -736,15 +790,15 @@ fn hopeless(t: f64, h: f64, shortest: f64, tolerance: &Tolerance) -> TheoryError
 /// One step of Dormand and Prince's method, with its error as a multiple of the tolerance.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn attempt<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
+fn attempt<V: Real, const D: usize>(
+    system: &dyn System<V, D>,
     leg: usize,
     t: f64,
     h: f64,
     to: f64,
     y: &[V; D],
     k1: &[V; D],
-    past: &mut Past<V, D>,
+    past: &mut Past<'_, V, D>,
     norm: &Norm<V, D>,
 ) -> Tried<V, D> {
     let zero = [V::of(0.0); D];
@@ -779,11 +833,7 @@ fn attempt<V: Real, const D: usize, S: System<V, D>>(
 /// The time in a step from which on the system switches, to rounding.
 #[cold]
 #[inline(never)]
-fn first_switch<V: Real, const D: usize, S: System<V, D>>(
-    system: &S,
-    leg: usize,
-    piece: &Piece<V, D>,
-) -> f64 {
+fn first_switch<V: Real, const D: usize>(system: &dyn System<V, D>, leg: usize, piece: &Piece<V, D>) -> f64 {
     let (mut low, mut high) = (piece.from, piece.to);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -836,21 +886,21 @@ mod tests {
         fn before(&self, _: usize, t: f64) -> [f64; 1] {
             [(self.before)(t)]
         }
-        fn rates(&self, leg: usize, t: f64, y: &[V; 1], past: &mut Past<V, 1>) -> [V; 1] {
-            let [z] = past.at(self, 0, V::from_lanes(|i| (self.time)(t, y[0].lane(i))));
+        fn rates(&self, leg: usize, t: f64, y: &[V; 1], past: &mut Past<'_, V, 1>) -> [V; 1] {
+            let [z] = past.at(0, V::from_lanes(|i| (self.time)(t, y[0].lane(i))));
             [V::from_lanes(|i| (self.rate)(leg, t, y[0].lane(i), z.lane(i)))]
         }
     }
 
     /// The largest error on the way and what it took; relative where the solution is large.
-    fn error<S: System<f64, 1>>(
-        system: &S,
+    fn error(
+        system: &dyn System<f64, 1>,
         span: (f64, f64),
         exact: impl Fn(f64) -> f64,
         tolerance: &Tolerance,
     ) -> (f64, Work) {
         let mut worst: f64 = 0.0;
-        let work = solve(system, span, &[], [exact(span.0)], tolerance, |piece| {
+        let work = solve(system, span, &[], [exact(span.0)], tolerance, &mut |piece| {
             for i in 0..=4 {
                 let t = piece.from + (piece.to - piece.from) * f64::from(i) / 4.0;
                 worst = worst.max((piece.at(t)[0] - exact(t)).abs() / exact(t).abs().max(1.0));
@@ -953,7 +1003,7 @@ mod tests {
         let rate = |leg, _, _, z: f64| if leg == 0 { -z } else { 0.0 };
         let system = one(1.0, rate, |t, _| t - 1.0, |_| 1.0);
         let (mut ends, mut last) = (Vec::new(), 0.0);
-        solve(&system, (0.0, 3.0), &[1.5], [1.0], &Tolerance::of(1e-10), |piece| {
+        solve(&system, (0.0, 3.0), &[1.5], [1.0], &Tolerance::of(1e-10), &mut |piece| {
             ends.push(piece.to);
             last = piece.variable(0, piece.to);
         })
@@ -968,17 +1018,17 @@ mod tests {
     fn what_cannot_be_solved_is_said() {
         let ends = |system: &dyn Fn() -> Result<Work, TheoryError>| system().unwrap_err().to_string();
         let gone = one(1.0, |_, _, _, z| -1.0 + 0.0 * z, |t, y| t - y, |_| 1.0);
-        let text = ends(&|| solve(&gone, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&gone, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("gave up at t = 0.99") && text.contains("went down to"), "{text}");
         let short = one(0.1, |_, _, _, z| -z, |t, _| t - 1.0, |_| 1.0);
-        let text = ends(&|| solve(&short, (0.0, 5.0), &[], [1.0], &Tolerance::of(1e-12), |_| ()));
+        let text = ends(&|| solve(&short, (0.0, 5.0), &[], [1.0], &Tolerance::of(1e-12), &mut |_| ()));
         assert!(text.contains("longer than the longest that was announced"), "{text}");
         let large = one(1.0, |_, _, y: f64, z| y * y + 0.0 * z, |t, _| t - 1.0, |_| 1.0);
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("grow without bound") || text.contains("did not suffice"), "{text}");
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[3.0], [1.0], &Tolerance::of(1e-6), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[3.0], [1.0], &Tolerance::of(1e-6), &mut |_| ()));
         assert!(text.contains("times of change = [3.0]"), "{text}");
-        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(f64::NAN), |_| ()));
+        let text = ends(&|| solve(&large, (0.0, 2.0), &[], [1.0], &Tolerance::of(f64::NAN), &mut |_| ()));
         assert!(text.contains("absolute tolerance = NaN"), "{text}");
     }
 }

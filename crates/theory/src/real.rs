@@ -203,8 +203,8 @@ impl<const L: usize> Real for Lanes<L> {
     #[inline(always)]
     fn select(mask: [bool; L], yes: Self, no: Self) -> Self {
         let mut out = no;
-        for i in 0..L {
-            out.0[i] = if mask[i] { yes.0[i] } else { no.0[i] };
+        for ((x, yes), mask) in out.0.iter_mut().zip(yes.0).zip(mask) {
+            *x = if mask { yes } else { *x };
         }
         out
     }

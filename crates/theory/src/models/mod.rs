@@ -2,7 +2,7 @@
 //!
 //! Two faces of one law: [`Law`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
 //! where it rests and what it is near there, a transfer function. A test holds the two together for
-//! every model ([`tests`]).
+//! every model.
 //!
 //! What samples and averages per packet does so at the link's rate C here, and what is updated
 //! periodically moves continuously.

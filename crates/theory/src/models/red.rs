@@ -25,7 +25,8 @@ model! {
         end,
         /// How fast the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
-        /// Signals per arrival for a small probability: see [`Spread`].
+        /// Signals per arrival for a small probability: 2 with RED's uniform gaps, 1 with independent
+        /// decisions.
         spread,
         /// What the signals per arrival fall short of that at larger ones.
         crowding,
@@ -77,9 +78,12 @@ impl Spread {
 #[inline(always)]
 pub(super) fn curve<V: Real>(avg: V, min_th: V, max_th: V, max_p: V, end: V) -> V {
     let one = V::of(1.0);
-    let rising = max_p * (avg - min_th) / (max_th - min_th);
-    let gentle = max_p + (one - max_p) * (avg - max_th) / max_th;
-    let p = V::select(avg.lt(max_th), rising, gentle);
+    // Either line with one division: it starts at `from` and gains `rise` over `width`.
+    let rising = avg.lt(max_th);
+    let from = V::select(rising, V::of(0.0), max_p);
+    let rise = V::select(rising, max_p * (avg - min_th), (one - max_p) * (avg - max_th));
+    let width = V::select(rising, max_th - min_th, max_th);
+    let p = from + rise / width;
     V::select(avg.lt(end), p.within(V::of(0.0), one), one)
 }
 
