@@ -727,7 +727,11 @@ fn hred(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use quell_aqm::catalog::CATALOG;
+
     use super::*;
+    use crate::network::Class;
 
     /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.
     fn target() -> Target {
@@ -862,5 +866,41 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(e.contains("ask for a smaller queue"), "{e}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        /// Whatever the network, an algorithm with its defaults is analyzed or refused for a reason that
+        /// is the network's; no count and no mode is given up.
+        #[test]
+        fn every_network_has_an_answer(
+            classes in prop::collection::vec((1.0..200.0_f64, 0.005..0.5_f64), 1..5),
+            megabits in 1.0..1000.0_f64,
+            drop: bool,
+            which in 0..CATALOG.len(),
+        ) {
+            let link = Link {
+                rate: BitRate::from_bps((megabits * 1e6) as u64),
+                buffer: QueueSize::Packets(300.0),
+                mean_packet: Bytes::new(1000),
+            };
+            let network = Network {
+                classes: classes.iter().map(|&(flows, propagation)| Class { flows, propagation }).collect(),
+                signal: if drop { Signal::Drop } else { Signal::Mark },
+                ..Network::new(1.0, 1.0, link.capacity(), 300.0)
+            };
+            match analyze(&(CATALOG[which].default)(), &link, &network) {
+                Ok(a) => {
+                    let s = &a.stability;
+                    prop_assert_eq!(s.stable(), s.mode.root.re < 0.0, "{}", s);
+                    prop_assert_eq!(s.stable(), s.margins.gain.is_none_or(|k| k > 1.0), "{}", s);
+                }
+                Err(e) => prop_assert!(
+                    matches!(e, TheoryError::NoModel { .. } | TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. } | TheoryError::Parameter(_)),
+                    "{}: {e}", CATALOG[which].name
+                ),
+            }
+        }
     }
 }
