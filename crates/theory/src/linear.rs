@@ -117,7 +117,7 @@ pub struct Margins {
     /// to which it must fall. `None` if no factor changes the verdict.
     pub gain: Option<f64>,
     /// The smallest turn of the phase that makes the curve of Nyquist meet -1, in radians: positive for
-    /// a lag, negative for a lead or an unstable loop. `None` without a crossover.
+    /// a lag, negative for a lead; of an unstable loop always the lead. `None` without a crossover.
     pub phase: Option<f64>,
     /// The smallest further delay at which a root crosses the imaginary axis, in seconds. `None` without
     /// a crossover, and of an unstable loop.
@@ -669,7 +669,7 @@ impl Loop {
         };
         let phase = crossovers
             .iter()
-            .map(|&w| if lag(w) > PI { lag(w) - TAU } else { lag(w) })
+            .map(|&w| if lag(w) > PI || !stable { lag(w) - TAU } else { lag(w) })
             .min_by(|a, b| a.abs().total_cmp(&b.abs()));
         let delay = if stable { crossovers.iter().map(|&w| lag(w) / w).min_by(f64::total_cmp) } else { None };
         let phase_crossovers = self.phase_crossovers()?;
