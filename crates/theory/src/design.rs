@@ -124,7 +124,9 @@ fn red_criteria(red: &Red, rest: &Rest) -> Result<Vec<Criterion>, TheoryError> {
             Setting { min_th: red.min_th, max_th: red.max_th, max_p: slope * (red.max_th - red.min_th), w };
         all.push(criteria::red_proposition(&setting, &now)?);
     }
-    all.push(criteria::red_by_hollot(slope, red.forgetting * now.capacity, &now)?);
+    // Without an average the condition asks for a gain below 1 at rest, which a very fast one does too.
+    let filter = (red.forgetting * now.capacity).min(1e12);
+    all.push(criteria::red_by_hollot(slope, filter, &now)?);
     if red.spread != 1.0 {
         let share = format!("; L is {:.2} times the line's, by the spacing of signals", red.spread);
         all.iter_mut().for_each(|c| c.reason += &share);
@@ -849,6 +851,21 @@ mod tests {
         close(edge.at, 46.56673524, 1e-6);
         assert_eq!(edge.beyond, Verdict::Unstable);
         assert!(capacity.above.unwrap().factor > 1.1);
+    }
+
+    /// RED without an average is analyzed like any other.
+    #[test]
+    fn red_with_a_weight_of_one() {
+        let config = AqmConfig::Red(RedParams {
+            weight: Weight::Value(1.0),
+            min_th: QueueSize::Packets(20.0),
+            max_th: QueueSize::Packets(180.0),
+            ..Default::default()
+        });
+        let network = target().network(100.0).unwrap();
+        let a = analyze(&config, &target().link(), &network).unwrap();
+        assert!(!a.stability.stable());
+        assert!(a.criteria.iter().all(|c| !c.holds), "{:?}", a.criteria);
     }
 
     #[test]
