@@ -290,11 +290,11 @@ pub enum Delay {
 }
 
 /// The round-trip times between which a critical one is looked for, in seconds.
-const RTT_RANGE: (f64, f64) = (1e-3, 100.0);
+const RTT_RANGE: (f64, f64) = (1e-6, 100.0);
 
 /// The smallest R at which an algorithm with fixed gains loses its stability, in seconds, with N flows
 /// and a capacity in packets per second. `controller` is asked for at each point. `None` if it is stable
-/// at every R up to 100 s, or at no shorter one.
+/// at every R up to 100 s, or at none within a factor of 100 of the shortest that has a rest.
 ///
 /// # Errors
 /// A quantity is not physical, or `controller` refuses a point at which a loop could be.
@@ -336,6 +336,7 @@ pub fn critical_rtt(
                 }
                 return Ok(Some(0.5 * (low + high)));
             }
+            (false, None) if r > 100.0 * shortest => return Ok(None),
             (false, None) => {}
         }
     }

@@ -131,7 +131,9 @@ fn red_criteria(red: &Red, rest: &Rest) -> Result<Vec<Criterion>, TheoryError> {
             Setting { min_th: red.min_th, max_th: red.max_th, max_p: slope * (red.max_th - red.min_th), w };
         all.push(criteria::red_proposition(&setting, &now)?);
     }
-    all.push(criteria::red_by_hollot(slope, red.forgetting * now.capacity, &now)?);
+    // Without an average the condition asks for a gain below 1 at rest, which a very fast one does too.
+    let filter = (red.forgetting * now.capacity).min(1e12);
+    all.push(criteria::red_by_hollot(slope, filter, &now)?);
     if red.spread != 1.0 {
         let share = format!("; L is {:.2} times the line's, by the spacing of signals", red.spread);
         all.iter_mut().for_each(|c| c.reason += &share);
@@ -765,7 +767,11 @@ fn hred(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use quell_aqm::catalog::CATALOG;
+
     use super::*;
+    use crate::network::Class;
 
     /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.
     fn target() -> Target {
@@ -900,6 +906,21 @@ mod tests {
         assert!(capacity.above.unwrap().factor > 1.1);
     }
 
+    /// RED without an average is analyzed like any other.
+    #[test]
+    fn red_with_a_weight_of_one() {
+        let config = AqmConfig::Red(RedParams {
+            weight: Weight::Value(1.0),
+            min_th: QueueSize::Packets(20.0),
+            max_th: QueueSize::Packets(180.0),
+            ..Default::default()
+        });
+        let network = target().network(100.0).unwrap();
+        let a = analyze(&config, &target().link(), &network).unwrap();
+        assert!(!a.stability.stable());
+        assert!(a.criteria.iter().all(|c| !c.holds), "{:?}", a.criteria);
+    }
+
     #[test]
     fn what_is_refused() {
         let e = design("pi", &Target { mean_packet: Bytes::new(0), ..target() }).unwrap_err().to_string();
@@ -917,5 +938,41 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(e.contains("ask for a smaller queue"), "{e}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        /// Whatever the network, an algorithm with its defaults is analyzed or refused for a reason that
+        /// is the network's; no count and no mode is given up.
+        #[test]
+        fn every_network_has_an_answer(
+            classes in prop::collection::vec((1.0..200.0_f64, 0.005..0.5_f64), 1..5),
+            megabits in 1.0..1000.0_f64,
+            drop: bool,
+            which in 0..CATALOG.len(),
+        ) {
+            let link = Link {
+                rate: BitRate::from_bps((megabits * 1e6) as u64),
+                buffer: QueueSize::Packets(300.0),
+                mean_packet: Bytes::new(1000),
+            };
+            let network = Network {
+                classes: classes.iter().map(|&(flows, propagation)| Class { flows, propagation }).collect(),
+                signal: if drop { Signal::Drop } else { Signal::Mark },
+                ..Network::new(1.0, 1.0, link.capacity(), 300.0)
+            };
+            match analyze(&(CATALOG[which].default)(), &link, &network) {
+                Ok(a) => {
+                    let s = &a.stability;
+                    prop_assert_eq!(s.stable(), s.mode.root.re < 0.0, "{}", s);
+                    prop_assert_eq!(s.stable(), s.margins.gain.is_none_or(|k| k > 1.0), "{}", s);
+                }
+                Err(e) => prop_assert!(
+                    matches!(e, TheoryError::NoModel { .. } | TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. } | TheoryError::Parameter(_)),
+                    "{}: {e}", CATALOG[which].name
+                ),
+            }
+        }
     }
 }

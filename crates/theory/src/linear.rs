@@ -117,7 +117,7 @@ pub struct Margins {
     /// to which it must fall. `None` if no factor changes the verdict.
     pub gain: Option<f64>,
     /// The smallest turn of the phase that makes the curve of Nyquist meet -1, in radians: positive for
-    /// a lag, negative for a lead or an unstable loop. `None` without a crossover.
+    /// a lag, negative for a lead; of an unstable loop always the lead. `None` without a crossover.
     pub phase: Option<f64>,
     /// The smallest further delay at which a root crosses the imaginary axis, in seconds. `None` without
     /// a crossover, and of an unstable loop.
@@ -669,7 +669,7 @@ impl Loop {
         };
         let phase = crossovers
             .iter()
-            .map(|&w| if lag(w) > PI { lag(w) - TAU } else { lag(w) })
+            .map(|&w| if lag(w) > PI || !stable { lag(w) - TAU } else { lag(w) })
             .min_by(|a, b| a.abs().total_cmp(&b.abs()));
         let delay = if stable { crossovers.iter().map(|&w| lag(w) / w).min_by(f64::total_cmp) } else { None };
         let phase_crossovers = self.phase_crossovers()?;
@@ -682,7 +682,10 @@ impl Loop {
         let gain = if stable {
             factors.first().copied()
         } else {
-            factors.iter().rev().copied().find(|k| self.with_gain(k * (1.0 - 1e-6)).stable())
+            // Each count costs, and a loop far beyond its limit has hundreds of these: halve, as stable
+            // below and unstable above one of them.
+            let below = |k: &f64| self.with_gain(k * (1.0 - 1e-6)).stable();
+            factors[..factors.partition_point(below)].last().copied()
         };
         Ok(Margins { gain, phase, delay, crossovers, phase_crossovers })
     }
@@ -749,18 +752,25 @@ impl Loop {
         })
     }
 
+    /// Newton's step at `s`, for F times the windows' own characteristics: F has poles at their roots,
+    /// the product has none.
+    fn step(&self, s: Complex64) -> Complex64 {
+        let (f, slope) = self.characteristic(s);
+        if f == Complex64::ZERO {
+            return f;
+        }
+        let own = |c: &Windows| match self.plant {
+            Plant::Exact => c.own(s).1 / c.own(s).0,
+            Plant::Simplified => (s + 2.0 * c.tau).inv(),
+        };
+        (slope / f + self.classes.iter().map(own).sum::<Complex64>()).inv()
+    }
+
     /// The root that Newton's method finds from `s`, in the upper half-plane.
     fn newton(&self, mut s: Complex64) -> Option<Complex64> {
         let mut last = f64::INFINITY;
         for _ in 0..100 {
-            // F times the windows' own characteristics has no poles: those of F lie at their roots.
-            let (f, slope) = self.characteristic(s);
-            let own = |c: &Windows| match self.plant {
-                Plant::Exact => c.own(s).1 / c.own(s).0,
-                Plant::Simplified => (s + 2.0 * c.tau).inv(),
-            };
-            let rate = slope / f + self.classes.iter().map(own).sum::<Complex64>();
-            let step = if f == Complex64::ZERO { Complex64::ZERO } else { rate.inv() };
+            let step = self.step(s);
             if !step.is_finite() {
                 return None;
             }
@@ -781,39 +791,40 @@ impl Loop {
 
     /// The root farthest to the right, by counting roots right of lines ever closer to it.
     fn rightmost(&self) -> Result<Complex64, TheoryError> {
-        let scale = self.classes.iter().map(|c| 1.0 / c.rtt).fold(0.0, f64::max);
+        let scale = 1.0 / self.classes.iter().map(|c| c.rtt).fold(0.0, f64::max);
         // A line through a root cannot be counted on; a bit beside it can.
         let beyond =
             |x: f64| self.roots_beyond(x).or_else(|_| self.roots_beyond(x + 1e-7 * scale.max(x.abs())));
-        let (mut low, mut high) = (-scale, scale);
+        let (mut low, mut high) = (-0.5 * scale, 0.5 * scale);
         while beyond(high)? > 0 {
             (low, high) = (high, 2.0 * high);
         }
         while beyond(low)? == 0 {
             (low, high) = (2.0 * low, low);
-            if low < -1e3 * scale {
+            if low < -100.0 * scale {
                 return Err(TheoryError::Tolerance {
                     at: 0.0,
                     reason: format!("no root right of {low} per second"),
                 });
             }
         }
-        while high - low > 1e-3 * scale.min(high.abs().max(low.abs())).max(1e-6 * scale) {
+        while high - low > 1e-3 * high.abs().max(low.abs()).max(1e-6 * scale) {
             let middle = 0.5 * (low + high);
             if beyond(middle)? > 0 { low = middle } else { high = middle }
         }
-        // Along that line F is smallest beside the root.
+        // Along that line Newton's step is shortest beside the root.
         let top = self.ceiling(high)?;
         let count = 20_000;
-        (0..=count)
+        let mut near: Vec<(f64, Complex64)> = (0..=count)
             .map(|i| Complex64::new(high, top * f64::from(i) / f64::from(count)))
-            .map(|s| {
-                let (f, slope) = self.characteristic(s);
-                (s, (f / slope).norm())
-            })
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .and_then(|(s, _)| self.newton(s))
-            .filter(|root| (low - 1e-2 * scale..=high + 1e-2 * scale).contains(&root.re))
+            .map(|s| (self.step(s).norm(), s))
+            .collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let width = high - low;
+        near.iter()
+            .take(50)
+            .filter_map(|&(_, s)| self.newton(s))
+            .find(|root| (low - 10.0 * width..=high + 10.0 * width).contains(&root.re))
             .ok_or_else(|| TheoryError::Tolerance {
                 at: 0.0,
                 reason: format!("the slowest mode lies between {low} and {high} per second, and Newton's method does not find it"),
