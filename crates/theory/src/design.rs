@@ -916,7 +916,7 @@ mod tests {
             ..Default::default()
         });
         let network = target().network(100.0).unwrap();
-        let a = analyze(&config, &target().link(), &network).unwrap();
+        let a = analyze(&config, &target().link(), &network, Plant::Exact).unwrap();
         assert!(!a.stability.stable());
         assert!(a.criteria.iter().all(|c| !c.holds), "{:?}", a.criteria);
     }
@@ -962,7 +962,7 @@ mod tests {
                 signal: if drop { Signal::Drop } else { Signal::Mark },
                 ..Network::new(1.0, 1.0, link.capacity(), 300.0)
             };
-            match analyze(&(CATALOG[which].default)(), &link, &network) {
+            match analyze(&(CATALOG[which].default)(), &link, &network, Plant::Exact) {
                 Ok(a) => {
                     let s = &a.stability;
                     prop_assert_eq!(s.stable(), s.mode.root.re < 0.0, "{}", s);
