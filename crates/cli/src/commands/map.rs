@@ -7,8 +7,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamDoc;
 use quell_lab::figures::three_digits;
 use quell_lab::picture::{self, Sheet, Spot};
-use quell_lab::{Bottleneck, Plugins, Swing};
-use quell_theory::design::{Quantity, scaled};
+use quell_lab::{Bottleneck, Plugins, Swing, Variation};
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::map::{self, Grid, Shown as OfLoop};
 use quell_theory::models::AnyModel;
@@ -73,6 +72,8 @@ struct Setting {
     parameters: toml::Table,
     varies: [Varies; 2],
     units: [String; 2],
+    /// Its points.
+    vary: Variation,
 }
 
 /// After this long, progress is shown.
@@ -183,20 +184,23 @@ impl Setting {
         };
         let mut parameters = written;
         parameters.remove("algorithm");
-        let setting = Setting {
-            label: label.clone(),
-            algorithm: config.name(),
-            parameters,
-            varies: [varies(&args.x)?, varies(&args.y)?],
-            units: [args.x.unit.clone(), args.y.unit.clone()],
-            bottleneck,
-        };
         if args.x.name == args.y.name {
             return Err(Failure::BadInput(format!(
                 "--x and --y both vary {}: let one of them vary something else",
                 args.x.name
             )));
         }
+        let varies = [varies(&args.x)?, varies(&args.y)?];
+        let axes = [&args.x, &args.y].map(|axis| (axis.name.as_str(), axis.unit.as_str()));
+        let setting = Setting {
+            vary: Variation::new(&bottleneck, config, axes)?,
+            label: label.clone(),
+            algorithm: config.name(),
+            parameters,
+            varies,
+            units: [args.x.unit.clone(), args.y.unit.clone()],
+            bottleneck,
+        };
         let Setting { bottleneck: Bottleneck { link, network, algorithms, .. }, .. } = &setting;
         if let Err(e @ TheoryError::NoModel { .. }) = AnyModel::of(&algorithms[0].1, link, network) {
             return Err(e.into());
@@ -246,48 +250,9 @@ impl Setting {
         }
     }
 
-    /// The model and the network at a point of the map.
-    fn at(&self, x: f64, y: f64) -> Result<(AnyModel, quell_theory::Network), TheoryError> {
-        let mut link = self.bottleneck.link;
-        let mut network = self.bottleneck.network.clone();
-        let mut parameters = self.parameters.clone();
-        for ((varies, unit), value) in self.varies.iter().zip(&self.units).zip([x, y]) {
-            match varies {
-                Varies::Flows => {
-                    let now: f64 = network.classes.iter().map(|c| c.flows).sum();
-                    network = scaled(&network, Quantity::Flows, value / now);
-                }
-                Varies::Rate => {
-                    let rate: BitRate = with_unit("rate", value, unit)?;
-                    link.rate = rate;
-                    network.capacity = rate.packets_per_sec(link.mean_packet);
-                }
-                Varies::Rtt => {
-                    let rtt: quell_units::Duration = with_unit("rtt", value, unit)?;
-                    let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
-                    let now = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows;
-                    network = scaled(&network, Quantity::Rtt, rtt.as_secs_f64() / now);
-                }
-                Varies::Parameter(name) => {
-                    parameters.insert(name.clone(), parameter(value, unit));
-                }
-            }
-        }
-        let config = AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters));
-        let config = config.expect("the algorithm is of the catalog").map_err(|e| {
-            TheoryError::quantity(
-                "a parameter",
-                e.message(),
-                "must be readable; give its unit, as in q_ref=10..100packets",
-            )
-        })?;
-        let model = AnyModel::of(&config, &link, &network)?;
-        Ok((model, network))
-    }
-
     /// What is shown at a point of the map; none where the loop has no such quantity.
     fn found(&self, args: &MapArgs, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
-        let (model, network) = self.at(x, y)?;
+        let (model, network) = self.vary.at(x, y)?;
         if args.show == Shown::Swing {
             return swing(network, model).map(Some);
         }
