@@ -36,6 +36,7 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 	$(BENCH) decisions $(WRITE)
 	$(BENCH) scaling $(WRITE)
 	$(BENCH) fluid $(WRITE)
+	$(BENCH) map $(WRITE)
 
 bench-peers: ## The same in ns-2, and in ns-3 where it is installed
 	$(BENCH) peers $(WRITE)
