@@ -22,7 +22,7 @@
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, require};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
 choice! {
     /// What counts as input.
@@ -128,14 +128,14 @@ impl Aqm for Avq {
         let size = pkt.bytes.get() as f64 * self.per_byte + self.per_packet;
         let fits = self.queue.offer(size, since(self.last_arrival));
         self.last_arrival = Some(cx.now);
-        let dropped = !fits && !pkt.ecn.is_capable();
-        if !dropped || self.input_rate == InputRate::Offered {
+        let verdict = Verdict::early_if(!fits);
+        if !verdict.drops(pkt) || self.input_rate == InputRate::Offered {
             let c = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
             let dt = since(self.last_input);
             self.queue.capacity = next_capacity(self.queue.capacity, c, size, dt, self.phi, self.tau);
             self.last_input = Some(cx.now);
         }
-        if fits { Verdict::Pass } else { Verdict::Signal(Cause::Early) }
+        verdict
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -86,15 +86,14 @@ impl Aqm for AvqRate {
         let size = self.sizer.factor(pkt.bytes);
         let rate = self.rate.arrive(cx.now, size);
         self.p = forwarding(self.capacity, rate);
-        let signal = cx.rng.chance(self.p * size);
-        let dropped = signal && !pkt.ecn.is_capable();
-        if !dropped || self.input_rate == InputRate::Offered {
+        let verdict = Verdict::early_if(cx.rng.chance(self.p * size));
+        if !verdict.drops(pkt) || self.input_rate == InputRate::Offered {
             let c = cx.queue.link_rate.unwrap_or(self.link.rate).packets_per_sec(self.link.mean_packet);
             let dt = self.last_input.map_or(0.0, |t| cx.now.since(t).as_secs_f64());
             self.capacity = next_capacity(self.capacity, c, size, dt, self.phi, self.tau);
             self.last_input = Some(cx.now);
         }
-        Verdict::early_if(signal)
+        verdict
     }
 
     fn observe(&self, out: &mut dyn Probe) {

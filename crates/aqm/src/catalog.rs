@@ -8,7 +8,9 @@ use quell_units::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
-use crate::{Aqm, Ctx, Lanes, Link, PacketMeta, Probe, Verdict};
+use crate::{
+    Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, Victim,
+};
 
 /// How far an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,7 +43,64 @@ pub struct Entry {
 }
 
 macro_rules! catalog {
-    ($( $variant:ident, $name:literal, $module:ident :: $params:ident => $state:ident, $title:literal, $family:literal, $source:literal, $label:ident; )+) => {
+    (
+        aqm { $( $variant:ident, $name:literal, $module:ident :: $params:ident => $state:ident, $title:literal, $family:literal, $source:literal, $label:ident; )+ }
+        discipline { $( $dvariant:ident, $dname:literal, $dmodule:ident :: $dparams:ident => $dstate:ident, $dtitle:literal, $dfamily:literal, $dsource:literal, $dlabel:ident; )+ }
+    ) => {
+        catalog! { @config
+            $( $variant, $name, $module :: $params, $title, $family, $source, $label, Aqm AnyAqm; )+
+            $( $dvariant, $dname, $dmodule :: $dparams, $dtitle, $dfamily, $dsource, $dlabel, Discipline AnyDiscipline; )+
+        }
+
+        /// Any algorithm of the catalog that decides for one queue, or a plug-in.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyAqm {
+            $( $variant(crate::$module::$state), )+
+            /// An algorithm from outside the catalog.
+            Custom(Box<dyn Aqm + Send>),
+        }
+
+        impl AnyAqm {
+            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
+            pub fn try_clone(&self) -> Option<AnyAqm> {
+                match self {
+                    $( AnyAqm::$variant(a) => Some(AnyAqm::$variant(a.clone())), )+
+                    AnyAqm::Custom(_) => None,
+                }
+            }
+        }
+
+        /// Any discipline of the catalog, or a plug-in.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyDiscipline {
+            $( $dvariant(crate::$dmodule::$dstate), )+
+            /// A discipline from outside the catalog.
+            Custom(Box<dyn Discipline + Send>),
+        }
+
+        impl AnyDiscipline {
+            /// A copy that continues identically; `None` for a discipline from outside the catalog.
+            pub fn try_clone(&self) -> Option<AnyDiscipline> {
+                match self {
+                    $( AnyDiscipline::$dvariant(d) => Some(AnyDiscipline::$dvariant(d.clone())), )+
+                    AnyDiscipline::Custom(_) => None,
+                }
+            }
+        }
+
+        macro_rules! each {
+            ($self:expr, $a:ident => $body:expr) => {
+                match $self { $( AnyAqm::$variant($a) => $body, )+ AnyAqm::Custom($a) => $body }
+            };
+        }
+
+        macro_rules! each_discipline {
+            ($self:expr, $d:ident => $body:expr) => {
+                match $self { $( AnyDiscipline::$dvariant($d) => $body, )+ AnyDiscipline::Custom($d) => $body }
+            };
+        }
+    };
+    (@config $( $variant:ident, $name:literal, $module:ident :: $params:ident, $title:literal, $family:literal, $source:literal, $label:ident, $kind:ident $any:ident; )+) => {
         /// Every algorithm, in the order in which tables list them.
         pub const CATALOG: &[Entry] = &[$( Entry {
             name: $name,
@@ -78,71 +137,84 @@ macro_rules! catalog {
             ///
             /// # Errors
             /// Names the parameter that breaks a rule.
-            pub fn build(&self, link: &Link) -> Result<AnyAqm, ParamError> {
-                match self { $( AqmConfig::$variant(p) => p.build(link).map(AnyAqm::$variant), )+ }
+            pub fn build(&self, link: &Link) -> Result<AnyAlgorithm, ParamError> {
+                match self { $( AqmConfig::$variant(p) => p.build(link).map(|a| Algorithm::$kind($any::$variant(a))), )+ }
             }
-        }
-
-        /// Any algorithm of the catalog, or a plug-in.
-        #[allow(missing_docs, clippy::large_enum_variant)]
-        pub enum AnyAqm {
-            $( $variant(crate::$module::$state), )+
-            /// An algorithm from outside the catalog.
-            Custom(Box<dyn Aqm + Send>),
-        }
-
-        impl AnyAqm {
-            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
-            pub fn try_clone(&self) -> Option<AnyAqm> {
-                match self {
-                    $( AnyAqm::$variant(a) => Some(AnyAqm::$variant(a.clone())), )+
-                    AnyAqm::Custom(_) => None,
-                }
-            }
-        }
-
-        macro_rules! each {
-            ($self:expr, $a:ident => $body:expr) => {
-                match $self { $( AnyAqm::$variant($a) => $body, )+ AnyAqm::Custom($a) => $body }
-            };
         }
     };
 }
 
 catalog! {
-    DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
-    Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
-    Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
-    AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "RED", "Jou, Tan and Baras, technical report ISR TR 2003-36, 2003", Experimental;
-    FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
-    AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
-    ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
-    StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
-    FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
-    Green, "green", green::GreenParams => Green, "GREEN", "rate", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
-    RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "RED", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
-    Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
-    Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
-    Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
-    Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
-    AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-    Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "rate", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
-    Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-    Pid, "pid", pid::PidParams => Pid, "PID controller", "control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-    Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "control", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
-    StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "control", "Chen, Parameter self-tuning in internet congestion control, Loughborough University, 2010", Faithful;
-    Hred, "hred", hred::HredParams => Hred, "Hybrid RED", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
-    HredFixed, "hred-fixed", hred_fixed::HredFixedParams => HredFixed, "Hybrid RED in integers", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
-    RedFixed, "red-fixed", red_fixed::RedFixedParams => RedFixed, "Random Early Detection in integers", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
-    AredFixed, "ared-fixed", ared_fixed::AredFixedParams => AredFixed, "Adaptive RED in integers", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
-    PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
-    Wred, "wred", wred::WredParams => Wred, "Weighted RED", "RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
-    Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
-    Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "flow", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
-    Dsred, "dsred", dsred::DsredParams => Dsred, "Double Slope RED", "RED", "Zheng and Atiquzzaman, IEEE LCN 2000", Experimental;
-    PdRed, "pd-red", pd_red::PdRedParams => PdRed, "PD-RED", "RED", "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", Experimental;
-    Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
-    ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "rate", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
+    aqm {
+        DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "none", "the FIFO of every router", Faithful;
+        Red, "red", red::RedParams => Red, "Random Early Detection", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+        Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+        AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "RED", "Jou, Tan and Baras, technical report ISR TR 2003-36, 2003", Experimental;
+        FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
+        AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
+        ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
+        StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
+        FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
+        Green, "green", green::GreenParams => Green, "GREEN", "rate", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
+        Pi, "pi", pi::PiParams => Pi, "PI controller", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
+        Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "control", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
+        Blue, "blue", blue::BlueParams => Blue, "BLUE", "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
+        Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "rate", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
+        AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "rate", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
+        Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "rate", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Pid, "pid", pid::PidParams => Pid, "PID controller", "control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "control", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
+        StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "control", "Chen, Parameter self-tuning in internet congestion control, Loughborough University, 2010", Faithful;
+        Hred, "hred", hred::HredParams => Hred, "Hybrid RED", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+        HredFixed, "hred-fixed", hred_fixed::HredFixedParams => HredFixed, "Hybrid RED in integers", "RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+        RedFixed, "red-fixed", red_fixed::RedFixedParams => RedFixed, "Random Early Detection in integers", "RED", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+        AredFixed, "ared-fixed", ared_fixed::AredFixedParams => AredFixed, "Adaptive RED in integers", "RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+        PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "control", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
+        Wred, "wred", wred::WredParams => Wred, "Weighted RED", "RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
+        Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
+        Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "flow", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
+        Dsred, "dsred", dsred::DsredParams => Dsred, "Double Slope RED", "RED", "Zheng and Atiquzzaman, IEEE LCN 2000", Experimental;
+        PdRed, "pd-red", pd_red::PdRedParams => PdRed, "PD-RED", "RED", "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", Experimental;
+        Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
+        ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "rate", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
+    }
+    discipline {
+        RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "RED", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
+    }
+}
+
+/// What [`AqmConfig::build`] gives.
+pub type AnyAlgorithm = Algorithm<AnyAqm, AnyDiscipline>;
+
+impl AnyAlgorithm {
+    /// A copy that continues identically; `None` for a plug-in.
+    pub fn try_clone(&self) -> Option<Self> {
+        match self {
+            Algorithm::Aqm(a) => a.try_clone().map(Algorithm::Aqm),
+            Algorithm::Discipline(d) => d.try_clone().map(Algorithm::Discipline),
+        }
+    }
+
+    /// Reports internal signals with their units.
+    pub fn observe(&self, out: &mut dyn Probe) {
+        match self {
+            Algorithm::Aqm(a) => a.observe(out),
+            Algorithm::Discipline(d) => d.observe(out),
+        }
+    }
+}
+
+impl From<AnyAqm> for AnyAlgorithm {
+    fn from(aqm: AnyAqm) -> Self {
+        Algorithm::Aqm(aqm)
+    }
+}
+
+impl From<AnyDiscipline> for AnyAlgorithm {
+    fn from(discipline: AnyDiscipline) -> Self {
+        Algorithm::Discipline(discipline)
+    }
 }
 
 /// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].
@@ -161,6 +233,9 @@ impl AnyAqm {
 }
 
 impl Aqm for AnyAqm {
+    fn on_start(&mut self, now: Time) {
+        each!(self, a => a.on_start(now))
+    }
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_enqueue(cx, pkt))
@@ -169,8 +244,8 @@ impl Aqm for AnyAqm {
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_dequeue(cx, pkt))
     }
-    fn decides_at_dequeue(&self) -> bool {
-        each!(self, a => a.decides_at_dequeue())
+    fn departures(&self) -> Departures {
+        each!(self, a => a.departures())
     }
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
         each!(self, a => a.on_overflow(cx, pkt))
@@ -188,8 +263,44 @@ impl Aqm for AnyAqm {
     fn observe(&self, out: &mut dyn Probe) {
         each!(self, a => a.observe(out))
     }
-    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
-        each!(self, a => a.lanes())
+}
+
+impl Discipline for AnyDiscipline {
+    fn on_start(&mut self, now: Time) {
+        each_discipline!(self, d => d.on_start(now))
+    }
+    fn lanes(&self) -> usize {
+        each_discipline!(self, d => d.lanes())
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        each_discipline!(self, d => d.classify(now, pkt))
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        each_discipline!(self, d => d.on_enqueue(cx, lane, pkt))
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        each_discipline!(self, d => d.victim(cx, lane, pkt))
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        each_discipline!(self, d => d.on_overflow(cx, lane, pkt))
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        each_discipline!(self, d => d.next(cx))
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        each_discipline!(self, d => d.on_dequeue(cx, lane, pkt))
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        each_discipline!(self, d => d.on_idle(lane, since))
+    }
+    fn next_update(&self) -> Option<Time> {
+        each_discipline!(self, d => d.next_update())
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        each_discipline!(self, d => d.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        each_discipline!(self, d => d.observe(out))
     }
 }
 

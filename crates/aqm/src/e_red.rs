@@ -15,7 +15,6 @@ use quell_units::{BitRate, QueueSize, Time};
 
 use crate::avq::VirtualQueue;
 use crate::params::{AutoSize, ParamError, require};
-use crate::part::is_drop;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -93,7 +92,7 @@ impl Aqm for ERed {
         self.queue.offer(0.0, dt);
         self.p = self.curve.probability(self.queue.length);
         let verdict = Verdict::early_if(cx.rng.chance(self.p));
-        if !is_drop(verdict, pkt) {
+        if !verdict.drops(pkt) {
             // At its end the curve is 1 anyway: what does not fit is not needed.
             self.queue.offer(pkt.bytes.get() as f64 * self.per_byte + self.per_packet, 0.0);
         }

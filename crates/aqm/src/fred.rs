@@ -17,9 +17,9 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
-use crate::part::{Average, FlowCount, FlowCounts, Gauge, Spacer, Spacing, is_drop};
+use crate::part::{Average, FlowCount, FlowCounts, Gauge, Spacer, Spacing};
 use crate::red::{Curve, Weight, thresholds};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// FRED's parameters.
@@ -171,7 +171,7 @@ impl Aqm for Fred {
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let was_idle = self.avg.wake(cx);
         let verdict = self.decide(cx, pkt);
-        if !is_drop(verdict, pkt) {
+        if !verdict.drops(pkt) {
             self.avg.sample(cx);
             self.flows.add(pkt.flow);
         } else if was_idle {
@@ -193,9 +193,8 @@ impl Aqm for Fred {
         Verdict::Pass
     }
 
-    fn decides_at_dequeue(&self) -> bool {
-        // It decides nothing there, but needs to be told.
-        true
+    fn departures(&self) -> Departures {
+        Departures::Watched
     }
 
     fn on_idle(&mut self, since: Time) {

@@ -174,12 +174,7 @@ impl Aqm for RedFixed {
         self.age(since, cx);
         let verdict = self.decide(cx, pkt);
         // A packet that is not stored leaves the link idle, and the host does not say so again.
-        let dropped = match verdict {
-            Verdict::Pass => false,
-            Verdict::Signal(_) => !pkt.ecn.is_capable(),
-            Verdict::Drop(_) => true,
-        };
-        if dropped {
+        if verdict.drops(pkt) {
             self.idle_since = Some(cx.now);
         }
         verdict

@@ -21,13 +21,16 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Bytes, Duration, Packets, QueueSize, Time};
 
 use crate::ared::AredParams;
 use crate::catalog::{AnyAqm, AqmConfig};
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowAges, Gauge};
-use crate::{Aqm, Ctx, Lanes, Link, PacketMeta, Probe, QueueView, Transport, Verdict, choice, params};
+use crate::{
+    Algorithm, Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport,
+    Verdict, choice, params,
+};
 
 choice! {
     /// Where packets of UDP wait.
@@ -124,8 +127,10 @@ impl RedTailParams {
             value: self.vq2.show(),
             rule: format!("{} = {}: {}", e.field, e.value, e.rule),
         };
-        let mut inner = self.vq2.build(link).map_err(refused)?;
-        require(inner.lanes().is_none(), "vq2", self.vq2.show(), "must be an algorithm for a single queue")?;
+        let Algorithm::Aqm(inner) = self.vq2.build(link).map_err(refused)? else {
+            let rule = "must be an algorithm for a single queue".into();
+            return Err(ParamError { field: "vq2", value: self.vq2.show(), rule });
+        };
         Ok(RedTail {
             inner: Box::new(inner),
             table: FlowAges::new(self.flows, self.forget_after),
@@ -134,9 +139,6 @@ impl RedTailParams {
             gauge: Gauge::of(min_th, link),
             split: Split { min_th: low, max_th: high, c1_min, c1_max: self.c1_max },
             claim: Claim::default(),
-            joins: OLD,
-            serves: OLD,
-            backlogged: Backlog::Second,
             share: 0.0,
             flows: 0,
             aged: 0,
@@ -188,6 +190,18 @@ pub enum Backlog {
     Both,
 }
 
+impl Backlog {
+    /// Where packets wait; in the second if nowhere.
+    #[inline]
+    pub fn of(lanes: &Lanes<'_>) -> Self {
+        match (lanes.each[YOUNG].packets.get(), lanes.each[OLD].packets.get()) {
+            (0, _) => Backlog::Second,
+            (_, 0) => Backlog::First,
+            _ => Backlog::Both,
+        }
+    }
+}
+
 /// Bytes that the first queue may claim: what its rate came to less what it sent, while packets
 /// waited in both queues.
 ///
@@ -232,10 +246,6 @@ pub struct RedTail {
     gauge: Gauge,
     split: Split,
     claim: Claim,
-    /// The lane of the arrival at hand, and of the packet that leaves.
-    joins: usize,
-    serves: usize,
-    backlogged: Backlog,
     /// Of the link, for the first queue, when the last packet was taken.
     share: f64,
     /// Connections that were new, and of those the ones that grew old.
@@ -250,78 +260,69 @@ impl Clone for RedTail {
     }
 }
 
-impl Lanes for RedTail {
-    fn count(&self) -> usize {
+impl Discipline for RedTail {
+    fn lanes(&self) -> usize {
         2
     }
 
     // redtail section III, the list of five.
-    fn join(&mut self, now: Time, pkt: &PacketMeta, transport: Transport) -> usize {
-        self.joins = if transport == Transport::Udp && self.udp == Udp::Young {
-            YOUNG
-        } else {
-            let number = self.table.count(now, pkt.flow);
-            self.flows += (number == 1) as u64;
-            self.aged += (number == self.young_packets.saturating_add(1)) as u64;
-            if number > self.young_packets { OLD } else { YOUNG }
-        };
-        self.joins
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        if pkt.transport == Transport::Udp && self.udp == Udp::Young {
+            return YOUNG;
+        }
+        let number = self.table.count(now, pkt.flow);
+        self.flows += (number == 1) as u64;
+        self.aged += (number == self.young_packets.saturating_add(1)) as u64;
+        if number > self.young_packets { OLD } else { YOUNG }
     }
 
-    fn next(&mut self, _: Time, waiting: &[QueueView]) -> usize {
-        let (first, second) = (&waiting[YOUNG], &waiting[OLD]);
-        self.backlogged = match (first.packets.get(), second.packets.get()) {
-            (0, _) => Backlog::Second,
-            (_, 0) => Backlog::First,
-            _ => Backlog::Both,
-        };
-        self.share = self.split.first(self.gauge.read(first));
-        self.serves = if self.claim.serves_first(self.backlogged) { YOUNG } else { OLD };
-        self.serves
-    }
-}
-
-impl Aqm for RedTail {
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if self.joins == YOUNG { Verdict::Pass } else { self.inner.on_enqueue(cx, pkt) }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        if lane == YOUNG { Verdict::Pass } else { self.inner.on_enqueue(&mut cx.of(OLD), pkt) }
     }
 
-    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        let manages = self.serves == OLD && self.inner.decides_at_dequeue();
-        let verdict = if manages { self.inner.on_dequeue(cx, pkt) } else { Verdict::Pass };
-        let sent = match verdict {
-            Verdict::Pass => true,
-            Verdict::Signal(_) => pkt.ecn.is_capable(),
-            Verdict::Drop(_) => false,
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        if lane == OLD {
+            self.inner.on_overflow(&mut cx.of(OLD), pkt);
+        }
+    }
+
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        let backlog = Backlog::of(&cx.lanes);
+        self.share = self.split.first(self.gauge.read(&cx.lanes.each[YOUNG]));
+        Next::Serve(if self.claim.serves_first(backlog) { YOUNG } else { OLD })
+    }
+
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        let verdict = match self.inner.departures() {
+            Departures::Watched | Departures::Decided if lane == OLD => {
+                self.inner.on_dequeue(&mut cx.of(OLD), pkt)
+            }
+            _ => Verdict::Pass,
         };
-        if sent {
-            let bytes = pkt.bytes.get() as f64;
-            self.claim = self.claim.after(self.backlogged, bytes, self.share, self.split.c1_min);
+        if !verdict.drops(pkt) {
+            // The rates are those of the moment at which the packet was taken, itself included.
+            let mut each = [cx.lanes.each[OLD], cx.lanes.each[YOUNG]];
+            each[lane].packets = Packets::new(each[lane].packets.get() + 1);
+            each[lane].bytes = Bytes::new(each[lane].bytes.get() + pkt.bytes.get());
+            let share = self.split.first(self.gauge.read(&each[YOUNG]));
+            let backlog = Backlog::of(&Lanes { each: &each, ..cx.lanes });
+            self.claim = self.claim.after(backlog, pkt.bytes.get() as f64, share, self.split.c1_min);
         }
         verdict
     }
 
-    /// The order of service is decided there.
-    fn decides_at_dequeue(&self) -> bool {
-        true
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        if self.joins == OLD {
-            self.inner.on_overflow(cx, pkt);
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        if lane == OLD {
+            self.inner.on_idle(since);
         }
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.inner.on_idle(since);
     }
 
     fn next_update(&self) -> Option<Time> {
         self.inner.next_update()
     }
 
-    fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        self.inner.on_update(cx);
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        self.inner.on_update(&mut cx.of(OLD));
     }
 
     fn observe(&self, out: &mut dyn Probe) {
@@ -330,9 +331,5 @@ impl Aqm for RedTail {
         out.value("new_flows", "flows", self.flows as f64);
         out.value("aged_flows", "flows", self.aged as f64);
         out.value("displaced_flows", "flows", self.table.displaced() as f64);
-    }
-
-    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
-        Some(self)
     }
 }

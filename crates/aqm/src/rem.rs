@@ -17,7 +17,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, choice, params};
 
 choice! {
     /// How the price sees the arrival rate.
@@ -145,8 +145,11 @@ impl Aqm for Rem {
     }
 
     #[inline]
-    fn decides_at_dequeue(&self) -> bool {
-        self.mark_at == MarkAt::Departure
+    fn departures(&self) -> Departures {
+        match self.mark_at {
+            MarkAt::Departure => Departures::Decided,
+            MarkAt::Arrival => Departures::Ignored,
+        }
     }
 
     #[inline]
@@ -250,7 +253,7 @@ mod tests {
                 precedence: 0,
             };
             let arrival = rem.on_enqueue(&mut cx, &pkt);
-            let departure = rem.decides_at_dequeue().then(|| rem.on_dequeue(&mut cx, &pkt));
+            let departure = (rem.departures() == Departures::Decided).then(|| rem.on_dequeue(&mut cx, &pkt));
             (arrival, departure)
         };
         let signal = Verdict::Signal(Cause::Early);

@@ -158,12 +158,11 @@ pub struct Vrc {
 impl Aqm for Vrc {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        let signal = cx.rng.chance(self.p * self.sizer.factor(pkt.bytes));
-        let dropped = signal && !pkt.ecn.is_capable();
-        if !dropped || self.input_rate == InputRate::Offered {
+        let verdict = Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)));
+        if !verdict.drops(pkt) || self.input_rate == InputRate::Offered {
             self.rate.arrive(cx.now, self.arrivals.factor(pkt.bytes));
         }
-        Verdict::early_if(signal)
+        verdict
     }
 
     #[inline]

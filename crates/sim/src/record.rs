@@ -2,7 +2,7 @@
 //! the time series, and the digest.
 
 use hdrhistogram::Histogram;
-use quell_aqm::{Aqm, Cause, Probe};
+use quell_aqm::{Cause, Probe};
 use quell_queue::Admission;
 use quell_units::{BitRate, Duration, Time};
 
@@ -146,7 +146,7 @@ pub(crate) trait Observer {
     /// See [`Recorder::next_mark`].
     fn next_mark(&self) -> Time;
     /// See [`Recorder::mark`].
-    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time);
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time);
     /// See [`Recorder::arrived`].
     fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission);
     /// See [`Recorder::waits`].
@@ -164,7 +164,7 @@ impl Observer for () {
     fn next_mark(&self) -> Time {
         Time::MAX
     }
-    fn mark(&mut self, _: &impl Aqm, _: Time) {}
+    fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
     fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
     fn departed(&mut self, _: Time, _: Departure) {}
@@ -179,8 +179,8 @@ impl Observer for Recorder {
     fn next_mark(&self) -> Time {
         Recorder::next_mark(self)
     }
-    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
-        Recorder::mark(self, aqm, busy_until);
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
+        Recorder::mark(self, observe, busy_until);
     }
     #[inline]
     fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
@@ -292,14 +292,14 @@ impl Recorder {
         self.next_mark
     }
 
-    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `aqm` shows its internals, and
+    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `observe` shows internals, and
     /// the transmission under way lasts until `busy_until` (or is over).
     #[cold]
-    pub fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
+    pub fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
         let t = self.next_mark;
         self.integrate(t);
         if t == self.step_end {
-            self.end_step(t, aqm);
+            self.end_step(t, observe);
         }
         if self.bounds.get(self.passed) == Some(&t) {
             self.end_segment(t, busy_until);
@@ -319,7 +319,7 @@ impl Recorder {
         self.sums.bytes2 += bytes as u128 * self.bytes as u128;
     }
 
-    fn end_step(&mut self, t: Time, aqm: &impl Aqm) {
+    fn end_step(&mut self, t: Time, observe: impl FnOnce(&mut dyn Probe)) {
         let Some(step) = self.step else { return };
         let out = &mut self.series;
         let area = (self.sums.packets - self.sums_at_step.packets) as f64;
@@ -342,7 +342,7 @@ impl Recorder {
         out.dropped.push(dropped);
         out.marked.push(marked);
         let (samples, all) = (out.time_s.len(), out.time_s.capacity());
-        aqm.observe(&mut Internals { out: &mut out.internals, samples, all, at: 0 });
+        observe(&mut Internals { out: &mut out.internals, samples, all, at: 0 });
         for internal in &mut out.internals {
             internal.values.resize(samples, f64::NAN);
         }
@@ -417,8 +417,8 @@ impl Recorder {
         self.bytes += bytes as u64;
     }
 
-    /// A packet that waited was dropped at the head.
-    pub fn dropped_at_head(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+    /// A packet that waited was dropped.
+    pub fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
         self.leave_queue(now, bytes);
         self.count_drop(class, bytes, cause);
     }

@@ -1,15 +1,15 @@
 //! The transmitter and the wire of a link: when a packet's transmission ends and when it arrives.
 
 use quell_aqm::{Rng, Seed};
-use quell_units::{BitRate, Duration, Time};
+use quell_queue::Transmitter;
+use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{LinkSpec, Schedule};
 
 /// A link without its queue; by default one that nothing goes over.
 #[derive(Default)]
 pub(crate) struct Wire {
-    /// Nanoseconds per byte, times 2^32.
-    ns_per_byte: u64,
+    transmitter: Transmitter,
     delay: Duration,
     /// When the transmission under way ends.
     pub busy_until: Time,
@@ -40,15 +40,6 @@ pub(crate) struct Flight {
     pub lost: bool,
 }
 
-fn ns_per_byte(rate: BitRate) -> u64 {
-    // To the nearest 2^-32 ns; exact for the usual rates.
-    let ns = (8_000_000_000u128 << 32) + rate.bps() as u128 / 2;
-    (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64
-}
-
-/// Beyond the end of every run, and sums of a few do not overflow.
-const LONGEST: Duration = Duration::from_nanos(1 << 60);
-
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
         let constant = spec.rate.changes.is_empty() && spec.delay.changes.is_empty();
@@ -62,8 +53,8 @@ impl Wire {
             })
         };
         Wire {
-            ns_per_byte: ns_per_byte(spec.rate.initial),
-            delay: spec.delay.initial.min(LONGEST),
+            transmitter: Transmitter::new(spec.rate.initial),
+            delay: spec.delay.initial.min(Transmitter::LONGEST),
             busy_until: Time::ZERO,
             bytes: 0,
             tx_ns: 0,
@@ -118,10 +109,8 @@ impl Wire {
 
     /// Packets are of another size.
     fn size(&mut self, bytes: u16) {
-        // At least a nanosecond, so that every hop takes time and events at one instant never
-        // cause another at the same merge point.
-        let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
-        self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
+        // Never zero: events at one instant never cause another at the same merge point.
+        self.tx_ns = self.transmitter.time(Bytes::new(bytes as u64)).nanos();
         self.bytes = if self.special.is_none() { bytes } else { 0 };
     }
 
@@ -131,12 +120,9 @@ impl Wire {
     fn special(&mut self, start: Time) -> bool {
         let Some(s) = &mut self.special else { return false };
         if start >= s.next_change {
-            self.ns_per_byte = ns_per_byte(s.rate.at(start));
-            self.delay = s.delay.at(start).min(LONGEST);
-            let later = |t: &Time| *t > start;
-            let rate = s.rate.changes.iter().map(|c| c.0).find(later);
-            let delay = s.delay.changes.iter().map(|c| c.0).find(later);
-            s.next_change = rate.unwrap_or(Time::MAX).min(delay.unwrap_or(Time::MAX));
+            self.transmitter.set_rate(s.rate.at(start));
+            self.delay = s.delay.at(start).min(Transmitter::LONGEST);
+            s.next_change = s.rate.next_change(start).min(s.delay.next_change(start));
         }
         s.loss > 0.0 && s.rng.chance(s.loss)
     }

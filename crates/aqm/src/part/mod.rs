@@ -13,7 +13,7 @@ mod signal;
 mod spacing;
 mod ticker;
 
-pub use average::{Average, is_drop};
+pub use average::Average;
 pub use ewma::{Ewma, link_rate_weight};
 pub use flow_ages::FlowAges;
 pub use flow_counts::{FlowCount, FlowCounts};
