@@ -214,10 +214,10 @@ fn hred_in_integers_has_the_probability_of_hred() {
 #[test]
 fn the_path_of_a_packet_holds_no_floating_point() {
     for (name, source) in [
-        ("red_fixed", include_str!("../src/red_fixed.rs")),
-        ("ared_fixed", include_str!("../src/ared_fixed.rs")),
-        ("pi_fixed", include_str!("../src/pi_fixed.rs")),
-        ("hred_fixed", include_str!("../src/hred_fixed.rs")),
+        ("red_fixed", include_str!("../src/catalog/red/red_fixed.rs")),
+        ("ared_fixed", include_str!("../src/catalog/red/ared_fixed.rs")),
+        ("pi_fixed", include_str!("../src/catalog/control/pi_fixed.rs")),
+        ("hred_fixed", include_str!("../src/catalog/red/hred_fixed.rs")),
     ] {
         let state = source.find("state in integers.").unwrap_or_else(|| panic!("{name} has no state"));
         let path = &source[state..];

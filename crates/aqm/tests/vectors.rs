@@ -140,13 +140,13 @@ fn evaluate(function: &str, input: &toml::Table) -> BTreeMap<&'static str, f64> 
         mean_packet: text("mean_packet").parse().unwrap(),
     };
     match function {
-        "red::Weight::resolve" => {
-            let w: red::Weight = input["weight"].clone().try_into().unwrap();
+        "part::Weight::resolve" => {
+            let w: part::Weight = input["weight"].clone().try_into().unwrap();
             one("w", w.resolve(&link()).unwrap())
         }
-        "red::Curve::probability" => {
+        "part::Curve::probability" => {
             let gentle = input["gentle"].as_bool().unwrap();
-            let curve = red::Curve::new(x("min_th"), x("max_th"), x("max_p"), gentle);
+            let curve = part::Curve::new(x("min_th"), x("max_th"), x("max_p"), gentle);
             one("p", curve.probability(x("avg")))
         }
         "part::Ewma::sample" => {

@@ -18,8 +18,7 @@ use quell_units::{Duration, Time};
 
 use crate::ared::{Ared, AredParams};
 use crate::params::{AutoSize, ParamError, require};
-use crate::part::{Ewma, Spacing};
-use crate::red::{SignalMode, Weight, WeightRule};
+use crate::part::{Ewma, SignalMode, Spacing, Weight, WeightRule};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

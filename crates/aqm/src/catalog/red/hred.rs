@@ -15,8 +15,7 @@
 use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, in_range, positive_duration, require};
-use crate::part::{Gauge, SignalMode, Sizer};
-use crate::red::thresholds;
+use crate::part::{Gauge, SignalMode, Sizer, thresholds};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -103,16 +102,16 @@ impl HredParams {
 /// HRED's state.
 #[derive(Clone, Debug)]
 pub struct Hred {
-    pub(crate) line: Line,
-    pub(crate) min_p: f64,
+    pub(super) line: Line,
+    pub(super) min_p: f64,
     /// The probability of the last arrival.
     p: f64,
-    pub(crate) k_alpha: f64,
-    pub(crate) k_beta: f64,
-    pub(crate) floor: f64,
+    pub(super) k_alpha: f64,
+    pub(super) k_beta: f64,
+    pub(super) floor: f64,
     /// The largest `min_p`.
-    pub(crate) top: f64,
-    pub(crate) overflow_step: f64,
+    pub(super) top: f64,
+    pub(super) overflow_step: f64,
     gauge: Gauge,
     sizer: Sizer,
 }

@@ -19,86 +19,11 @@
 
 use alloc::format;
 
-use quell_units::{Duration, QueueSize, Time};
-use serde::{Deserialize, Serialize};
+use quell_units::{QueueSize, Time};
 
-use crate::params::{ParamError, ParamValue, in_range, require};
-pub use crate::part::SignalMode;
-use crate::part::{Average, Gauge, Sizer, Spacer, Spacing, link_rate_weight};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
-
-/// The weight of the average: a number, or computed from the link.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a number, \"link-rate\", \"link-rate-fast\" or { time_constant = \"1 s\" }"
-)]
-pub enum Weight {
-    /// This value.
-    Value(f64),
-    /// By a rule.
-    Rule(WeightRule),
-    /// By the average's time constant.
-    Memory(Memory),
-}
-
-choice! {
-    /// Rules for the weight of the average.
-    pub enum WeightRule {
-        /// A time constant of one second: `1 - exp(-1/C)` (Floyd 2001; thesis 3.2.3).
-        LinkRate = "link-rate",
-        /// A time constant of a tenth of a second: `1 - exp(-10/C)` (ns-2's `q_weight_ -2`).
-        LinkRateFast = "link-rate-fast",
-    }
-}
-
-/// How long the average remembers: `w = 1 - exp(-1/(time_constant C))`; thesis 2.3.4 recommends ten
-/// round-trip times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Memory {
-    /// The time after which a step of the queue shows in the average to 63 %.
-    pub time_constant: Duration,
-}
-
-impl ParamValue for Weight {
-    fn show(&self) -> alloc::string::String {
-        match self {
-            Weight::Value(w) => w.show(),
-            Weight::Rule(r) => r.show(),
-            Weight::Memory(m) => format!("{{ time_constant = \"{}\" }}", m.time_constant),
-        }
-    }
-}
-
-impl Weight {
-    /// The number, for a link.
-    ///
-    /// # Errors
-    /// Names `weight` if it does not come out in (0, 1].
-    pub fn resolve(self, link: &Link) -> Result<f64, ParamError> {
-        let seconds = match self {
-            Weight::Value(w) => {
-                require(
-                    w > 0.0 && w <= 1.0,
-                    "weight",
-                    w,
-                    "must lie in (0, 1] [Floyd and Jacobson 1993, section 6]",
-                )?;
-                return Ok(w);
-            }
-            Weight::Rule(WeightRule::LinkRate) => 1.0,
-            Weight::Rule(WeightRule::LinkRateFast) => 0.1,
-            Weight::Memory(m) => {
-                require(!m.time_constant.is_zero(), "weight", self.show(), "must remember longer than 0 s")?;
-                m.time_constant.as_secs_f64()
-            }
-        };
-        let w = link_rate_weight(link.capacity(), seconds);
-        require(w > 0.0 && w <= 1.0, "weight", self.show(), "must give a weight in (0, 1] on this link")?;
-        Ok(w)
-    }
-}
+use crate::params::{ParamError, in_range, require};
+use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
+use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// RED's parameters.
@@ -155,91 +80,6 @@ impl RedParams {
     }
 }
 
-/// The two thresholds in packets, checked.
-pub(crate) fn thresholds(
-    min_th: QueueSize,
-    max_th: QueueSize,
-    link: &Link,
-) -> Result<(f64, f64), ParamError> {
-    require(min_th.value() >= 0.0 && min_th.value().is_finite(), "min_th", min_th, "must not be negative")?;
-    require(
-        min_th.same_unit(max_th),
-        "max_th",
-        max_th,
-        format!("must be in the unit of min_th ({min_th}): both in packets or both in bytes"),
-    )?;
-    let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
-    // A gap that is lost in rounding would make the curve's slope infinite.
-    require(
-        high - low > 1e-9 && high.is_finite(),
-        "max_th",
-        max_th,
-        format!("must exceed min_th ({min_th}) [Floyd and Jacobson 1993, section 4]"),
-    )?;
-    Ok((low, high))
-}
-
-/// The probability as a function of the average, with its slopes worked out in advance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
-    min_th: f64,
-    max_th: f64,
-    max_p: f64,
-    /// Where the probability reaches 1.
-    end: f64,
-    slope: f64,
-    gentle_slope: f64,
-}
-
-impl Curve {
-    /// The curve for thresholds in packets with `min_th < max_th`.
-    pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Self {
-        let end = if gentle { 2.0 * max_th } else { max_th };
-        let mut curve = Curve { min_th, max_th, max_p, end, slope: 0.0, gentle_slope: 0.0 };
-        curve.set_max_p(max_p);
-        curve
-    }
-
-    /// Changes `max_p`, and with it both slopes.
-    pub fn set_max_p(&mut self, max_p: f64) {
-        self.max_p = max_p;
-        self.slope = max_p / (self.max_th - self.min_th);
-        self.gentle_slope = (1.0 - max_p) / self.max_th;
-    }
-
-    /// Changes the thresholds in packets, `min_th < max_th`, and with them both slopes.
-    pub fn set_thresholds(&mut self, min_th: f64, max_th: f64) {
-        // Gentle or not: the end stays at as many times max_th as before.
-        let end = self.end / self.max_th * max_th;
-        *self = Curve { min_th, max_th, end, ..*self };
-        self.set_max_p(self.max_p);
-    }
-
-    /// The probability at `max_th`.
-    pub fn max_p(&self) -> f64 {
-        self.max_p
-    }
-
-    /// The thresholds in packets.
-    pub fn thresholds(&self) -> (f64, f64) {
-        (self.min_th, self.max_th)
-    }
-
-    /// thesis eq. 2.4 (gentle), Floyd and Jacobson 1993 section 4 (not gentle).
-    #[inline]
-    pub fn probability(&self, avg: f64) -> f64 {
-        if avg < self.min_th {
-            0.0
-        } else if avg < self.max_th {
-            (avg - self.min_th) * self.slope
-        } else if avg < self.end {
-            (self.max_p + (avg - self.max_th) * self.gentle_slope).min(1.0)
-        } else {
-            1.0
-        }
-    }
-}
-
 /// RED's state.
 #[derive(Clone, Debug)]
 pub struct Red {
@@ -256,64 +96,64 @@ pub struct Red {
 
 impl Red {
     /// The curve, for algorithms that move it.
-    pub(crate) fn curve(&self) -> &Curve {
+    pub(super) fn curve(&self) -> &Curve {
         &self.curve
     }
 
     /// The curve, for algorithms that move it.
-    pub(crate) fn curve_mut(&mut self) -> &mut Curve {
+    pub(super) fn curve_mut(&mut self) -> &mut Curve {
         &mut self.curve
     }
 
     /// The average, as of the last arrival or question.
     #[inline]
-    pub(crate) fn average(&self) -> f64 {
+    pub(super) fn average(&self) -> f64 {
         self.avg.get()
     }
 
     /// The probability of the last arrival, before spacing.
     #[inline]
-    pub(crate) fn probability(&self) -> f64 {
+    pub(super) fn probability(&self) -> f64 {
         self.p_b
     }
 
     /// The weight of a new sample.
     #[inline]
-    pub(crate) fn weight(&self) -> f64 {
+    pub(super) fn weight(&self) -> f64 {
         self.avg.weight()
     }
 
     /// Changes the weight of a new sample, in (0, 1].
-    pub(crate) fn set_weight(&mut self, weight: f64) {
+    pub(super) fn set_weight(&mut self, weight: f64) {
         self.avg.set_weight(weight);
     }
 
     /// The queue as the thresholds measure it, in packets.
     #[inline]
-    pub(crate) fn measure(&self, cx: &Ctx<'_>) -> f64 {
+    pub(super) fn measure(&self, cx: &Ctx<'_>) -> f64 {
         self.avg.measure(cx)
     }
 
     /// Since when the link has been idle, as far as the average has been aged.
     #[inline]
-    pub(crate) fn idle_since(&self) -> Option<Time> {
+    pub(super) fn idle_since(&self) -> Option<Time> {
         self.avg.idle_since()
     }
 
     /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
-    pub(crate) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
+    pub(super) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
         self.avg.missed(since, cx)
     }
 
     /// The average at `cx.now`, aged if the link is idle.
-    pub(crate) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
+    pub(super) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
         self.avg.now(cx)
     }
 
     /// Samples the queue at an arrival, with the weight that `weight` gives for the average and the
     /// queue. Returns whether the link was idle, for [`Red::decide`].
     #[inline(always)]
-    pub(crate) fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) -> bool {
+    pub(super) fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) -> bool {
         let was_idle = self.avg.wake(cx);
         self.avg.sample_as(cx, weight);
         was_idle
@@ -321,7 +161,7 @@ impl Red {
 
     /// Samples the queue at an arrival.
     #[inline(always)]
-    pub(crate) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
+    pub(super) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
         let was_idle = self.avg.wake(cx);
         self.avg.sample(cx);
         was_idle
@@ -329,7 +169,7 @@ impl Red {
 
     /// Decides about an arrival at which the queue has been sampled.
     #[inline(always)]
-    pub(crate) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
+    pub(super) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
         let verdict = self.judge(cx, pkt);
         self.avg.decided(was_idle, verdict, pkt, cx.now);
         verdict

@@ -17,8 +17,8 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
-use crate::part::{Spacing, Ticker};
-use crate::red::{Memory, Red, RedParams, SignalMode, Weight};
+use crate::part::{Memory, SignalMode, Spacing, Ticker, Weight};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

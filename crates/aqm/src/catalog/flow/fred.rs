@@ -17,8 +17,9 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
-use crate::part::{Average, FlowCount, FlowCounts, Gauge, Spacer, Spacing, is_drop};
-use crate::red::{Curve, Weight, thresholds};
+use crate::part::{
+    Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Weight, is_drop, thresholds,
+};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

@@ -22,8 +22,8 @@
 use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, require};
-use crate::part::Spacing;
-use crate::red::{Red, RedParams, SignalMode, Weight};
+use crate::part::{SignalMode, Spacing, Weight};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
 choice! {

@@ -13,8 +13,8 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
-use crate::part::{SignalMode, Spacing, Ticker};
-use crate::red::{Red, RedParams, Weight};
+use crate::part::{SignalMode, Spacing, Ticker, Weight};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

@@ -25,9 +25,8 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::ared::{Ared, AredParams};
 use crate::params::{AutoSize, ParamError, in_range, require};
-use crate::part::Spacing;
 use crate::part::detector::{Detector, upper_coefficient};
-use crate::red::{SignalMode, Weight};
+use crate::part::{SignalMode, Spacing, Weight};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// 0.3 / sqrt 3: ten times the printed value.

@@ -68,7 +68,7 @@ pub struct FixedCurve {
     end: u64,
     per_gap: Scale,
     per_max_th: Scale,
-    pub(crate) max_p: u64,
+    pub(super) max_p: u64,
 }
 
 impl FixedCurve {
@@ -95,7 +95,7 @@ impl FixedCurve {
 /// RED's state in integers.
 #[derive(Clone, Debug)]
 pub struct RedFixed {
-    pub(crate) curve: FixedCurve,
+    pub(super) curve: FixedCurve,
     avg: u64,
     weight: Scale,
     /// From 2^8 bits times nanoseconds to halvings of the average.
@@ -115,7 +115,7 @@ pub struct RedFixed {
 
 impl RedFixed {
     /// The average at `cx.now`, aged if the link is idle.
-    pub(crate) fn average_now(&mut self, cx: &Ctx<'_>) -> u64 {
+    pub(super) fn average_now(&mut self, cx: &Ctx<'_>) -> u64 {
         if let Some(since) = self.idle_since {
             self.age(since, cx);
             self.idle_since = Some(cx.now);

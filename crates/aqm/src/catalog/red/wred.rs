@@ -26,8 +26,7 @@ use quell_units::{QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, require};
-use crate::part::{Average, Gauge, SignalMode, Sizer, Spacer, Spacing};
-use crate::red::{Curve, Weight, thresholds};
+use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// Precedences are three bits.

@@ -12,8 +12,7 @@
 use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, require};
-use crate::part::{Average, Gauge, Spacer, Spacing};
-use crate::red::{Weight, thresholds};
+use crate::part::{Average, Gauge, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

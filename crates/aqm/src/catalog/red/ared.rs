@@ -19,8 +19,8 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
-use crate::part::{Spacing, Ticker};
-use crate::red::{Red, RedParams, SignalMode, Weight, WeightRule};
+use crate::part::{SignalMode, Spacing, Ticker, Weight, WeightRule};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -71,7 +71,7 @@ impl AredParams {
     }
 
     /// The RED that adaptive RED is at the start.
-    pub(crate) fn red(&self, link: &Link) -> RedParams {
+    pub(super) fn red(&self, link: &Link) -> RedParams {
         let (min_th, max_th) = self.thresholds(link);
         RedParams {
             min_th,
@@ -132,27 +132,27 @@ pub struct Ared {
 
 impl Ared {
     /// RED inside, for algorithms that move more than `max_p`.
-    pub(crate) fn red(&self) -> &Red {
+    pub(super) fn red(&self) -> &Red {
         &self.red
     }
 
     /// RED inside, for algorithms that move more than `max_p`.
-    pub(crate) fn red_mut(&mut self) -> &mut Red {
+    pub(super) fn red_mut(&mut self) -> &mut Red {
         &mut self.red
     }
 
     /// The length of a period, for algorithms that change it.
-    pub(crate) fn ticker_mut(&mut self) -> &mut Ticker {
+    pub(super) fn ticker_mut(&mut self) -> &mut Ticker {
         &mut self.ticker
     }
 
     /// How `max_p` moves, for the same algorithm in other arithmetic.
-    pub(crate) fn step(&self) -> Step {
+    pub(super) fn step(&self) -> Step {
         self.step
     }
 
     /// The thresholds in packets.
-    pub(crate) fn thresholds(&self) -> (f64, f64) {
+    pub(super) fn thresholds(&self) -> (f64, f64) {
         self.red.curve().thresholds()
     }
 }

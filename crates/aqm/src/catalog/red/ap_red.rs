@@ -27,8 +27,8 @@ use quell_units::{BitRate, Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, in_range, positive_duration, require};
-use crate::part::{FlowTable, Spacing, Ticker};
-use crate::red::{Red, RedParams, SignalMode, Weight};
+use crate::part::{FlowTable, SignalMode, Spacing, Ticker, Weight};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
 
 choice! {

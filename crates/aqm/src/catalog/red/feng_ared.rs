@@ -18,8 +18,8 @@
 use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, in_range, require};
-use crate::part::Spacing;
-use crate::red::{Red, RedParams, SignalMode, Weight};
+use crate::part::{SignalMode, Spacing, Weight};
+use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

@@ -131,17 +131,17 @@ pub struct Pi {
 
 impl Pi {
     /// The gains and the target, for algorithms that move them.
-    pub(crate) fn gains(&self) -> &Gains {
+    pub(super) fn gains(&self) -> &Gains {
         &self.gains
     }
 
     /// The gains and the target, for algorithms that move them.
-    pub(crate) fn gains_mut(&mut self) -> &mut Gains {
+    pub(super) fn gains_mut(&mut self) -> &mut Gains {
         &mut self.gains
     }
 
     /// The queue at the last update, in packets.
-    pub(crate) fn sampled_queue(&self) -> f64 {
+    pub(super) fn sampled_queue(&self) -> f64 {
         self.q_old
     }
 }
