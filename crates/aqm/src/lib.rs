@@ -12,6 +12,9 @@
 
 extern crate alloc;
 
+#[macro_use]
+mod equations;
+
 pub mod catalog;
 pub mod lanes;
 pub mod params;

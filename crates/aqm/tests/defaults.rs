@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Ecn, FlowId, Link, Rng, Seed};
-use quell_queue::{Admission, Fifo, Limit, Packet, Qdisc};
+use quell_queue::{Admission, Counters, Fifo, Limit, Packet, Qdisc};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 #[derive(Clone, Copy)]
@@ -56,6 +56,16 @@ enum Event {
     /// A flow hears of one of its packets, and whether congestion was signalled on it.
     News(u32, bool),
     Start(u32),
+}
+
+/// The later packets of the window tell.
+fn lost(flow: u32) -> Event {
+    Event::News(flow, true)
+}
+
+/// Packets that the algorithm dropped or marked, on arrival or at the head, and those that found no room.
+fn signals(n: &Counters) -> u64 {
+    n.dropped_at_enqueue + n.dropped_at_dequeue + n.marked
 }
 
 fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
@@ -114,13 +124,15 @@ fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
             while (flow.in_flight as f64) < flow.window.floor() {
                 flow.in_flight += 1;
                 if let Admission::Dropped(_) = fifo.enqueue(now, Segment { flow: i, ecn }) {
-                    // The later packets of the window tell.
-                    events.push(Reverse((now + flow.rtt, Event::News(i, true))));
+                    events.push(Reverse((now + flow.rtt, lost(i))));
                 }
             }
         }
         if in_transmission.is_none() {
-            in_transmission = fifo.dequeue(now, &mut |_, _| {}).map(|(segment, _)| segment);
+            let mut dropped = |s: Segment, _| {
+                events.push(Reverse((now + flows[s.flow as usize].rtt, lost(s.flow))));
+            };
+            in_transmission = fifo.dequeue(now, &mut dropped).map(|(segment, _)| segment);
             if in_transmission.is_some() {
                 events.push(Reverse((now + transmission, Event::Departure)));
             } else if event == Event::Departure {
@@ -130,11 +142,10 @@ fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
     }
     let n = fifo.counters();
     let seconds = end.since(warm).as_secs_f64();
-    let signals = (n.dropped_at_enqueue + n.marked) - (before.dropped_at_enqueue + before.marked);
     Outcome {
         utilization: (n.departed - before.departed) as f64 * transmission.as_secs_f64() / seconds,
         mean_queue: queue_time / seconds,
-        signal_rate: signals as f64 / (n.arrived - before.arrived) as f64,
+        signal_rate: (signals(n) - signals(&before)) as f64 / (n.arrived - before.arrived) as f64,
     }
 }
 

@@ -126,6 +126,17 @@ macro_rules! catalog {
             }
         }
 
+        /// The equations of every algorithm that has some, with its module.
+        #[cfg(test)]
+        pub(crate) fn equations() -> Vec<(&'static str, &'static [crate::equations::Equation])> {
+            alloc::vec![$($( (stringify!($module), {
+                // Without equations of its own, the module leaves the name to the empty list below.
+                #[allow(unused_imports)]
+                use crate::$module::*;
+                EQUATIONS
+            }) ),+),+]
+        }
+
         macro_rules! each {
             ($self:expr, $a:ident => $body:expr) => {
                 match $self { $($( AnyAqm::$variant($a) => $body, )+)+ AnyAqm::Custom($a) => $body }
@@ -133,6 +144,9 @@ macro_rules! catalog {
         }
     };
 }
+
+#[cfg(test)]
+const EQUATIONS: &[crate::equations::Equation] = &[];
 
 catalog! {
     /// Nothing is decided: packets are lost when the buffer is full.

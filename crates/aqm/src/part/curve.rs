@@ -90,3 +90,8 @@ pub fn thresholds(min_th: QueueSize, max_th: QueueSize, link: &Link) -> Result<(
     )?;
     Ok((low, high))
 }
+
+equations! {
+    Curve::probability(min_th, max_th, max_p, gentle: bool, avg) -> p =
+        Curve::new(min_th, max_th, max_p, gentle).probability(avg);
+}

@@ -27,3 +27,15 @@ pub use signal::{SignalMode, Sizer};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
 pub use weight::{Memory, Weight, WeightRule};
+
+/// The equations of every part, with the path that vectors write before their names.
+#[cfg(test)]
+pub(crate) const EQUATIONS: &[(&str, &[crate::equations::Equation])] = &[
+    ("part", curve::EQUATIONS),
+    ("part::detector", detector::EQUATIONS),
+    ("part", ewma::EQUATIONS),
+    ("part::fixed", fixed::EQUATIONS),
+    ("part", rate::EQUATIONS),
+    ("part", spacing::EQUATIONS),
+    ("part", weight::EQUATIONS),
+];

@@ -81,3 +81,8 @@ impl Weight {
         Ok(w)
     }
 }
+
+equations! {
+    Weight::resolve(weight: Weight, rate: quell_units::BitRate, mean_packet: quell_units::Bytes) -> w =
+        weight.resolve(&Link { rate, buffer: quell_units::QueueSize::Packets(500.0), mean_packet }).unwrap();
+}

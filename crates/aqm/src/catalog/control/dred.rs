@@ -99,3 +99,7 @@ impl Aqm for Dred {
 pub fn next_p(p: f64, per_packet: f64, error: f64) -> f64 {
     (p + per_packet * error).clamp(0.0, 1.0)
 }
+
+equations! {
+    next_p(p, per_packet, error) -> p = next_p(p, per_packet, error);
+}

@@ -148,6 +148,12 @@ pub fn average(before: f64, measured: f64, weight: f64) -> f64 {
     weight * before + (1.0 - weight) * measured
 }
 
+equations! {
+    loss_ratio(lost, arrived) -> l = loss_ratio(lost, arrived);
+    average(before, measured, weight) -> l = average(before, measured, weight);
+    Law::probability(beta, q_ref, loss, q) -> p = Law { beta, q_ref }.probability(loss, q);
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{BitRate, Bytes, Packets};

@@ -230,3 +230,13 @@ pub fn discretized(k: f64, z: f64, t_s: f64) -> (f64, f64) {
 pub fn continuous_gains(a: f64, b: f64, t_s: f64) -> (f64, f64) {
     (b, (a - b) / t_s)
 }
+
+equations! {
+    Gains::next_p(a, b, q_ref, p, q, q_old) -> p = Gains { a, b, q_ref }.next_p(p, q, q_old);
+    design_zero(flows, capacity, rtt) -> z = design_zero(flows, capacity, rtt);
+    design_gain(flows, capacity, rtt, z, w_g) -> k_pi = design_gain(flows, capacity, rtt, z, w_g);
+    discretized(k_pi, z, t_s) -> a, b = discretized(k_pi, z, t_s);
+    PiDesign::gains(design: PiDesign, capacity, sampling_rate) -> a, b =
+        design.gains(capacity, 1.0 / sampling_rate).unwrap();
+    continuous_gains(a, b, t_s) -> k_p, k_i = continuous_gains(a, b, t_s);
+}

@@ -161,6 +161,11 @@ impl Law {
     }
 }
 
+equations! {
+    Law::settled(k_p, k_i_t, k_d, settled, e, before) -> p = Law { k_p, k_i_t, k_d }.settled(settled, e, before);
+    Law::probability(k_p, k_i_t, k_d, settled, slope) -> p = Law { k_p, k_i_t, k_d }.probability(settled, slope);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

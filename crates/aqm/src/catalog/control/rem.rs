@@ -216,6 +216,16 @@ pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
     ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
 }
 
+equations! {
+    Law::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
+        Law { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
+    Law::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
+        Law { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
+    exponential_marking(phi, price) -> p = exponential_marking(libm::log(phi), price);
+    continuous_gains(gamma, alpha, phi, t_s) -> k_p, k_i =
+        continuous_gains(&Law { gamma, alpha, q_ref: 0.0 }, phi, t_s);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -186,6 +186,13 @@ pub fn retuned(start: &Gains, q_ref: f64) -> Gains {
     Gains { a: start.a / (k * k), b: start.b / (k * k), q_ref }
 }
 
+equations! {
+    retuned(a, b, q_ref0, q_ref) -> a, b, q_ref = {
+        let gains = retuned(&Gains { a, b, q_ref: q_ref0 }, q_ref);
+        (gains.a, gains.b, gains.q_ref)
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

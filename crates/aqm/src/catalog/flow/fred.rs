@@ -211,6 +211,15 @@ impl Aqm for Fred {
     }
 }
 
+equations! {
+    automatic_min_th(buffer, capacity, rtt: Duration) -> min_th = automatic_min_th(buffer, capacity, rtt);
+    mean_flow_queue(avg, active: u32) -> mean = mean_flow_queue(avg, active);
+    Bounds(max_th, min_q, max_q, many_flows: bool, held, strikes: u32, avg, mean) -> exceeded, robust = {
+        let bounds = Bounds { max_th, min_q, max_q, many_flows };
+        (bounds.exceeded(held, strikes, avg, mean), bounds.robust(held, mean))
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{BitRate, Bytes, Packets};

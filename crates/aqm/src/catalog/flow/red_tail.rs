@@ -179,6 +179,7 @@ impl Split {
 
 /// In which of the two queues packets wait when one is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Backlog {
     /// In the first alone.
     First,
@@ -335,4 +336,13 @@ impl Aqm for RedTail {
     fn lanes(&mut self) -> Option<&mut dyn Lanes> {
         Some(self)
     }
+}
+
+equations! {
+    Split::first(min_th, max_th, c1_min, c1_max, q1) -> share =
+        Split { min_th, max_th, c1_min, c1_max }.first(q1);
+    Claim::after(claim, backlog: Backlog, bytes, share, c1_min) -> serves_first, claim = {
+        let claim = Claim(claim);
+        (claim.serves_first(backlog), claim.after(backlog, bytes, share, c1_min).0)
+    };
 }

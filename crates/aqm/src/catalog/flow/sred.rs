@@ -183,6 +183,12 @@ pub fn hit_factor(hit: bool, hit_rate: f64) -> f64 {
     if hit { 1.0 + 1.0 / hit_rate } else { 1.0 }
 }
 
+equations! {
+    p_sred(filling, p_max) -> p = p_sred(filling, p_max);
+    load_factor(hit_rate, flows) -> factor = load_factor(hit_rate, flows);
+    hit_factor(hit: bool, hit_rate) -> factor = hit_factor(hit, hit_rate);
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{BitRate, Bytes, Packets, Time};

@@ -173,3 +173,12 @@ impl VirtualQueue {
 pub fn next_capacity(capacity: f64, c: f64, size: f64, dt: f64, phi: f64, tau: f64) -> f64 {
     ((capacity + phi * tau * c * dt).min(c) - phi * size).max(0.0)
 }
+
+equations! {
+    next_capacity(capacity, c, size, dt, phi, tau) -> capacity = next_capacity(capacity, c, size, dt, phi, tau);
+    VirtualQueue::offer(length, capacity, buffer, size, dt) -> length, fits = {
+        let mut queue = VirtualQueue { length, capacity, buffer };
+        let fits = queue.offer(size, dt);
+        (queue.length, fits)
+    };
+}

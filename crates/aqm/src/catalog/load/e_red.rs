@@ -123,3 +123,8 @@ impl Exponential {
         if b <= 0.0 { 0.0 } else { libm::exp(self.ln_p_min * (1.0 - b / self.end).max(0.0)) }
     }
 }
+
+equations! {
+    Exponential::probability(p_min, end, b) -> p =
+        Exponential { ln_p_min: libm::log(p_min), end }.probability(b);
+}

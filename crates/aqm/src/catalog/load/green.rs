@@ -106,6 +106,10 @@ pub fn fair_probability(flows: f64, mss: f64, c: f64, rate: f64, rtt: f64) -> f6
     if x < 1.0 { x * x } else { 1.0 }
 }
 
+equations! {
+    fair_probability(flows, mss, c, rate, rtt) -> p = fair_probability(flows, mss, c, rate, rtt);
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{Bytes, Packets, QueueSize, Time};

@@ -75,3 +75,7 @@ impl Aqm for Spf {
 pub fn forwarding(capacity: f64, rate: f64) -> f64 {
     if rate > capacity { 1.0 - capacity / rate } else { 0.0 }
 }
+
+equations! {
+    forwarding(capacity, rate) -> p = forwarding(capacity, rate);
+}

@@ -241,6 +241,22 @@ impl Gains {
     }
 }
 
+equations! {
+    Gains::from_pid(k_p, k_i, k_d) -> alpha, beta, gamma = {
+        let g = Gains::from_pid(k_p, k_i, k_d).unwrap();
+        (g.alpha, g.beta, g.gamma)
+    };
+    Gains::to_pid(alpha, beta, gamma) -> k_p, k_i, k_d = Gains { alpha, beta, gamma }.to_pid();
+    Gains::target_rate(alpha, beta, gamma, capacity, excess) -> rate =
+        Gains { alpha, beta, gamma }.target_rate(capacity, excess);
+    Gains::probability(alpha, beta, gamma, rate, virtual_rate) -> p =
+        Gains { alpha, beta, gamma }.probability(rate, virtual_rate);
+    Gains::next_correction(alpha, beta, gamma, correction, rate, target, t_s) -> correction =
+        Gains { alpha, beta, gamma }.next_correction(correction, rate, target, t_s);
+    Gains::bounded(alpha, beta, gamma, correction, q_ref) -> correction =
+        Gains { alpha, beta, gamma }.bounded(correction, q_ref);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

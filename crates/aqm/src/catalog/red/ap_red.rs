@@ -382,6 +382,25 @@ pub fn stability_bound(conditions: &Conditions) -> f64 {
     if n <= product / 2.0 { 0.8 * n * n * n / (product4 * product) } else { 0.4 * n * n / product4 }
 }
 
+equations! {
+    Reference::adapt(
+        ref_min_th, ref_max_th, ref_max_p, ref_w, reference_flows, reference_rtt, reference_capacity,
+        bottom, top, flows, rtt, capacity
+    ) -> min_th, max_th, max_p, w = {
+        let conditions =
+            Conditions { flows: reference_flows, rtt: reference_rtt, capacity: reference_capacity };
+        let setting = Setting { min_th: ref_min_th, max_th: ref_max_th, max_p: ref_max_p, w: ref_w };
+        let reference = Reference { conditions, setting, bottom, top };
+        let now = reference.adapt(&Conditions { flows, rtt, capacity });
+        (now.min_th, now.max_th, now.max_p, now.w)
+    };
+    scaled_max_p(max_p, k, k_n) -> max_p = scaled_max_p(max_p, k, k_n);
+    scaled_weight(w, k, k_n, flows, rtt, capacity) -> w =
+        scaled_weight(w, k, k_n, &Conditions { flows, rtt, capacity });
+    loop_gain(min_th, max_th, max_p, w) -> gain = loop_gain(&Setting { min_th, max_th, max_p, w });
+    stability_bound(flows, rtt, capacity) -> bound = stability_bound(&Conditions { flows, rtt, capacity });
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{Bytes, Packets};

@@ -226,3 +226,11 @@ pub fn target_band(min_th: f64, max_th: f64) -> (f64, f64) {
 pub fn automatic_min_th(target_delay: Duration, link: &Link) -> f64 {
     (target_delay.as_secs_f64() * link.capacity() / 2.0).max(5.0)
 }
+
+equations! {
+    automatic_min_th(target_delay: Duration, rate: quell_units::BitRate, mean_packet: quell_units::Bytes) -> min_th =
+        automatic_min_th(target_delay, &Link { rate, buffer: QueueSize::Packets(500.0), mean_packet });
+    target_band(min_th, max_th) -> low, high = target_band(min_th, max_th);
+    Step::adapt(alpha, beta, bottom, top, max_p, avg, low, high) -> max_p =
+        Step { alpha, beta, bottom, top }.adapt(max_p, avg, (low, high));
+}

@@ -224,6 +224,11 @@ impl Range {
     }
 }
 
+equations! {
+    Range::next_min_th(gamma, p_l, p_u, bottom, top, min_th, mean_p) -> min_th =
+        Range { gamma, p_l, p_u, bottom, top }.next_min_th(min_th, mean_p);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

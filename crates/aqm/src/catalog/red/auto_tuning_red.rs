@@ -187,6 +187,13 @@ pub fn automatic_min_th(rtt: f64, capacity: f64) -> f64 {
     (0.105 * rtt * capacity).max(5.0)
 }
 
+equations! {
+    increment(max_p, avg, min_th, max_th) -> increment = increment(max_p, avg, min_th, max_th);
+    Tuning::next(epsilon, zeta, bottom, top, max_p, avg, min_th, max_th) -> max_p =
+        Tuning { epsilon, zeta, bottom, top }.next(max_p, avg, (min_th, max_th));
+    automatic_min_th(rtt, capacity) -> min_th = automatic_min_th(rtt, capacity);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -126,3 +126,7 @@ impl Slopes {
         }
     }
 }
+
+equations! {
+    Slopes::probability(k_l, k_h, gamma, avg) -> p = Slopes { k_l, k_h, gamma }.probability(avg);
+}

@@ -102,6 +102,7 @@ impl FengAredParams {
 
 /// Where the average was when it was last beside a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Status {
     /// Below `min_th`.
     Below,
@@ -179,6 +180,14 @@ impl Aqm for FengAred {
         self.red.observe(out);
         out.value("max_p", "1", self.red.curve().max_p());
     }
+}
+
+equations! {
+    Rule::adapt(min_th, max_th, alpha, beta, bottom, top, status: Status, max_p, avg) -> status, max_p = {
+        let (status, max_p) = Rule { min_th, max_th, alpha, beta, bottom, top }.adapt(status, max_p, avg);
+        // -1, 0 and 1 for below, between and above.
+        (status as i8 - 1, max_p)
+    };
 }
 
 #[cfg(test)]

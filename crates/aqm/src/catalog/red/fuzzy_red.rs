@@ -198,6 +198,18 @@ pub fn scaled_error(q: f64, avg: f64) -> f64 {
     if q == avg { 0.0 } else { libm::fabs(q - avg) / avg }
 }
 
+equations! {
+    memberships(error, error_low, error_high) -> low, medium, high = {
+        let [low, medium, high] = memberships(error, (error_low, error_high));
+        (low, medium, high)
+    };
+    Rules::weight(rule: FuzzyRule, error_low, error_high, weight_low, weight_high, error) -> w = {
+        let (range, weight) = ((error_low, error_high), (weight_low, weight_high));
+        Rules { rule, error: range, weight }.weight(error)
+    };
+    scaled_error(q, avg) -> error = scaled_error(q, avg);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -210,6 +210,23 @@ pub fn tolerance(min_th: f64, max_th: f64, buffer: f64, bandwidth_delay: f64) ->
     ((buffer - max_th) / (max_th + bandwidth_delay)).min(min_th / (min_th + bandwidth_delay))
 }
 
+equations! {
+    adjustment_gain(capacity, time: Duration) -> k = adjustment_gain(capacity, time);
+    least_stable_queue(min_th, max_th, kappa, bandwidth_delay) -> q =
+        least_stable_queue(min_th, max_th, kappa, bandwidth_delay);
+    least_stable_buffer(min_share, max_share, kappa, bandwidth_delay) -> buffer =
+        least_stable_buffer(min_share, max_share, kappa, bandwidth_delay).unwrap();
+    tolerance(min_th, max_th, buffer, bandwidth_delay) -> share =
+        tolerance(min_th, max_th, buffer, bandwidth_delay);
+    Line::probability(min_th, max_th, slope, q, min_p) -> p = Line { min_th, max_th, slope }.probability(q, min_p);
+    Line::max_p(min_th, max_th, slope, min_p) -> p = Line { min_th, max_th, slope }.max_p(min_p);
+    Line::largest_min_p(min_th, max_th, slope) -> p = Line { min_th, max_th, slope }.largest_min_p();
+    Line::adjusted(min_th, max_th, slope, min_p, p, q, k_alpha, k_beta) -> p =
+        Line { min_th, max_th, slope }.adjusted(min_p, p, q, k_alpha, k_beta);
+    loop_gain(min_th, max_th, slope, q, bandwidth_delay) -> gain =
+        loop_gain(&Line { min_th, max_th, slope }, q, bandwidth_delay);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

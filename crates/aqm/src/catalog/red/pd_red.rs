@@ -151,6 +151,11 @@ impl Gains {
     }
 }
 
+equations! {
+    Gains::next_max_p(k_p, k_d, max_p, error, before) -> max_p =
+        Gains { k_p, k_d }.next_max_p(max_p, error, before);
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{BitRate, Bytes, Packets};

@@ -227,6 +227,10 @@ impl Aqm for Wred {
     }
 }
 
+equations! {
+    automatic_min_th(precedence: u8, max_th, lowest) -> min_th = automatic_min_th(precedence, max_th, lowest);
+}
+
 #[cfg(test)]
 mod tests {
     use quell_units::{BitRate, Bytes, Packets};
