@@ -41,9 +41,12 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 bench-peers: ## The same in ns-2, and in ns-3 where it is installed
 	$(BENCH) peers $(WRITE)
 
+# The modules that `catalog!` declares; cargo fmt does not look into macros.
+ALGORITHMS := crates/aqm/src/catalog/*/*.rs
+
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
-	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check
+	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
 	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 test-rust:
@@ -78,6 +81,7 @@ docs: ## Write the generated parts of the documentation anew
 
 fmt: ## Format Rust and Python
 	cargo fmt --all
+	rustfmt --edition 2024 $(ALGORITHMS)
 	$(VENV)/bin/ruff format
 
 clean:

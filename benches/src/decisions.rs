@@ -82,8 +82,7 @@ impl Loop {
             enqueued_at: now,
             flow: FlowId(flow),
             ecn: Ecn::NotEct,
-            syn: false,
-            precedence: 0,
+            ..Default::default()
         };
         if let Some(lanes) = aqm.lanes() {
             black_box(lanes.join(now, &pkt, Transport::Tcp));

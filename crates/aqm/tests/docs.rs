@@ -36,8 +36,13 @@ fn catalog_table() -> String {
     for e in CATALOG {
         let label = format!("{:?}", e.label).to_lowercase();
         let page = file_name(e);
-        table +=
-            &format!("| [`{}`]({page}) | {} | {} | {} | {label} |\n", e.name, e.title, e.family, e.source);
+        table += &format!(
+            "| [`{}`]({page}) | {} | {} | {} | {label} |\n",
+            e.name,
+            e.title,
+            e.family.name(),
+            e.source
+        );
     }
     table
 }

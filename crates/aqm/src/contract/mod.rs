@@ -17,3 +17,13 @@ pub enum Algorithm<A, D> {
     /// Decides for several queues in one buffer.
     Discipline(D),
 }
+
+impl<A, D> Algorithm<A, D> {
+    /// The algorithm for one queue, if it is one.
+    pub fn aqm(self) -> Option<A> {
+        match self {
+            Algorithm::Aqm(aqm) => Some(aqm),
+            Algorithm::Discipline(_) => None,
+        }
+    }
+}

@@ -29,8 +29,8 @@ pub struct QueueView {
     pub link_rate: Option<BitRate>,
 }
 
-/// A packet as an algorithm sees it.
-#[derive(Clone, Copy, Debug)]
+/// A packet as an algorithm sees it; by default one of nothing, of TCP, that cannot be marked.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PacketMeta {
     /// Its size on the wire.
     pub bytes: Bytes,

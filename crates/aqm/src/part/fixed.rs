@@ -210,6 +210,12 @@ pub fn spaced(spacing: Spacing, p: u64, count: u64) -> u64 {
     }
 }
 
+equations! {
+    Scale::times(factor, x: u64) -> y = Scale::new(factor).times(x) as f64;
+    halved(x, halvings) -> y = to_f64(halved(from_f64(x), from_f64(halvings)));
+    spaced(spacing: Spacing, p_b, count) -> p = to_f64(spaced(spacing, from_f64(p_b), from_f64(count)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

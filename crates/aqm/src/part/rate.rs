@@ -53,6 +53,10 @@ pub fn averaged_rate(rate: f64, packets: f64, dt: f64, memory: f64) -> f64 {
     fresh * packets / dt + (1.0 - fresh) * rate
 }
 
+equations! {
+    averaged_rate(rate, packets, dt, memory) -> rate = averaged_rate(rate, packets, dt, memory);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

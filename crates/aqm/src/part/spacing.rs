@@ -60,6 +60,10 @@ pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {
     }
 }
 
+equations! {
+    spaced(spacing: Spacing, p_b, count) -> p = spaced(spacing, p_b, count);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@
 use quell_aqm::Link;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
 use quell_aqm::params::ParamError;
-use quell_aqm::red::{Memory, RedParams, Weight};
+use quell_aqm::part::{Memory, Weight};
+use quell_aqm::red::RedParams;
 use quell_units::Duration;
 
 use super::red::{Spread, curve};
