@@ -7,12 +7,15 @@
 //!
 //! An algorithm is a file: `XParams` (what a user sets) → [`build`](catalog::AqmConfig::build) → `X`
 //! (what it remembers) → [`Aqm`]. Counters belong to the host. It lies in the folder of its family in
-//! `catalog/`; one line in [`catalog`] makes it a module here and known to every host, the command line, Python, the conformance laws and the documentation.
+//! `catalog/`; one line in [`catalog`] makes it a module here and known to every host, the command
+//! line, Python, the conformance laws and the documentation.
 #![no_std]
 #![deny(missing_docs)]
 
 extern crate alloc;
 
+#[macro_use]
+mod delegate;
 #[macro_use]
 mod equations;
 

@@ -97,7 +97,9 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
     })?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
     Some(match (field, whole) {
-        ("aqm", true) if path.0.len() == 1 => "write [[aqm]]: a list of tables",
+        ("aqm", true) if path.0.len() == 1 => {
+            "write [[aqm]]: a list of tables; or aqm = \"all\" for the whole catalog"
+        }
         ("flows", true) => "write [[flows]]: a list of tables",
         ("links", true) => "write [[graph.links]]: a list of tables",
         ("changes" | "rtt_changes" | "rate_changes", true) => {

@@ -56,8 +56,9 @@ pub struct Scenario {
     /// Any network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
-    /// The algorithms to run side by side.
-    #[serde(default)]
+    /// The algorithms to run side by side; "all": each of the catalog with its defaults.
+    #[serde(default, deserialize_with = "algorithms")]
+    #[schemars(schema_with = "algorithms_schema")]
     pub aqm: Vec<AqmChoice>,
     /// The traffic.
     #[serde(default)]
@@ -313,6 +314,38 @@ impl<'de> Deserialize<'de> for AqmChoice {
         }
         deserializer.deserialize_map(Read)
     }
+}
+
+/// A list of algorithms, or `"all"`.
+fn algorithms<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<AqmChoice>, D::Error> {
+    struct Read;
+    impl<'de> serde::de::Visitor<'de> for Read {
+        type Value = Vec<AqmChoice>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list of algorithms, or \"all\"")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            if text != "all" {
+                return Err(E::invalid_type(serde::de::Unexpected::Str(text), &self));
+            }
+            Ok(CATALOG.iter().map(|entry| AqmChoice::named(entry.name)).collect())
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq))
+        }
+    }
+    deserializer.deserialize_any(Read)
+}
+
+fn algorithms_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [generator.subschema_for::<Vec<AqmChoice>>(), { "const": "all" }],
+        "description": "The algorithms to run side by side; \"all\": each of the catalog with its defaults.",
+        "default": [],
+    })
 }
 
 impl JsonSchema for AqmChoice {

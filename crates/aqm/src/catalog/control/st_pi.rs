@@ -13,13 +13,13 @@
 //!   given as that time.
 //! - `h_s` is "fixed in terms of the initial parameters", by no rule.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, positive_duration, require};
 use crate::part::SignalMode;
 use crate::part::detector::{Detector, upper_coefficient};
 use crate::pi::{Gains, Pi, PiParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, Probe, params};
 
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
@@ -149,15 +149,7 @@ pub struct StPi {
 }
 
 impl Aqm for StPi {
-    #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.pi.on_enqueue(cx, pkt)
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        self.pi.next_update()
-    }
+    delegate!(pi: on_enqueue, next_update);
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.pi.on_update(cx);

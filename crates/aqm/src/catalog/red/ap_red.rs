@@ -26,10 +26,11 @@ use alloc::vec::Vec;
 use quell_units::{BitRate, Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
+use super::red::{Signals, red_params};
 use crate::params::{ParamError, ParamValue, in_range, positive_duration, require};
-use crate::part::{FlowTable, SignalMode, Spacing, Ticker, Weight};
+use crate::part::{FlowTable, Ticker, Weight};
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice};
 
 choice! {
     /// That a quantity is measured.
@@ -110,7 +111,7 @@ impl<T: ParamValue> ParamValue for Known<T> {
     }
 }
 
-params! {
+red_params! {
     /// AP-RED's parameters.
     pub struct ApRedParams {
         /// N0: number of flows for which the setting is known to be good.
@@ -143,14 +144,6 @@ params! {
         max_p_bottom: f64 = 0.01, unit "1", source "thesis 4.3.1";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
         gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -193,10 +186,7 @@ impl ApRedParams {
             max_p: self.max_p,
             weight: self.weight,
             gentle: self.gentle,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
         .build(link)?;
         let (min_th, max_th) = red.curve().thresholds();
@@ -262,18 +252,12 @@ impl ApRed {
 }
 
 impl Aqm for ApRed {
+    delegate!(red: on_overflow, on_idle);
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.table.see(cx.now, pkt);
         self.red.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
     }
 
     #[inline]

@@ -18,12 +18,13 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
+use super::red::{Signals, red_params};
 use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
-use crate::part::{SignalMode, Spacing, Ticker, Weight, WeightRule};
+use crate::part::{Ticker, Weight, WeightRule};
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, Probe};
 
-params! {
+red_params! {
     /// Adaptive RED's parameters.
     pub struct AredParams {
         /// Mean queueing delay that automatic thresholds aim at.
@@ -46,14 +47,6 @@ params! {
         beta: f64 = 0.9, unit "1", source "Floyd, Gummadi and Shenker 2001, figure 1; thesis 3.2.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "thesis 3.2.3";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -79,10 +72,7 @@ impl AredParams {
             max_p: self.max_p,
             weight: self.weight,
             gentle: true,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
     }
 
@@ -158,18 +148,7 @@ impl Ared {
 }
 
 impl Aqm for Ared {
-    #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.red.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
-    }
+    delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]
     fn next_update(&self) -> Option<Time> {

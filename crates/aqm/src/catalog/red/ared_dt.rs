@@ -14,14 +14,15 @@
 //!   document has none, and a threshold that only ever changes by a factor would take as long to
 //!   return from the depths of a night without traffic as it took to fall.
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
+use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
 use crate::params::{AutoSize, ParamError, require};
-use crate::part::{Ewma, SignalMode, Spacing, Weight, WeightRule};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::part::{Ewma, Weight, WeightRule};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
-params! {
+red_params! {
     /// Parameters of Adaptive RED with dynamic thresholds.
     pub struct AredDtParams {
         /// Mean queueing delay that automatic thresholds aim at.
@@ -56,14 +57,6 @@ params! {
         beta: f64 = 0.9, unit "1", source "RED+Tail, Table II";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "thesis 3.2.3";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -80,10 +73,7 @@ impl AredDtParams {
             alpha: self.alpha,
             beta: self.beta,
             weight: self.weight,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
     }
 
@@ -155,25 +145,14 @@ impl AredDt {
 }
 
 impl Aqm for AredDt {
+    delegate!(ared: on_overflow, on_idle, next_update);
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.age(cx);
         let verdict = self.ared.on_enqueue(cx, pkt);
         self.mean_p.sample(self.ared.red().probability());
         verdict
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.ared.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.ared.on_idle(since);
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        self.ared.next_update()
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

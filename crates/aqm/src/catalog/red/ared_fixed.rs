@@ -9,7 +9,7 @@ use crate::params::{ParamDoc, ParamError};
 use crate::part::Ticker;
 use crate::part::fixed::{self, Scale};
 use crate::red_fixed::{RedFixed, RedFixedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
+use crate::{Aqm, Ctx, Link, Probe};
 
 /// Adaptive RED's parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,18 +73,7 @@ impl AredFixed {
 }
 
 impl Aqm for AredFixed {
-    #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.red.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
-    }
+    delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]
     fn next_update(&self) -> Option<Time> {

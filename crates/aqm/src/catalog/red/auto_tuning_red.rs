@@ -16,12 +16,13 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
+use super::red::{Signals, red_params};
 use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
-use crate::part::{Memory, SignalMode, Spacing, Ticker, Weight};
+use crate::part::{Memory, Ticker, Weight};
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, Probe};
 
-params! {
+red_params! {
     /// Auto-Tuning RED's parameters.
     pub struct AutoTuningRedParams {
         /// The round-trip time R that the automatic values are for, queueing included.
@@ -44,14 +45,6 @@ params! {
         zeta: f64 = 0.1, unit "1", source "thesis Fig. 3.2";
         /// Weight of a new sample in the average, or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }; left out: a time constant of 10 rtt.
         weight: Option<Weight> = None, unit "1", source "thesis 3.3.2, n = 10";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -94,10 +87,7 @@ impl AutoTuningRedParams {
             max_p: self.max_p,
             weight: self.weight.unwrap_or(Weight::Memory(memory)),
             gentle: true,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
         .build(link)?;
         let interval = self.interval.unwrap_or(Duration::from_secs_f64(4.0 * r));
@@ -124,18 +114,7 @@ pub struct AutoTuningRed {
 }
 
 impl Aqm for AutoTuningRed {
-    #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.red.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
-    }
+    delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]
     fn next_update(&self) -> Option<Time> {

@@ -15,14 +15,15 @@
 //!   next arrival.
 //! - The slopes of the curve follow `max_p`.
 
-use quell_units::{QueueSize, Time};
+use quell_units::QueueSize;
 
+use super::red::{Signals, red_params};
 use crate::params::{ParamError, in_range, require};
-use crate::part::{SignalMode, Spacing, Weight};
+use crate::part::Weight;
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
-params! {
+red_params! {
     /// Parameters of Feng's Adaptive RED.
     pub struct FengAredParams {
         /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
@@ -43,14 +44,6 @@ params! {
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999, which comes before the gentle mode";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -78,10 +71,7 @@ impl FengAredParams {
             max_p: self.max_p,
             weight: self.weight,
             gentle: self.gentle,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
         .build(link)?;
         let (min_th, max_th) = red.curve().thresholds();
@@ -156,6 +146,8 @@ pub struct FengAred {
 }
 
 impl Aqm for FengAred {
+    delegate!(red: on_overflow, on_idle);
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let was_idle = self.red.sample(cx);
@@ -166,14 +158,6 @@ impl Aqm for FengAred {
             self.red.curve_mut().set_max_p(next);
         }
         self.red.decide(cx, pkt, was_idle)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -19,12 +19,13 @@
 //! - Idle: every packet that could have passed would have met an empty queue, an error of exactly 1,
 //!   and the average ages with the weight for it.
 
-use quell_units::{QueueSize, Time};
+use quell_units::QueueSize;
 
+use super::red::{Signals, red_params};
 use crate::params::{ParamError, require};
-use crate::part::{SignalMode, Spacing, Weight};
+use crate::part::Weight;
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice};
 
 choice! {
     /// Which way the rules go.
@@ -36,7 +37,7 @@ choice! {
     }
 }
 
-params! {
+red_params! {
     /// Fuzzy RED's parameters.
     pub struct FuzzyRedParams {
         /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
@@ -57,14 +58,6 @@ params! {
         weight_high: f64 = 0.05, unit "1", source "fuzzy 5.1.1";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
         gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -109,10 +102,7 @@ impl FuzzyRedParams {
             // That of idle times; arrivals have their own.
             weight: Weight::Value(rules.weight(1.0)),
             gentle: self.gentle,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
+            ..Signals::from(self).into()
         }
         .build(link)?;
         Ok(FuzzyRed { red, rules, weight: rules.weight(0.0), error: 0.0 })
@@ -131,6 +121,8 @@ pub struct FuzzyRed {
 }
 
 impl Aqm for FuzzyRed {
+    delegate!(red: on_overflow, on_idle);
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let FuzzyRed { red, rules, weight, error } = self;
@@ -140,14 +132,6 @@ impl Aqm for FuzzyRed {
             *weight
         });
         red.decide(cx, pkt, was_idle)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
     }
 
     fn observe(&self, out: &mut dyn Probe) {

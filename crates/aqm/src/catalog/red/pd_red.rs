@@ -15,7 +15,7 @@ use quell_units::{Duration, QueueSize, Time};
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{SignalMode, Spacing, Ticker, Weight};
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, Probe, params};
 
 params! {
     /// PD-RED's parameters.
@@ -101,18 +101,7 @@ pub struct PdRed {
 }
 
 impl Aqm for PdRed {
-    #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.red.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.red.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.red.on_idle(since);
-    }
+    delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]
     fn next_update(&self) -> Option<Time> {
@@ -161,7 +150,7 @@ mod tests {
     use quell_units::{BitRate, Bytes, Packets};
 
     use super::*;
-    use crate::{QueueView, Seed};
+    use crate::{PacketMeta, QueueView, Seed};
 
     /// From the worst starts, a queue that is the shorter the larger `max_p` finds its target, and so
     /// the same `max_p`.

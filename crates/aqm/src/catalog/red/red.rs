@@ -23,9 +23,53 @@ use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, in_range, require};
 use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
-use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
 
-params! {
+/// [`params!`](crate::params!) with the parameters by which RED and its descendants signal, after their own.
+macro_rules! red_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        $crate::params! {
+            $(#[$meta])*
+            pub struct $name {
+                $($own)*
+                /// How signals are spread: "uniform", "wait" or "geometric".
+                spacing: $crate::part::Spacing = $crate::part::Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
+                /// Whether a packet's size matters: "per-packet" or "by-size".
+                signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+                /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
+                mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
+                /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
+                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
+            }
+        }
+
+        impl From<&$name> for super::red::Signals {
+            fn from(given: &$name) -> Self {
+                let $name { spacing, signal, mark_limit, min_backlog, .. } = *given;
+                super::red::Signals { spacing, signal, mark_limit, min_backlog }
+            }
+        }
+
+        impl From<super::red::Signals> for $name {
+            /// The defaults, but for these.
+            fn from(given: super::red::Signals) -> Self {
+                let super::red::Signals { spacing, signal, mark_limit, min_backlog } = given;
+                $name { spacing, signal, mark_limit, min_backlog, ..$name::default() }
+            }
+        }
+    };
+}
+pub(super) use red_params;
+
+/// The parameters by which RED and its descendants signal.
+pub(super) struct Signals {
+    pub(super) spacing: Spacing,
+    pub(super) signal: SignalMode,
+    pub(super) mark_limit: Option<f64>,
+    pub(super) min_backlog: u32,
+}
+
+red_params! {
     /// RED's parameters.
     pub struct RedParams {
         /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
@@ -38,14 +82,6 @@ params! {
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
         gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 

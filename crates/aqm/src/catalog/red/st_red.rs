@@ -21,18 +21,19 @@
 //! - Table 5-1 to 5-5 use thresholds, interval and weight that change together by k; `sigma^2` is not
 //!   reset, `g^2` is.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
+use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
 use crate::params::{AutoSize, ParamError, in_range, require};
+use crate::part::Weight;
 use crate::part::detector::{Detector, upper_coefficient};
-use crate::part::{SignalMode, Spacing, Weight};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 /// 0.3 / sqrt 3: ten times the printed value.
 const H_S: f64 = 0.173_205_080_756_887_73;
 
-params! {
+red_params! {
     /// ST-RED's parameters.
     pub struct StRedParams {
         /// Average queue below which nothing is signalled, at the start; its unit decides whether the queue is measured in packets or in bytes.
@@ -65,14 +66,6 @@ params! {
         q_ref_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "min_th of 5 packets, thesis 3.2.3; the document has none";
         /// Largest q_ref; auto: half the buffer, or q_ref at the start if that is more.
         q_ref_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "2 q_ref is the largest steady queue, thesis 5.3.1; the document has none";
-        /// How signals are spread: "uniform", "wait" or "geometric".
-        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
-        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
-        mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-        /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-        min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
     }
 }
 
@@ -93,11 +86,7 @@ impl StRedParams {
             alpha: self.alpha,
             beta: self.beta,
             weight: self.weight,
-            spacing: self.spacing,
-            signal: self.signal,
-            mark_limit: self.mark_limit,
-            min_backlog: self.min_backlog,
-            ..AredParams::default()
+            ..Signals::from(self).into()
         }
         .build(link)?;
         in_range("phi1", self.phi1, 1e-6, 1.0, "thesis 5.4.1")?;
@@ -182,6 +171,8 @@ impl StRed {
 }
 
 impl Aqm for StRed {
+    delegate!(ared: on_overflow, on_idle, next_update, on_update);
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let red = self.ared.red();
@@ -189,23 +180,6 @@ impl Aqm for StRed {
             self.adjust(k);
         }
         self.ared.on_enqueue(cx, pkt)
-    }
-
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.ared.on_overflow(cx, pkt);
-    }
-
-    fn on_idle(&mut self, since: Time) {
-        self.ared.on_idle(since);
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        self.ared.next_update()
-    }
-
-    fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        self.ared.on_update(cx);
     }
 
     fn observe(&self, out: &mut dyn Probe) {
