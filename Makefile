@@ -74,7 +74,7 @@ $(VENV)/.ready: tests/python/requirements.txt
 
 docs: ## Write the generated parts of the documentation anew
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test scenarios
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
 	$(MAKE) run py
 	$(PY) docs/images/main.py results/main

@@ -1,9 +1,9 @@
-//! What the fuzz targets run. The tests of `crates/lab` run the same functions on a few inputs.
+//! What the fuzz targets run. The tests of `crates/scenario` run the same functions on a few inputs.
 
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, FlowId, Link, Seed};
-use quell_lab::{Document, Plugins};
 use quell_queue::{Admission, Fifo, Limit, Packet, Qdisc};
+use quell_scenario::{Document, Plugins};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 /// Reads any bytes as a scenario: it loads, or the error names a line and a rule.

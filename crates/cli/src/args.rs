@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use quell_theory::capture::Network;
+use quell_capture::Network;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 const STYLES: Styles = Styles::styled()

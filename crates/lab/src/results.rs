@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use quell_scenario::Setting;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Metric, Values};
 use crate::stats::Estimate;
-use crate::study::Setting;
 
 /// Everything a run found.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use quell_aqm::{Aqm, Cause, Ctx, PacketMeta, Verdict};
-use quell_lab::{Metric, Options, Plugins, Progress, Results, Study, Table, View, run};
+use quell_lab::{Metric, Options, Progress, Results, Table, View, run};
+use quell_scenario::{Plugins, Study};
 use quell_sim::Engine;
 
 const SCENARIO: &str = r#"
@@ -380,4 +381,25 @@ fn progress_rises_to_the_end() {
     };
     results(&Options { progress: Some(&progress), ..Options::default() });
     assert_eq!(last.load(Ordering::Relaxed), 1_000_000);
+}
+
+/// Access links are not to be the bottleneck, whatever the link between the routers.
+#[test]
+fn access_links_are_faster_than_the_link_they_lead_to() {
+    let text = |rate: &str, own: &str| {
+        format!(
+            "schema = 1\nduration = \"20 s\"\nwarmup = \"10 s\"\nseeds = 1\n[dumbbell]\nrate = \"{rate}\"\n\
+             delay = \"1 ms\"\nbuffer = \"2000 packets\"\n{own}\n[[aqm]]\nalgorithm = \"drop-tail\"\n\
+             [[flows]]\nname = \"ftp\"\ncount = 2\nrtt = \"4 ms\"\n"
+        )
+    };
+    let utilization = |text: String| {
+        let study = Study::parse(&text, "access.toml", &Plugins::new()).unwrap();
+        let results = run(&study, &Options::default()).unwrap();
+        let view = View::of_point(0);
+        results.estimate(&view, "drop-tail", Metric::Utilization).unwrap().mean
+    };
+    assert!(utilization(text("500 Mbit/s", "")) > 0.95);
+    let slow = utilization(text("500 Mbit/s", "access_rate = \"100 Mbit/s\""));
+    assert!((0.3..0.45).contains(&slow), "two flows at 100 Mbit/s each: {slow}");
 }

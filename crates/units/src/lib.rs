@@ -12,6 +12,7 @@ extern crate alloc;
 mod parse;
 mod rate;
 mod size;
+pub mod text;
 mod time;
 
 pub use parse::ParseError;

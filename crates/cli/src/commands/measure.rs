@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_theory::capture::{
-    self, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary, Traffic,
+use quell_capture::{
+    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary,
+    Traffic,
 };
 use quell_units::BitRate;
 use serde::Serialize;

@@ -5,12 +5,13 @@ use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use super::law::{Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::linear::figure;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
+use crate::text::figure;
 
 model! {
     /// RED: the probability follows an average of the queue.

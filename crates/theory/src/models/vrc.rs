@@ -4,12 +4,13 @@ use quell_aqm::Link;
 use quell_aqm::params::ParamError;
 use quell_aqm::vrc::VrcParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use super::pi::bounded;
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// VRC: the probability follows the rate's excess over a virtual target.
