@@ -1,7 +1,7 @@
 //! The algorithms of a scenario, from the catalog and from outside.
 
 use quell_aqm::Link;
-use quell_aqm::catalog::{self, AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::catalog::{self, AnyAlgorithm, AnyAqm, AqmConfig, CATALOG};
 
 use crate::error::Problem;
 use crate::format::AqmChoice;
@@ -15,11 +15,11 @@ pub(super) fn build(
     link: &Link,
     name: &str,
     plugins: &Plugins,
-) -> Result<AnyAqm, Problem> {
+) -> Result<AnyAlgorithm, Problem> {
     // What one link allows another may forbid.
     let on_link = if name == "bottleneck" { String::new() } else { format!(" (link {name})") };
     if let Some(factory) = plugins.get(&choice.algorithm) {
-        return factory(link, &choice.parameters).map(AnyAqm::Custom).map_err(|why| {
+        return factory(link, &choice.parameters).map(|aqm| AnyAqm::Custom(aqm).into()).map_err(|why| {
             Problem::new(at.then("algorithm"), format!("the plug-in refuses: {why}{on_link}"))
         });
     }

@@ -90,11 +90,11 @@ impl Frame {
                 let Some(queue) = &link.queue else { return Ok(None) };
                 let known =
                     Link { rate: link.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
-                let aqm = match &queue.own {
+                let algorithm = match &queue.own {
                     Some((choice, at)) => build(choice, at, &known, &link.name, plugins)?,
                     None => build(&s.aqm[aqm], &steps!["aqm", aqm], &known, &link.name, plugins)?,
                 };
-                Ok(Some(QueueSpec { buffer: queue.buffer, aqm, ecn: queue.ecn }))
+                Ok(Some(QueueSpec { buffer: queue.buffer, algorithm, ecn: queue.ecn }))
             })
             .collect()
     }
