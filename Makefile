@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare theory validate bench bench-peers test lint test-rust test-instructions test-py py docs fmt clean
+.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-package test-instructions test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -26,7 +26,7 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-instructions test-py ## Every test, Rust and Python
+test: lint test-rust test-new-algorithm test-package test-instructions test-py ## Every test, Rust and Python
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
@@ -51,6 +51,16 @@ lint:
 
 test-rust:
 	cargo test --workspace --quiet
+
+# The list of edits in CONTRIBUTING.md, done in a copy.
+test-new-algorithm:
+	$(PYTHON) crates/aqm/tests/new_algorithm.py
+
+# What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
+test-package:
+	@git diff --quiet HEAD -- crates/aqm crates/units 2>/dev/null || dirty=--allow-dirty; \
+	  cargo package --quiet --list -p quell-aqm $$dirty > /dev/null && \
+	  cargo publish --quiet --dry-run $$dirty -p quell-units -p quell-aqm
 
 # Times would depend on the machine; instructions hardly do.
 test-instructions:

@@ -14,6 +14,11 @@
 
 extern crate alloc;
 
+/// Its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[macro_use]
 mod delegate;
 #[macro_use]

@@ -9,6 +9,11 @@
 
 extern crate alloc;
 
+/// Its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod parse;
 mod rate;
 mod size;
