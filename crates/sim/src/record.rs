@@ -10,8 +10,11 @@ use crate::network::{LinkId, LinkSpec, Measure, Schedule};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
-/// Delays up to a thousand seconds, to three digits.
-const LONGEST_DELAY_US: u64 = 1_000_000_000;
+/// The longest delay that a run can measure, in microseconds: its own length. Not less than what a
+/// histogram can be made for.
+fn longest_delay_us(measure: &Measure) -> u64 {
+    (measure.end.nanos() / 1000).max(2)
+}
 
 /// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
 /// 2048 us, 1024 buckets for every doubling above.
@@ -20,8 +23,8 @@ struct Delays {
 }
 
 impl Delays {
-    fn new() -> Self {
-        Delays { counts: vec![0; Self::bucket(LONGEST_DELAY_US) + 1] }
+    fn new(longest_us: u64) -> Self {
+        Delays { counts: vec![0; Self::bucket(longest_us) + 1] }
     }
 
     #[inline]
@@ -32,7 +35,7 @@ impl Delays {
 
     #[inline]
     fn record(&mut self, us: u64) {
-        self.counts[Self::bucket(us.min(LONGEST_DELAY_US))] += 1;
+        self.counts[Self::bucket(us)] += 1;
     }
 
     /// Moves what was recorded since the last call to a histogram.
@@ -89,7 +92,7 @@ impl Counts {
     }
 }
 
-fn empty_stats() -> ClassStats {
+fn empty_stats(longest_us: u64) -> ClassStats {
     ClassStats {
         arrived: 0,
         arrived_bytes: 0,
@@ -103,8 +106,7 @@ fn empty_stats() -> ClassStats {
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
-        delay_us: Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
-            .expect("1 <= 2 * 1 <= the longest delay"),
+        delay_us: Histogram::new_with_bounds(1, longest_us, 3).expect("1 <= 2 * 1 <= the longest delay"),
     }
 }
 
@@ -254,11 +256,12 @@ impl Recorder {
             internals: Vec::new(),
         };
         let segments = bounds.len() - 1;
+        let longest = longest_delay_us(measure);
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),
             at_step: Counts::default(),
-            delays: Delays::new(),
+            delays: Delays::new(longest),
         };
         Recorder {
             link: id,
@@ -278,7 +281,7 @@ impl Recorder {
             sums_at_segment: Integrals::default(),
             sums_at_step: Integrals::default(),
             segments: Vec::with_capacity(segments),
-            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats()).collect()).collect(),
+            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats(longest)).collect()).collect(),
             carried_bits: 0.0,
             step: measure.step,
             step_end,
@@ -311,12 +314,12 @@ impl Recorder {
     fn integrate(&mut self, to: Time) {
         let dt = (to - self.since).nanos();
         self.since = to;
-        // Between two events: a gigabyte may wait for 18 seconds, a million packets for five hours.
-        let (packets, bytes) = (self.packets * dt, self.bytes * dt);
-        self.sums.packets += packets as u128;
-        self.sums.bytes += bytes as u128;
-        self.sums.packets2 += packets as u128 * self.packets as u128;
-        self.sums.bytes2 += bytes as u128 * self.bytes as u128;
+        // The squares fit for a queue of up to 4 GB.
+        let times = |x: u64| x as u128 * dt as u128;
+        self.sums.packets += times(self.packets);
+        self.sums.bytes += times(self.bytes);
+        self.sums.packets2 += times(self.packets * self.packets);
+        self.sums.bytes2 += times(self.bytes * self.bytes);
     }
 
     fn end_step(&mut self, t: Time, aqm: &impl Aqm) {
