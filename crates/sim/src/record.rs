@@ -130,6 +130,61 @@ struct Integrals {
     bytes2: u128,
 }
 
+/// The bits that a link can send. A packet keeps the rate at which its transmission began, so a change
+/// of the rate holds from the end of the transmission that it falls into.
+struct Capacity {
+    bps: f64,
+    /// Since when these have been added up, and how many there are.
+    since: Time,
+    bits: f64,
+    /// The rate that is to hold, and from when.
+    next: Option<(Time, f64)>,
+    /// Changes to come: the schedule's, from this one on.
+    schedule: Schedule<BitRate>,
+    seen: usize,
+}
+
+impl Capacity {
+    fn new(schedule: Schedule<BitRate>) -> Self {
+        let bps = schedule.initial.bps() as f64;
+        Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, schedule, seen: 0 }
+    }
+
+    /// When the rate changes next.
+    fn next_change(&self) -> Time {
+        self.schedule.changes.get(self.seen).map_or(Time::MAX, |c| c.0)
+    }
+
+    fn add_to(&mut self, t: Time) {
+        self.bits += self.bps * (t - self.since).as_secs_f64();
+        self.since = t;
+    }
+
+    /// Takes in what changes at `t`, where a transmission under way lasts until `busy_until`.
+    fn change(&mut self, t: Time, busy_until: Time) {
+        if self.next_change() == t {
+            let rate = self.schedule.changes[self.seen].1.bps() as f64;
+            self.seen += 1;
+            self.run(t);
+            self.next = Some((busy_until.max(t), rate));
+        }
+    }
+
+    fn run(&mut self, t: Time) {
+        if let Some((from, rate)) = self.next.take_if(|n| n.0 <= t) {
+            self.add_to(from);
+            self.bps = rate;
+        }
+        self.add_to(t);
+    }
+
+    /// The bits of the time up to `t` since the last call.
+    fn take(&mut self, t: Time) -> f64 {
+        self.run(t);
+        std::mem::take(&mut self.bits)
+    }
+}
+
 /// A packet that leaves its queue.
 #[derive(Clone, Copy)]
 pub(crate) struct Departure {
@@ -210,7 +265,7 @@ impl Observer for Recorder {
 pub(crate) struct Recorder {
     link: LinkId,
     name: String,
-    rate: Schedule<BitRate>,
+    capacity: Capacity,
     /// What waits now, and since when it has been so.
     packets: u64,
     bytes: u64,
@@ -257,6 +312,7 @@ impl Recorder {
         };
         let segments = bounds.len() - 1;
         let longest = longest_delay_us(measure);
+        let capacity = Capacity::new(spec.rate.clone());
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),
@@ -266,14 +322,14 @@ impl Recorder {
         Recorder {
             link: id,
             name: spec.name.clone(),
-            rate: spec.rate.clone(),
+            next_mark: bounds[0].min(step_end).min(capacity.next_change()),
+            capacity,
             packets: 0,
             bytes: 0,
             since: Time::ZERO,
             sums: Integrals::default(),
             last_start: Time::ZERO,
             last_bytes: 0,
-            next_mark: bounds[0].min(step_end),
             digest: 0,
             classes: (0..classes).map(|_| class()).collect(),
             bounds,
@@ -289,25 +345,27 @@ impl Recorder {
         }
     }
 
-    /// The next boundary of a segment or step.
+    /// The next boundary of a segment or step, or the next change of the link's rate.
     #[inline]
     pub fn next_mark(&self) -> Time {
         self.next_mark
     }
 
-    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `aqm` shows its internals, and
+    /// Ends the segment or step that ends at [`Recorder::next_mark`], or takes in the new rate; `aqm` shows its internals, and
     /// the transmission under way lasts until `busy_until` (or is over).
     #[cold]
     pub fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
         let t = self.next_mark;
         self.integrate(t);
+        self.capacity.change(t, busy_until);
         if t == self.step_end {
             self.end_step(t, aqm);
         }
         if self.bounds.get(self.passed) == Some(&t) {
             self.end_segment(t, busy_until);
         }
-        self.next_mark = self.step_end.min(self.bounds.get(self.passed).copied().unwrap_or(Time::MAX));
+        let bound = self.bounds.get(self.passed).copied().unwrap_or(Time::MAX);
+        self.next_mark = self.step_end.min(bound).min(self.capacity.next_change());
     }
 
     #[inline]
@@ -365,6 +423,7 @@ impl Recorder {
         let begun_bytes: u64 = self.classes.iter().map(begun).sum();
         let sent_bits = (begun_bytes * 8) as f64 + self.carried_bits - after;
         self.carried_bits = after;
+        let capacity_bits = self.capacity.take(t);
         if self.passed == 0 {
             self.classes.iter_mut().for_each(|c| c.delays.clear()); // the warm-up's
         } else {
@@ -378,7 +437,7 @@ impl Recorder {
             self.segments.push(Segment {
                 from,
                 to: t,
-                capacity_bits: capacity_bits(&self.rate, from, t),
+                capacity_bits,
                 sent_bits,
                 queue_packet_seconds: (now.packets - then.packets) as f64 * 1e-9,
                 queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
@@ -481,20 +540,6 @@ pub(crate) fn bounds(measure: &Measure) -> Vec<Time> {
     bounds.extend(&measure.boundaries);
     bounds.push(measure.end);
     bounds
-}
-
-/// The integral of a rate over time.
-fn capacity_bits(rate: &Schedule<BitRate>, from: Time, to: Time) -> f64 {
-    let inner = rate.changes.iter().map(|c| c.0).filter(|t| *t > from && *t < to);
-    let mut at = from;
-    inner
-        .chain([to])
-        .map(|next| {
-            let bits = rate.at(at).bps() as f64 * (next - at).as_secs_f64();
-            at = next;
-            bits
-        })
-        .sum()
 }
 
 /// Collects an algorithm's signals into the series.
