@@ -46,7 +46,7 @@ params! {
         beta: f64 = 0.9, unit "1", source "Floyd, Gummadi and Shenker 2001, figure 1; thesis 3.2.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "thesis 3.2.3";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";

@@ -44,7 +44,7 @@ params! {
         zeta: f64 = 0.1, unit "1", source "thesis Fig. 3.2";
         /// Weight of a new sample in the average, or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }; left out: a time constant of 10 rtt.
         weight: Option<Weight> = None, unit "1", source "thesis 3.3.2, n = 10";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";

@@ -66,7 +66,7 @@ params! {
         q_ref_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "min_th of 5 packets, thesis 3.2.3; the document has none";
         /// Largest q_ref; auto: half the buffer, or q_ref at the start if that is more.
         q_ref_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "2 q_ref is the largest steady queue, thesis 5.3.1; the document has none";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
