@@ -168,7 +168,9 @@ fn queue_figures(values: &mut Values, segments: &[Segment], length: Duration) {
 /// hred IV.B: the time from `from` on after which the deviation of the queue stays within 1.5 times
 /// that of the steady state. The document does not say how it takes a deviation at a time; here it is
 /// the root mean square distance from the steady mean over the next tenth of [from, to), and the
-/// steady state is the second half. None if there are fewer than 40 samples.
+/// steady state is the second half. None if there are fewer than 40 samples, or if the queue has not
+/// settled by then: the means of the third and the fourth quarter lie farther apart than the deviation
+/// of both together (of a straight drift, 1.7 times as far), so that the bound would measure the drift.
 fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
     let (start, end) = (from.as_secs_f64(), to.as_secs_f64());
     let first = series.time_s.partition_point(|t| *t <= start);
@@ -183,7 +185,13 @@ fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
     let steady = &queue[transient..];
     let mean = mean_of(steady, &|q| q);
     let square = |q: f64| (q - mean) * (q - mean);
-    let bound = 1.5 * 1.5 * mean_of(steady, &square) * width as f64;
+    let variance = mean_of(steady, &square);
+    let (third, fourth) = steady.split_at(steady.len() / 2);
+    let apart = mean_of(third, &|q| q) - mean_of(fourth, &|q| q);
+    if apart * apart > variance {
+        return None;
+    }
+    let bound = 1.5 * 1.5 * variance * width as f64;
     // From the end, where it is steady: the first window met that is not is the last one.
     let mut sum: f64 = queue[transient..transient + width].iter().map(|q| square(*q)).sum();
     let mut starts = (0..transient).rev();
@@ -589,6 +597,10 @@ mod tests {
         assert!(of(&near(1.6)) > 2.0);
         // What is far away until the steady half begins counts as half of the time.
         assert!((of(&|i| if i < 50 { 90.0 } else { saw(i) }) - 5.0).abs() < 1e-9);
+        // Still on its way in the second half: no steady state, so no time.
+        let drifting = |i: usize| 50.0 + 0.5 * i as f64 + saw(i);
+        assert_eq!(response_time(&samples(drifting), secs(10), secs(20)), None);
+        assert_eq!(response_time(&samples(|i| if i < 75 { 90.0 } else { saw(i) }), secs(10), secs(20)), None);
         let few = Series { time_s: vec![11.0; 39], queue_packets: vec![1.0; 39], ..Series::default() };
         assert_eq!(response_time(&few, secs(10), secs(20)), None);
     }

@@ -212,6 +212,27 @@ fn a_queue_on_its_way_is_named() {
 }
 
 #[test]
+fn an_algorithm_that_drops_acknowledgments_is_named() {
+    // The way back is as full as the way there. Drop-tail drops acknowledgments for want of room only.
+    let text =
+        SCENARIO.replace("count = 1", "count = 4").replace("duration = \"6 s\"", "duration = \"20 s\"");
+    let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+    let view = View { link: Some("reverse".into()), scope: "acks".into(), ..View::default() };
+    let dropped = |a, m| results.estimate(&view, a, m).unwrap().mean;
+    let share = dropped("red", Metric::EarlyLossRate) + dropped("red", Metric::ForcedLossRate);
+    assert!(share > 0.01, "{share}");
+    let notes = results.notes();
+    let about: Vec<&String> = notes.iter().filter(|n| n.contains("drops acknowledgments")).collect();
+    assert_eq!(about.len(), 1, "{notes:?}");
+    assert!(about[0].starts_with("red: drops acknowledgments, up to "), "{about:?}");
+    // Where an algorithm takes small packets for what they are, nothing is said.
+    let spared =
+        text.replace("\"red\"", "\"red\"\nsignal = \"by-size\"\nmin_th = \"10 kB\"\nmax_th = \"30 kB\"");
+    let results = run(&study(&spared, &Plugins::new()), &Options::default()).unwrap();
+    assert!(!results.notes().iter().any(|n| n.contains("acknowledgments")), "{:?}", results.notes());
+}
+
+#[test]
 fn what_the_wire_loses_is_counted() {
     let text = SCENARIO.replace("buffer =", "loss = 0.05\nbuffer =");
     let text = text.replace("seeds = 3", "seeds = 1");

@@ -22,7 +22,7 @@ pub use flow_ages::FlowAges;
 pub use flow_counts::{FlowCount, FlowCounts};
 pub use flows::FlowTable;
 pub use gauge::Gauge;
-pub use rate::{RateEstimator, averaged_rate};
+pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
 pub use signal::{SignalMode, Sizer};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;

@@ -6,8 +6,13 @@
 //! PID controller whose derivative is measured as a rate, before the queue has moved.
 //!
 //! What the document leaves open, and what this file does:
-//! - The time constant of the rate estimator is not given (`rate_memory`).
-//! - Between two arrivals the estimator stands still in its paper; here a silence lowers it.
+//! - The document estimates r "using the algorithm in [16]" (Stoica, Shenker and Zhang 1998, eq. 5) and
+//!   says neither with what time constant (`rate_memory`) nor when (`rate_update`). At every arrival, as
+//!   in that paper, the estimate lies b above the rate, b = 1/(2 K) for Poisson arrivals; D then brings the
+//!   estimate to the target, and the queue settles at `q_ref - b/gamma`. Once per T_s, with what arrived
+//!   in it, there is no bias, and the queue settles at q_ref, as vrc Table 2 has it.
+//! - At every arrival: between two of them the estimator stands still in its paper; here a silence
+//!   lowers it.
 //! - Without bounds the correction D winds up while p is 0 or 1. Here it stays in
 //!   [-gamma q_ref, 1/alpha]: the upper end is `p/alpha` in equilibrium at p = 1, and at the lower one p
 //!   rises from 0 at twice the target. Tighter bounds bias the queue at small loads: p is noisy, and
@@ -21,7 +26,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::avq::InputRate;
 use crate::params::{ParamError, positive_duration, reachable, require};
-use crate::part::{Gauge, RateEstimator, SignalMode, Sizer, Ticker};
+use crate::part::{Gauge, IntervalRate, RateEstimator, RateUpdate, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// vrc Table 1 in the terms of section 2.
@@ -48,6 +53,8 @@ params! {
         update_interval: Duration = Duration::from_millis(10), unit "s", source "vrc 5.1";
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in vrc; comes nearest to its Table 2";
+        /// When the estimate is brought up to date: "interval", at each update with what arrived since the last; "arrival", at each arrival, which overestimates and holds the queue below q_ref.
+        rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in vrc; without a steady error, as its Table 2";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "vrc eq. 7: what enters the queue";
         /// Whether a packet's size matters: "per-packet" or "by-size".
@@ -112,7 +119,12 @@ impl VrcParams {
             correction: 0.0,
             virtual_rate: link.capacity() + gains.gamma * q_ref,
             p: 0.0,
-            rate: RateEstimator::new(self.rate_memory),
+            rate: match self.rate_update {
+                RateUpdate::Interval => {
+                    Rate::Interval(IntervalRate::new(self.rate_memory, self.update_interval))
+                }
+                RateUpdate::Arrival => Rate::Arrival(RateEstimator::new(self.rate_memory)),
+            },
             input_rate: self.input_rate,
             arrivals: Sizer::in_unit_of(self.q_ref, link),
             gauge: Gauge::of(self.q_ref, link),
@@ -135,6 +147,13 @@ fn complete(set: [(&'static str, Option<f64>); 3], names: &str) -> Result<[f64; 
     Ok(all)
 }
 
+/// r, as `rate_update` says.
+#[derive(Clone, Copy, Debug)]
+enum Rate {
+    Interval(IntervalRate),
+    Arrival(RateEstimator),
+}
+
 /// VRC's state.
 #[derive(Clone, Debug)]
 pub struct Vrc {
@@ -145,7 +164,7 @@ pub struct Vrc {
     /// The virtual target rate of the last update.
     virtual_rate: f64,
     p: f64,
-    rate: RateEstimator,
+    rate: Rate,
     input_rate: InputRate,
     /// How an arrival is counted.
     arrivals: Sizer,
@@ -160,7 +179,13 @@ impl Aqm for Vrc {
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let verdict = Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)));
         if !verdict.drops(pkt) || self.input_rate == InputRate::Offered {
-            self.rate.arrive(cx.now, self.arrivals.factor(pkt.bytes));
+            let packets = self.arrivals.factor(pkt.bytes);
+            match &mut self.rate {
+                Rate::Interval(rate) => rate.arrive(packets),
+                Rate::Arrival(rate) => {
+                    rate.arrive(cx.now, packets);
+                }
+            }
         }
         verdict
     }
@@ -173,7 +198,10 @@ impl Aqm for Vrc {
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let capacity = cx.queue.link_rate.unwrap_or(self.link.rate).packets_per_sec(self.link.mean_packet);
         let excess = self.gauge.read(&cx.queue) - self.q_ref;
-        let rate = self.rate.at(cx.now);
+        let rate = match &mut self.rate {
+            Rate::Interval(rate) => rate.end_interval(),
+            Rate::Arrival(rate) => rate.at(cx.now),
+        };
         let target = self.gains.target_rate(capacity, excess);
         self.virtual_rate = target - self.correction;
         self.p = self.gains.probability(rate, self.virtual_rate);
@@ -185,7 +213,11 @@ impl Aqm for Vrc {
 
     fn observe(&self, out: &mut dyn Probe) {
         out.value("p", "1", self.p);
-        out.value("rate", "packets/s", self.rate.last());
+        let rate = match &self.rate {
+            Rate::Interval(rate) => rate.last(),
+            Rate::Arrival(rate) => rate.last(),
+        };
+        out.value("rate", "packets/s", rate);
         out.value("virtual_rate", "packets/s", self.virtual_rate);
     }
 }
@@ -227,8 +259,12 @@ impl Gains {
         (self.alpha * (self.beta + self.gamma), self.alpha * self.beta * self.gamma, self.alpha)
     }
 
-    /// vrc eq. 12 backwards: beta and gamma are the roots of `x^2 - (K_P/K_D) x + K_I/K_D`. The
-    /// smaller is beta. `None` if they are not real.
+    /// vrc eq. 12 backwards: beta and gamma are the roots of `x^2 - (K_P/K_D) x + K_I/K_D`. `None` if
+    /// they are not real.
+    ///
+    /// The smaller is beta. Eq. 12 does not say which is which: on the queue the two controllers are one.
+    /// They differ in what an error b of the measured rate costs, b/gamma packets of queue, and in how far
+    /// D may fall, gamma q_ref; the larger gamma makes both errors smaller.
     pub fn from_pid(k_p: f64, k_i: f64, k_d: f64) -> Option<Gains> {
         let (half_sum, product) = (k_p / k_d / 2.0, k_i / k_d);
         let discriminant = half_sum * half_sum - product;

@@ -26,7 +26,7 @@ params! {
         gamma: f64 = 0.96, unit "1", source "Zheng and Atiquzzaman 2000, by memory";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Geometric, unit "name", source "chosen: the probability as computed";
     }
 }

@@ -38,7 +38,7 @@ params! {
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
         gentle: bool = true, unit "true or false", source "as RED";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";

@@ -32,7 +32,7 @@ macro_rules! red_params {
             $(#[$meta])*
             pub struct $name {
                 $($own)*
-                /// How signals are spread: "uniform", "wait" or "geometric".
+                /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
                 spacing: $crate::part::Spacing = $crate::part::Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
                 /// Whether a packet's size matters: "per-packet" or "by-size".
                 signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";

@@ -156,7 +156,7 @@ impl RedFixed {
         let size = self.sizer.factor(pkt.bytes);
         let before = self.count;
         self.count = self.count.saturating_add(size);
-        let count = if self.spacing == Spacing::Wait { self.count } else { before };
+        let count = if self.spacing.counts_arriving() { self.count } else { before };
         if !cx.rng.chance_fixed(product(spaced(self.spacing, self.p_b, count), size)) {
             return Verdict::Pass;
         }

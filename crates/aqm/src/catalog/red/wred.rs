@@ -80,7 +80,7 @@ params! {
         weight: Weight = Weight::Value(0.001953125), unit "1", source "Cisco IOS, exponential weight 9: 2^-9";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of dropping everything.
         gentle: bool = false, unit "true or false", source "Cisco IOS: all packets of the class are dropped";
-        /// How signals are spread: "uniform", "wait" or "geometric".
+        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
