@@ -53,8 +53,8 @@ params! {
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the documents switch it on where they use it";
-        /// Whether retransmissions are ECN-capable too, as in ns-2; RFC 3168 section 6.1.5 says no.
-        ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 section 6.1.5";
+        /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
+        ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
     }
 }
 
@@ -95,6 +95,7 @@ pub(crate) struct Config {
     pub initial_rto: Duration,
     pub granularity: Duration,
     pub ecn: bool,
+    pub ecn_retransmissions: bool,
 }
 
 impl TcpParams {
@@ -177,6 +178,7 @@ impl Config {
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,
+            ecn_retransmissions: p.ecn_retransmissions,
         })
     }
 

@@ -30,6 +30,19 @@ impl RttEstimator {
     /// Karn's rule); ends any backing off.
     #[inline]
     pub fn sample(&mut self, cfg: &Config, sent: Time, now: Time) {
+        self.measure(cfg, sent, now);
+        self.rto = self.base.min(cfg.max_rto);
+        self.backoff = 0;
+    }
+
+    /// As [`RttEstimator::sample`], but leaves the timeout doubled as often as it is.
+    pub fn sample_backed_off(&mut self, cfg: &Config, sent: Time, now: Time) {
+        self.measure(cfg, sent, now);
+        self.rto = self.backed_off_rto(cfg);
+    }
+
+    #[inline]
+    fn measure(&mut self, cfg: &Config, sent: Time, now: Time) {
         let tick = cfg.granularity.nanos();
         // Ticks of the clock between the two events, at least one.
         let rtt = (now.nanos() / tick - sent.nanos() / tick).max(1);
@@ -43,8 +56,6 @@ impl RttEstimator {
         }
         let ticks = (self.srtt8 + 8 * self.rttvar4) / 8;
         self.base = (cfg.granularity * ticks).max(cfg.min_rto);
-        self.rto = self.base.min(cfg.max_rto);
-        self.backoff = 0;
     }
 
     /// The timeout now.
@@ -56,7 +67,11 @@ impl RttEstimator {
     /// Doubles the timeout (RFC 6298 rule 5.5).
     pub fn back_off(&mut self, cfg: &Config) {
         self.backoff += 1;
-        self.rto = Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto);
+        self.rto = self.backed_off_rto(cfg);
+    }
+
+    fn backed_off_rto(&self, cfg: &Config) -> Duration {
+        Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto)
     }
 
     /// Whether the timeout stands doubled.
