@@ -239,7 +239,7 @@ impl Sender {
     /// already; without that, 200 flows on 15 Mbit/s need 49 % marks instead of 34 % (PI; ns-2: 32 %).
     /// If the packet that goes then is marked too, the timer doubles, as for a packet that is lost
     /// again (RFC 6298 rule 5.5) and as in ns-2; without that, 500 flows on 10 Mbit/s need 90 % marks
-    /// instead of 56 % (PI; ns-2: 53 %).
+    /// instead of 53 % (PI; ns-2: 53 %).
     fn on_ecn_echo(&mut self, cfg: &Config) {
         let at_one = self.cwnd <= 1.0;
         if at_one && self.echo_at_one {
