@@ -23,7 +23,11 @@ macro_rules! delegate {
             self.$field.on_idle(since);
         }
     };
+    // Who owns the calendar begins it.
     (@next_update $field:ident) => {
+        fn on_start(&mut self, now: quell_units::Time) {
+            self.$field.on_start(now);
+        }
         #[inline]
         fn next_update(&self) -> Option<quell_units::Time> {
             self.$field.next_update()

@@ -21,7 +21,7 @@ pub struct Fifo<P, A> {
     rate: Option<BitRate>,
     /// The algorithm has been told of the idle period that holds.
     idle_told: bool,
-    /// When the queue became empty by a drop at the head.
+    /// When the queue became empty by a drop at the head, or began.
     emptied: Time,
 }
 
@@ -135,6 +135,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
 
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
         self.gate.start(now);
+        self.emptied = now;
         self.counters = counters;
         waiting.into_iter().for_each(|(arrived, packet)| self.store(arrived, packet));
     }

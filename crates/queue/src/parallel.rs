@@ -26,6 +26,8 @@ pub struct Parallel<P, D> {
     counters: Counters,
     rate: Option<BitRate>,
     leaving: Leaving,
+    /// When the discipline's life began.
+    began: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +77,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
             counters: Counters::default(),
             rate,
             leaving: Leaving::Never,
+            began: Time::ZERO,
         }
     }
 
@@ -247,7 +250,10 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
 
     fn idle(&mut self, since: Time) {
         match core::mem::replace(&mut self.leaving, Leaving::Nothing) {
-            Leaving::Never => (0..self.ends.len()).for_each(|lane| self.tell_idle(lane, since)),
+            Leaving::Never => {
+                let since = since.max(self.began);
+                (0..self.ends.len()).for_each(|lane| self.tell_idle(lane, since));
+            }
             Leaving::Nothing => {}
             Leaving::Lane(lane) => self.tell_idle(lane, since),
         }
@@ -304,6 +310,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
 
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
         self.discipline.on_start(now);
+        self.began = now;
         self.counters = counters;
         for (arrived, packet) in waiting {
             let pkt = shown(&meta(&packet, arrived), self.marks);

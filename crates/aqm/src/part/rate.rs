@@ -37,6 +37,11 @@ impl RateEstimator {
         RateEstimator { rate: 0.0, memory: memory.as_secs_f64(), last: Time::ZERO }
     }
 
+    /// Begins at `now` instead of time zero.
+    pub fn start(&mut self, now: Time) {
+        self.last = now;
+    }
+
     /// An arrival of `packets` mean packets; the estimate that includes it.
     #[inline]
     pub fn arrive(&mut self, now: Time, packets: f64) -> f64 {

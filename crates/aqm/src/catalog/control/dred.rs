@@ -72,6 +72,10 @@ pub struct Dred {
 }
 
 impl Aqm for Dred {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))

@@ -87,6 +87,10 @@ struct Period {
 }
 
 impl Aqm for Lred {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
         self.p = self.law.probability(self.loss, self.gauge.read(&cx.queue));

@@ -147,6 +147,10 @@ impl Pi {
 }
 
 impl Aqm for Pi {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))

@@ -74,6 +74,10 @@ impl PiFixed {
 }
 
 impl Aqm for PiFixed {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance_fixed(mul_shift(self.p, self.sizer.factor(pkt.bytes), 62)))

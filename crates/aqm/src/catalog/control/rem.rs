@@ -130,6 +130,10 @@ impl Rem {
 }
 
 impl Aqm for Rem {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.arrived += self.arrivals.factor(pkt.bytes);

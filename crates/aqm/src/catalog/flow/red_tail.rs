@@ -28,8 +28,8 @@ use crate::catalog::{AnyAqm, AqmConfig};
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowAges, Gauge};
 use crate::{
-    Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport,
-    Verdict, choice, params,
+    Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport, Verdict, choice,
+    params,
 };
 
 choice! {
@@ -263,6 +263,10 @@ impl Clone for RedTail {
 }
 
 impl Discipline for RedTail {
+    fn on_start(&mut self, now: Time) {
+        self.inner.on_start(now);
+    }
+
     fn lanes(&self) -> usize {
         2
     }

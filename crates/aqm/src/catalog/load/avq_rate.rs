@@ -81,6 +81,10 @@ pub struct AvqRate {
 }
 
 impl Aqm for AvqRate {
+    fn on_start(&mut self, now: Time) {
+        self.rate.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let size = self.sizer.factor(pkt.bytes);

@@ -8,7 +8,7 @@
 //! What the document leaves open: the time constant of the rate estimator. Between two arrivals the
 //! estimate matters to nobody, so there is nothing to update.
 
-use quell_units::{BitRate, Bytes, Duration};
+use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::params::{ParamError, positive_duration};
 use crate::part::{RateEstimator, SignalMode, Sizer};
@@ -55,6 +55,10 @@ pub struct Spf {
 }
 
 impl Aqm for Spf {
+    fn on_start(&mut self, now: Time) {
+        self.rate.start(now);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let size = self.sizer.factor(pkt.bytes);

@@ -175,6 +175,13 @@ pub struct Vrc {
 }
 
 impl Aqm for Vrc {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+        if let Rate::Arrival(rate) = &mut self.rate {
+            rate.start(now);
+        }
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let verdict = Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)));

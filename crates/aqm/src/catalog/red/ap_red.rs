@@ -252,6 +252,10 @@ impl ApRed {
 }
 
 impl Aqm for ApRed {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     delegate!(red: on_overflow, on_idle);
 
     #[inline]

@@ -148,6 +148,10 @@ impl Ared {
 }
 
 impl Aqm for Ared {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]

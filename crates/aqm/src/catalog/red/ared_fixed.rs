@@ -73,6 +73,10 @@ impl AredFixed {
 }
 
 impl Aqm for AredFixed {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]

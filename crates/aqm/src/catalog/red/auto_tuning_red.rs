@@ -114,6 +114,10 @@ pub struct AutoTuningRed {
 }
 
 impl Aqm for AutoTuningRed {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]

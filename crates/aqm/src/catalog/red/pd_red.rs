@@ -101,6 +101,10 @@ pub struct PdRed {
 }
 
 impl Aqm for PdRed {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
     delegate!(red: on_enqueue, on_overflow, on_idle);
 
     #[inline]
