@@ -328,7 +328,17 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         ));
     }
     if report.not_ip > 0 {
-        remarks.push(format!("{} packets carry no IP, or too little of them was kept", report.not_ip));
+        let (listed, rest) = report.not_ip_kinds.split_at(report.not_ip_kinds.len().min(4));
+        let mut kinds: Vec<String> = listed.iter().map(|k| format!("{} ({})", k.what, k.packets)).collect();
+        if !rest.is_empty() {
+            kinds.push(format!("others ({})", rest.iter().map(|kind| kind.packets).sum::<u64>()));
+        }
+        remarks.push(format!(
+            "{} of {} packets are not measured, for no IP header was found in them: {}",
+            report.not_ip,
+            report.packets,
+            kinds.join(", ")
+        ));
     }
     remarks
 }

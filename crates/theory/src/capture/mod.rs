@@ -1,9 +1,9 @@
 //! R, N and C from a packet capture.
 //!
 //! The quantities that AP-RED follows online (thesis 4.4), and that every design here asks for, from a
-//! file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet with VLANs, Linux cooked, BSD
-//! loopback, raw IP). It is read once; memory is bounded by the flows and packets of a window, not by
-//! the file.
+//! file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet, Linux cooked, PPP, BSD loopback, raw
+//! IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
+//! flows and packets of a window, not by the file.
 //!
 //! **N.** A flow is a 5-tuple: addresses, ports, protocol. It counts from its first packet until
 //! `window` after its last one (thesis 4.4, after the IPMON measurements: 60 s). Flows that have ended
@@ -35,6 +35,8 @@ mod rate;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -48,7 +50,7 @@ use crate::error::require;
 
 use file::Reader;
 use flows::Connections;
-use packet::{End, Other};
+use packet::{End, NotIp, Other};
 use rate::{Busiest, Dispersion};
 
 /// How to measure.
@@ -344,6 +346,15 @@ pub struct Damage {
     pub why: &'static str,
 }
 
+/// Packets that carry something other than IP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotIpKind {
+    /// What, such as "ARP" or "MPLS pseudowire".
+    pub what: String,
+    /// How many.
+    pub packets: u64,
+}
+
 /// What a capture says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -357,8 +368,10 @@ pub struct Report {
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Packets other than IP.
+    /// Packets in which no IP header was found.
     pub not_ip: u64,
+    /// What they carried, the most frequent first.
+    pub not_ip_kinds: Vec<NotIpKind>,
     /// Packets of a link that is not read, and its LINKTYPE.
     pub unknown_link: Option<(u64, u16)>,
     /// Packets without a time; they are not measured.
@@ -497,7 +510,7 @@ struct Meter<'a> {
     lanes: [Lane; 2],
     packets: u64,
     bytes: u64,
-    not_ip: u64,
+    not_ip: BTreeMap<NotIp, u64>,
     unknown_link: Option<(u64, u16)>,
     untimed: u64,
     late: u64,
@@ -522,7 +535,7 @@ impl<'a> Meter<'a> {
             lanes: [Lane::new(), Lane::new()],
             packets: 0,
             bytes: 0,
-            not_ip: 0,
+            not_ip: BTreeMap::new(),
             unknown_link: None,
             untimed: 0,
             late: 0,
@@ -566,8 +579,8 @@ impl<'a> Meter<'a> {
         }
         let packet = match parsed {
             Ok(packet) => packet,
-            Err(Other::NotIp) => {
-                self.not_ip += 1;
+            Err(Other::NotIp(what)) => {
+                *self.not_ip.entry(*what).or_default() += 1;
                 return;
             }
             Err(Other::UnknownLink(link)) => {
@@ -653,13 +666,21 @@ impl<'a> Meter<'a> {
             quantiles_s: [0.05, 0.25, 0.5, 0.75, 0.95].map(quantile),
         });
         let summary = |d: Direction| self.lanes[d as usize].summary(d, first, duration_s);
+        let mut kinds = BTreeMap::<String, u64>::new();
+        for (what, packets) in &self.not_ip {
+            *kinds.entry(what.to_string()).or_default() += packets;
+        }
+        let kinds = kinds.into_iter().map(|(what, packets)| NotIpKind { what, packets });
+        let mut not_ip_kinds: Vec<NotIpKind> = kinds.collect();
+        not_ip_kinds.sort_by_key(|kind| Reverse(kind.packets));
         Report {
             format: reader.format(),
             start_s: first as f64 / 1e9,
             duration_s,
             packets: self.packets,
             bytes: self.bytes,
-            not_ip: self.not_ip,
+            not_ip: self.not_ip.values().sum(),
+            not_ip_kinds,
             unknown_link: self.unknown_link,
             untimed: self.untimed,
             late: self.late,

@@ -63,6 +63,16 @@ enum Link {
     Ethernet,
     Vlan,
     TwoVlans,
+    Pppoe,
+    /// With the protocol field compressed, within two VLANs.
+    PppoeInVlans,
+    Mpls,
+    /// Three labels within a VLAN.
+    MplsInVlan,
+    /// MPLS within PPPoE.
+    MplsInPppoe,
+    Ppp,
+    PppEther,
     Cooked,
     Cooked2,
     Raw,
@@ -73,22 +83,13 @@ impl Link {
     fn number(self) -> u32 {
         match self {
             Link::Ethernet | Link::Vlan | Link::TwoVlans => 1,
+            Link::Pppoe | Link::PppoeInVlans | Link::Mpls | Link::MplsInVlan | Link::MplsInPppoe => 1,
+            Link::Ppp => 9,
+            Link::PppEther => 51,
             Link::Cooked => 113,
             Link::Cooked2 => 276,
             Link::Raw => 101,
             Link::Null => 0,
-        }
-    }
-
-    fn header(self) -> usize {
-        match self {
-            Link::Ethernet => 14,
-            Link::Vlan => 18,
-            Link::TwoVlans => 22,
-            Link::Cooked => 16,
-            Link::Cooked2 => 20,
-            Link::Raw => 0,
-            Link::Null => 4,
         }
     }
 
@@ -109,21 +110,32 @@ impl Link {
             ip[1] |= sent.ecn;
         }
         let kind = if v6 { EtherType::IPV6 } else { EtherType::IPV4 }.0.to_be_bytes();
-        let mut frame = vec![0; self.header()];
+        let protocol = if v6 { [0, 0x57] } else { [0, 0x21] };
+        let label = |last: bool| [0, 1, 0x30 | u8::from(last), 64];
+        let session = |ppp: &[u8]| {
+            let length = (ppp.len() + ip.len()) as u16;
+            [&[0x88, 0x64, 0x11, 0, 0, 7][..], &length.to_be_bytes(), ppp].concat()
+        };
+        let vlans = [0x88, 0xa8, 0, 7, 0x81, 0, 0, 9];
+        let mut frame = vec![0; 12];
         match self {
-            Link::Ethernet => frame[12..].copy_from_slice(&kind),
-            Link::Vlan => {
-                frame[12..16].copy_from_slice(&[0x81, 0, 0, 7]);
-                frame[16..].copy_from_slice(&kind);
+            Link::Ethernet => frame.extend(kind),
+            Link::Vlan => frame.extend([&[0x81, 0, 0, 7][..], &kind].concat()),
+            Link::TwoVlans => frame.extend([&vlans[..], &kind].concat()),
+            Link::Pppoe => frame.extend(session(&protocol)),
+            Link::PppoeInVlans => frame.extend([&vlans[..], &session(&protocol[1..])].concat()),
+            Link::Mpls => frame.extend([&[0x88, 0x47][..], &label(true)].concat()),
+            Link::MplsInVlan => {
+                let labels = [label(false), label(false), label(true)].concat();
+                frame.extend([&[0x81, 0, 0, 7, 0x88, 0x48][..], &labels].concat());
             }
-            Link::TwoVlans => {
-                frame[12..20].copy_from_slice(&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 9]);
-                frame[20..].copy_from_slice(&kind);
-            }
-            Link::Cooked => frame[14..].copy_from_slice(&kind),
-            Link::Cooked2 => frame[..2].copy_from_slice(&kind),
-            Link::Raw => {}
-            Link::Null => frame[3] = if v6 { 28 } else { 2 },
+            Link::MplsInPppoe => frame.extend(session(&[&[2, 0x81][..], &label(true)].concat())),
+            Link::Ppp => frame = [&[0xFF, 3][..], &protocol].concat(),
+            Link::PppEther => frame = session(&protocol).split_off(2),
+            Link::Cooked => frame.extend([&[0; 2][..], &kind].concat()),
+            Link::Cooked2 => frame = [&kind[..], &[0; 18]].concat(),
+            Link::Raw => frame.clear(),
+            Link::Null => frame = vec![0, 0, 0, if v6 { 28 } else { 2 }],
         }
         frame.extend(ip);
         frame
@@ -299,9 +311,22 @@ fn every_format_and_link_says_the_same() {
         let c = down.capacity.capacity_bps.unwrap();
         assert!((c / 1e7 / scale - 1.0).abs() < 2e-3, "{name} {link:?}: {c} {scale}");
     };
-    for link in
-        [Link::Ethernet, Link::Vlan, Link::TwoVlans, Link::Cooked, Link::Cooked2, Link::Raw, Link::Null]
-    {
+    for link in [
+        Link::Ethernet,
+        Link::Vlan,
+        Link::TwoVlans,
+        Link::Pppoe,
+        Link::PppoeInVlans,
+        Link::Mpls,
+        Link::MplsInVlan,
+        Link::MplsInPppoe,
+        Link::Ppp,
+        Link::PppEther,
+        Link::Cooked,
+        Link::Cooked2,
+        Link::Raw,
+        Link::Null,
+    ] {
         for v6 in [false, true] {
             let frames = frames(link, v6, &packets);
             for order in [Endianness::Little, Endianness::Big] {
@@ -708,6 +733,56 @@ fn fragments_are_one_flow_of_their_hosts_and_cards_may_segment() {
     assert_eq!(parse(&large, large.len()).tcp.unwrap().payload, 3000);
 }
 
+#[test]
+fn what_is_not_ip_is_counted_by_what_it_is() {
+    let ip = Link::Raw.frame(false, &tcp(START, SERVER, (1, 5000), 1, 100));
+    let ethernet = |kind: [u8; 2], content: &[&[u8]]| [&[2; 12][..], &kind, &content.concat()].concat();
+    let bottom = [0, 1, 0x31, 64];
+    // A pseudowire without control word, to a MAC address that begins like IPv4 and like IPv6.
+    let wire = |first: u8| [&[first, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE][..], &[3; 94]].concat();
+    let session = |code: u8, ppp: &[u8]| ethernet([0x88, 0x64], &[&[0x11, code, 0, 7, 0, 44], ppp, &ip]);
+    let frames: Vec<(Vec<u8>, &str)> = vec![
+        (ethernet([8, 6], &[&[0; 46]]), "ARP"),
+        (ethernet([0, 46], &[&[0; 46]]), "IEEE 802.3 with LLC"),
+        (ethernet([0x88, 0x63], &[&[0; 46]]), "PPPoE discovery"),
+        (ethernet([0x12, 0x34], &[&[0; 46]]), "EtherType 0x1234"),
+        (ethernet([0x81, 0], &[&[0, 7, 0x88, 0xCC], &[0; 46]]), "LLDP"),
+        (session(0, &[0xC0, 0x21]), "PPP link control"),
+        (session(0, &[0x00, 0xFD]), "compressed or encrypted PPP"),
+        (session(0, &[0x80, 0x21]), "PPP protocol 0x8021"),
+        (session(9, &[0x00, 0x21]), "cut or damaged headers"),
+        (ethernet([0x88, 0x64], &[&[0x11, 0, 0, 7]]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom, &[0; 4], &ip]), "MPLS pseudowire"),
+        (ethernet([0x88, 0x47], &[&bottom, &[0x10, 0, 0, 0], &ip]), "MPLS associated channel"),
+        (ethernet([0x88, 0x47], &[&bottom, &wire(0x45)]), "MPLS over something other than IP"),
+        (ethernet([0x88, 0x47], &[&bottom, &wire(0x60)]), "MPLS over something other than IP"),
+        // No bottom of the stack, nothing beneath it, and labels that are cut.
+        (ethernet([0x88, 0x47], &[&[0, 1, 0x30, 64]]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom[..3]]), "cut or damaged headers"),
+        (ethernet([8, 0], &[&ip[..12]]), "cut or damaged headers"),
+    ];
+    for (frame, what) in &frames {
+        match packet::parse(1, frame, frame.len() as u32) {
+            Err(Other::NotIp(found)) => assert_eq!(found.to_string(), *what),
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    let frames: Frames = frames.into_iter().map(|(frame, _)| (START, frame)).collect();
+    let found = report(&pcap(1, Endianness::Big, true, 65_535, &frames));
+    assert_eq!((found.packets, found.not_ip), (18, 18));
+    let first = |i: usize| (found.not_ip_kinds[i].what.as_str(), found.not_ip_kinds[i].packets);
+    assert_eq!(
+        (first(0), first(1)),
+        (("cut or damaged headers", 6), ("MPLS over something other than IP", 2))
+    );
+    assert_eq!(found.not_ip_kinds.iter().map(|kind| kind.packets).sum::<u64>(), 18);
+    // Padded to the shortest frame, IP beneath a label is still IP.
+    let short = Link::Raw.frame(false, &tcp(START, SERVER, (1, 5000), 1, 0));
+    let padded = ethernet([0x88, 0x47], &[&bottom, &short, &[0; 6]]);
+    assert_eq!(packet::parse(1, &padded, 64).unwrap().tcp.unwrap().payload, 0);
+}
+
 /// Bytes behind a sound beginning reach further into the reader.
 fn heads() -> Vec<Vec<u8>> {
     let none = Frames::new();
@@ -734,11 +809,16 @@ proptest! {
     #[test]
     fn no_frame_makes_it_panic(
         frames in proptest::collection::vec((any::<u64>(), proptest::collection::vec(any::<u8>(), 0..200)), 0..10),
-        link in proptest::sample::select(vec![0_u16, 1, 12, 101, 108, 113, 228, 276]),
+        link in proptest::sample::select(vec![0_u16, 1, 9, 12, 50, 51, 101, 108, 113, 228, 276]),
+        kind in proptest::sample::select(vec![0x0800_u16, 0x8100, 0x8847, 0x8864]),
         version in proptest::sample::select(vec![0x45_u8, 0x60, 0x4f]),
     ) {
         for (length, mut frame) in frames {
             let _ = packet::parse(link, &frame, length as u32);
+            if frame.len() > 14 {
+                frame[12..14].copy_from_slice(&kind.to_be_bytes());
+                let _ = packet::parse(1, &frame, length as u32);
+            }
             let at = match link { 1 => 14, 113 => 16, 276 => 20, 0 | 108 => 4, _ => 0 };
             if frame.len() > at + 10 {
                 frame[at] = version;
