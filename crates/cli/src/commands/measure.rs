@@ -27,7 +27,7 @@ struct Output<'a> {
     window_s: f64,
     #[serde(flatten)]
     report: &'a Report,
-    /// The command that goes on from here; null if R or N is missing.
+    /// The command that goes on from here; null if C, R or N is missing.
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<&'a [Interval]>,
@@ -139,12 +139,18 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
         text += &every_interval(intervals);
     }
     text += "\n";
-    match next(main, report) {
-        Some(command) => text += &format!("next  {command}\n"),
-        None => {
-            text += "next  quell design needs R and N; a longer capture, or one that begins with its\n      connections, would show them\n"
-        }
-    }
+    text += "next  ";
+    text += &next(main, report).unwrap_or_else(|| {
+        let needed = [
+            (main.capacity.capacity_bps.is_none(), "C, from a capture behind the bottleneck"),
+            (report.round_trips.is_none(), "R, from a capture that begins before its connections"),
+            (main.flows.active == 0, "N, from a capture of TCP flows that send data"),
+        ];
+        let needed: Vec<&str> =
+            needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
+        format!("quell design needs {}", needed.join("; "))
+    });
+    text += "\n";
     text
 }
 
@@ -186,6 +192,7 @@ fn capacity(c: &Capacity) -> Vec<String> {
     let busiest = c.busiest_bps.map(|r| scaled(r, &RATES)).unwrap_or_default();
     let at = time(c.busiest_at_s.unwrap_or(0.0));
     let agree = c.pairs.map_or(0.0, |p| 100.0 * p.share);
+    let of = c.pairs.map_or(0, |p| p.pairs);
     let pairs = c.pairs.map(|p| scaled(p.rate_bps, &RATES)).unwrap_or_default();
     let (value, how) = match c.verdict {
         CapacityVerdict::Full => (
@@ -199,19 +206,24 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::NeverFull => (
             pairs,
             format!(
-                "Packet pairs: {agree:.0} % agree. No 100 ms were full{}. Assumes that pairs left the slowest \
-                 link before the capture back to back, and were stamped one by one.",
+                "Packet pairs: {agree:.0} % of {of} agree. No 100 ms were full{}. Assumes that pairs left the \
+                 slowest link before the capture back to back, and were stamped one by one.",
                 if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
             ),
         ),
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
-                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}).",
+                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}). Assumes a capture at the \
+                 bottleneck or behind it.",
                 match c.pairs {
                     Some(p) if p.told => format!("packet pairs say {pairs}, less than was carried"),
-                    Some(p) if p.share >= 0.1 =>
+                    Some(p) if p.share >= 0.5 =>
                         "packets came closer than the capture's clock can tell".into(),
+                    Some(p) if p.share >= 0.1 => format!(
+                        "only {agree:.0} % of {of} packet pairs agree on a rate ({pairs}), and where fewer than \
+                         half do, the capacity often is another (Dovrolis et al. 2001)"
+                    ),
                     _ => format!("packet pairs agree on nothing ({agree:.0} % at most)"),
                 }
             ),
@@ -283,9 +295,9 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
-/// The command that designs for what was measured.
+/// The command that designs for what was measured; none unless C, R and N were.
 fn next(main: &Summary, report: &Report) -> Option<String> {
-    let rate = main.capacity.capacity_bps.or(main.capacity.busiest_bps)?;
+    let rate = main.capacity.capacity_bps?;
     let rate = BitRate::from_bps(significant(rate).parse::<f64>().ok()? as u64);
     let rtt = report.round_trips?.median_s() * 1e9;
     let rtt = quell_units::Duration::from_nanos(significant(rtt).parse::<f64>().ok()? as u64);
@@ -407,8 +419,10 @@ mod tests {
         assert!(!of(CapacityVerdict::NeverFull, None, Some(pairs)).contains("carried"));
         let coarse = capture::Pairs { told: false, ..pairs };
         let vague = capture::Pairs { share: 0.02, ..coarse };
+        let few = capture::Pairs { share: 0.15, rate_bps: 3e7, ..coarse };
         for (pairs, part) in [
             (Some(pairs), "less than was carried"),
+            (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
             (Some(coarse), "closer than the capture's clock"),
             (Some(vague), "agree on nothing (2 % at most)"),
             (None, "agree on nothing"),

@@ -247,8 +247,12 @@ pub struct Pairs {
     pub pairs: u64,
     /// The share of them within 2.5 % of the rate.
     pub share: f64,
-    /// At least a tenth of the pairs agree, and their gaps are at least ten ticks of the capture's
-    /// clock. Arrivals at random would put 2 % there.
+    /// At least half of the pairs agree, and their gaps are at least ten ticks of the capture's clock.
+    ///
+    /// On a loaded path the rates of pairs have several modes, from packets that came between the two and
+    /// from links behind the slowest, and the most frequent one often is not the capacity (Dovrolis,
+    /// Ramanathan and Moore, What do packet dispersion techniques measure?, INFOCOM 2001). One that half of
+    /// the pairs agree on has no rival as frequent.
     pub told: bool,
 }
 
@@ -284,8 +288,8 @@ pub enum CapacityVerdict {
     /// The pairs say more: never full for that long. The capacity is the pairs', of the slowest link
     /// before the capture.
     NeverFull,
-    /// The pairs agree on nothing, or on less than was carried: it cannot be told, but is at least the
-    /// busiest stretch's.
+    /// Fewer than half of the pairs agree, or they agree on less than was carried: it cannot be told, but
+    /// is at least the busiest stretch's.
     AtLeast,
     /// Too little was captured.
     Unknown,

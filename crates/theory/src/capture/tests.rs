@@ -698,6 +698,17 @@ fn a_link_that_is_never_full_shows_its_pairs() {
     assert_eq!(capacity.verdict, CapacityVerdict::NeverFull);
     assert!((capacity.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 0.01, "{capacity:?}");
     assert!(capacity.busiest_bps.unwrap() < 4e6, "{capacity:?}");
+    // One pair in seven: its rate is said, and nothing follows from it.
+    let mut packets = Vec::new();
+    let mut at = START;
+    for i in 0..2100_u64 {
+        at += if i % 7 == 1 { 1514 * 800 } else { 4 * MS + (i * 7919 % 97) * 300_000 };
+        packets.push(tcp(at, SERVER, (1, 5000), 1 + 1460 * i as u32, 1460));
+    }
+    let capacity = report(&simple(&packets)).directions[1].capacity;
+    let pairs = capacity.pairs.unwrap();
+    assert!((pairs.rate_bps / 1e7 - 1.0).abs() < 0.01 && (pairs.share - 1.0 / 7.0).abs() < 0.01, "{pairs:?}");
+    assert_eq!((capacity.verdict, capacity.capacity_bps), (CapacityVerdict::AtLeast, None));
     // Gaps that agree on nothing, of a link that carried 5 Mbit/s for a while.
     let mut packets = Vec::new();
     let (mut at, mut state) = (START, 1_u64);
