@@ -143,12 +143,15 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
     text += &next(main, report).unwrap_or_else(|| {
         let needed = [
             (main.capacity.capacity_bps.is_none(), "C, from a capture behind the bottleneck"),
-            (report.round_trips.is_none(), "R, from a capture that begins before its connections"),
+            (
+                report.round_trips.is_none_or(|t| t.median_s() == 0.0),
+                "R, from a capture that begins before its connections",
+            ),
             (main.flows.active == 0, "N, from a capture of TCP flows that send data"),
         ];
         let needed: Vec<&str> =
             needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
-        format!("quell design needs {}", needed.join("; "))
+        format!("quell design needs {}", needed.join(";\n      "))
     });
     text += "\n";
     text
@@ -211,6 +214,7 @@ fn capacity(c: &Capacity) -> Vec<String> {
                 if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
             ),
         ),
+        CapacityVerdict::Beyond => beyond(c),
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
@@ -231,6 +235,42 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::Unknown => ("–".into(), "Too little was captured.".into()),
     };
     vec!["C".into(), value, how]
+}
+
+/// The capacity of a link that the packets had yet to pass.
+fn beyond(c: &Capacity) -> (String, String) {
+    const ELSEWHERE: &str = "capture behind it, on the side of the receivers";
+    let Some(a) = c.acknowledged else {
+        let share = 100.0 * c.senders_share.unwrap_or(0.0);
+        let how = format!(
+            "The capacity cannot be told: the capture is the senders' own ({} % of the round-trip time lies on \
+             their side), its packets had yet to pass the bottleneck, and none were seen to wait there. To \
+             measure it, {ELSEWHERE}.",
+            digits(share, 2)
+        );
+        return ("–".into(), how);
+    };
+    let [low, high] = a.quartiles_bps.map(|rate| scaled(rate, &RATES));
+    let seen = format!("in {} of {} stretches of at least 100 ms", a.waiting, a.stretches);
+    match c.capacity_bps {
+        Some(rate) => (
+            scaled(rate, &RATES),
+            format!(
+                "The clock of acknowledgments: packets waited beyond the place of the capture {seen}, and this is \
+                 the median of what was acknowledged then (half of them {low} to {high}). The spacing of the \
+                 packets themselves tells nothing there. Assumes that the capture holds all that the link \
+                 carries, and that data waited, not acknowledgments on their way back."
+            ),
+        ),
+        None => (
+            "–".into(),
+            format!(
+                "The capacity cannot be told: packets waited beyond the place of the capture {seen}, but \
+                 acknowledgments do not agree on a rate (half of them {low} to {high}): the link changes, or \
+                 carries what is not in the capture. To measure it, {ELSEWHERE}."
+            ),
+        ),
+    }
 }
 
 fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
@@ -405,8 +445,15 @@ mod tests {
         let pairs = capture::Pairs { rate_bps: 1e7, pairs: 1000, share: 0.5, told: true };
         let of = |verdict, busiest: Option<f64>, pairs| {
             let at = busiest.map(|_| 3.0);
-            let capacity_bps = None;
-            let c = Capacity { busiest_bps: busiest, busiest_at_s: at, pairs, verdict, capacity_bps };
+            let c = Capacity {
+                busiest_bps: busiest,
+                busiest_at_s: at,
+                pairs,
+                acknowledged: None,
+                senders_share: None,
+                verdict,
+                capacity_bps: None,
+            };
             capacity(&c).join(" ")
         };
         let full = of(CapacityVerdict::Full, Some(9.9e6), Some(pairs));
@@ -431,5 +478,30 @@ mod tests {
             assert!(least.starts_with("C at least 20.0 Mbit/s") && least.contains(part), "{least}");
         }
         assert!(of(CapacityVerdict::Unknown, None, None).contains("Too little"));
+
+        let a = capture::Acknowledged {
+            rate_bps: 1e7,
+            quartiles_bps: [9.9e6, 1.01e7],
+            waiting: 90,
+            stretches: 100,
+        };
+        let of = |acknowledged, capacity_bps| {
+            let c = Capacity {
+                busiest_bps: Some(2e7),
+                busiest_at_s: Some(0.3),
+                pairs: Some(pairs),
+                acknowledged,
+                senders_share: Some(0.002),
+                verdict: CapacityVerdict::Beyond,
+                capacity_bps,
+            };
+            capacity(&c).join(" ")
+        };
+        let clock = of(Some(a), Some(1e7));
+        assert!(clock.starts_with("C 10.0 Mbit/s The clock of") && clock.contains("in 90 of 100"), "{clock}");
+        let differ = of(Some(a), None);
+        assert!(differ.starts_with("C – ") && differ.contains("do not agree on a rate"), "{differ}");
+        let own = of(None, None);
+        assert!(own.starts_with("C – ") && own.contains("0.20 % of the round-trip time"), "{own}");
     }
 }

@@ -27,6 +27,12 @@ pub(super) struct Segment {
     /// Bytes of payload on the wire, whatever was kept of them.
     pub payload: u32,
     pub flags: u8,
+    /// Bytes of options, as the header says.
+    pub options: u32,
+    /// The largest payload that its sender accepts (RFC 9293 3.7.1).
+    pub mss: Option<u16>,
+    /// What it acknowledges beyond a hole (RFC 2018); unused places are empty ranges.
+    pub selected: [(u32, u32); 4],
 }
 
 impl Segment {
@@ -240,6 +246,30 @@ fn first_fragment(net: &LaxNetSlice<'_>) -> bool {
 fn segment(bytes: &[u8], on_wire: usize) -> Option<Segment> {
     let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     let (seq, ack, offset, flags) = (word(4)?, word(8)?, *bytes.get(12)?, *bytes.get(13)?);
-    let payload = on_wire.saturating_sub(usize::from(offset >> 4) * 4);
-    Some(Segment { seq, ack, payload: u32::try_from(payload).unwrap_or(u32::MAX), flags })
+    let header = usize::from(offset >> 4) * 4;
+    let payload = u32::try_from(on_wire.saturating_sub(header)).unwrap_or(u32::MAX);
+    let options = header.saturating_sub(20) as u32;
+    let mut found = Segment { seq, ack, payload, flags, options, mss: None, selected: [(0, 0); 4] };
+    let mut at = 20;
+    // The kinds 0 and 1 are one byte each, the end and padding (RFC 9293 3.1).
+    while let Some(&kind) = bytes.get(at).filter(|&&kind| at < header && kind != 0) {
+        if kind == 1 {
+            at += 1;
+            continue;
+        }
+        let length = bytes.get(at + 1).map_or(0, |&length| usize::from(length));
+        match (kind, length) {
+            (_, 0 | 1) => break,
+            (2, 4) => found.mss = bytes.get(at + 2..at + 4).map(|b| u16::from_be_bytes([b[0], b[1]])),
+            (5, 10..=34) => {
+                for (i, range) in found.selected.iter_mut().enumerate().take((length - 2) / 8) {
+                    let (from, to) = (word(at + 2 + 8 * i), word(at + 6 + 8 * i));
+                    *range = from.zip(to).unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+        at += length;
+    }
+    Some(found)
 }
