@@ -222,6 +222,7 @@ fn capacity(c: &Capacity) -> Vec<String> {
                  bottleneck or behind it.",
                 match c.pairs {
                     Some(p) if p.told => format!("packet pairs say {pairs}, less than was carried"),
+                    Some(p) if p.pairs < 10 => format!("there are only {of} packet pairs"),
                     Some(p) if p.share >= 0.5 =>
                         "packets came closer than the capture's clock can tell".into(),
                     Some(p) if p.share >= 0.1 => format!(
@@ -471,6 +472,7 @@ mod tests {
             (Some(pairs), "less than was carried"),
             (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
             (Some(coarse), "closer than the capture's clock"),
+            (Some(capture::Pairs { pairs: 9, ..coarse }), "there are only 9 packet pairs"),
             (Some(vague), "agree on nothing (2 % at most)"),
             (None, "agree on nothing"),
         ] {

@@ -250,7 +250,8 @@ pub struct Pairs {
     pub pairs: u64,
     /// The share of them within 2.5 % of the rate.
     pub share: f64,
-    /// At least half of the pairs agree, and their gaps are at least ten ticks of the capture's clock.
+    /// At least half of the pairs agree, of ten or more, and their gaps are at least ten ticks of the
+    /// capture's clock.
     ///
     /// On a loaded path the rates of pairs have several modes, from packets that came between the two and
     /// from links behind the slowest, and the most frequent one often is not the capacity (Dovrolis,

@@ -60,6 +60,8 @@ const STEP: f64 = 1.01;
 const AROUND: usize = 2;
 /// The share of the pairs that must agree on a rate ([`Pairs::told`]).
 const CONVINCING: f64 = 0.5;
+/// Fewer pairs than this may agree by chance.
+const FEWEST: u64 = 10;
 /// Gaps of fewer ticks than this are too coarse.
 const TICKS: f64 = 10.0;
 
@@ -102,7 +104,8 @@ impl Dispersion {
         let sum: f64 = within.map(|bin| self.counts[bin] as f64 * middle(bin)).sum();
         let (rate_bps, share) = (sum / count as f64, count as f64 / self.total as f64);
         let ticks = bytes * 8e9 / rate_bps / self.tick as f64;
-        Some(Pairs { rate_bps, pairs: self.total, share, told: share >= CONVINCING && ticks >= TICKS })
+        let told = share >= CONVINCING && self.total >= FEWEST && ticks >= TICKS;
+        Some(Pairs { rate_bps, pairs: self.total, share, told })
     }
 }
 
@@ -174,5 +177,12 @@ mod tests {
         let mode = coarse.mode(1500.0).unwrap();
         assert!(!mode.told && mode.share > 0.99, "{mode:?}");
         assert!(Dispersion::new().mode(1000.0).is_none());
+        // Nor are a few pairs enough.
+        for packets in [2, 10, 11] {
+            let mut few = Dispersion::new();
+            (0..packets).for_each(|i| few.see(i * 1_000_000, 1500, 500, 1000));
+            let mode = few.mode(1500.0).unwrap();
+            assert!(mode.share == 1.0 && mode.told == (packets > 10), "{mode:?}");
+        }
     }
 }
