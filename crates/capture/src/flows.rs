@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::Direction;
+use super::clock::{Delivered, Stream};
 use super::packet::{End, Packet, Segment};
 
 /// Connections whose flows have been seen within the window.
@@ -51,7 +52,7 @@ struct Connection {
 }
 
 /// What one end sends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Flow {
     last_seen: u64,
     alive: bool,
@@ -61,6 +62,7 @@ struct Flow {
     active_in: u64,
     /// The sequence number behind the last byte of the stream that has come.
     next_seq: Option<u32>,
+    stream: Stream,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,18 +71,28 @@ enum Handshake {
     Idle,
     /// A SYN at this time, with this number and payload, from this end.
     Opened { at: u64, seq: u32, payload: u32, from: usize },
-    /// And the other end's SYN, with this number.
-    Answered { at: u64, seq: u32, payload: u32, from: usize, answer: u32 },
+    /// And the other end's SYN, with this number, at that time.
+    Answered { at: u64, seq: u32, payload: u32, from: usize, answer: u32, answered: u64 },
+}
+
+/// How long a handshake took, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trip {
+    pub whole: u64,
+    /// From the answer to its acknowledgment: to the end that opened and back.
+    pub opener: Option<u64>,
 }
 
 /// What a packet told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     pub direction: Direction,
-    /// The handshake that it completes took so long, in nanoseconds.
-    pub round_trip: Option<u64>,
+    /// The handshake that it completes took so long.
+    pub round_trip: Option<Trip>,
     /// It brings data that end no later in the stream than some before.
     pub repeats: bool,
+    /// What it says of the data that went the other way.
+    pub delivered: Option<Delivered>,
 }
 
 impl Connections {
@@ -135,12 +147,13 @@ impl Connections {
         }
     }
 
-    /// Takes in a packet that came at `time`, when the capture's clock showed `now`. `side` says in
-    /// which direction a packet from the first end to the second goes, if it knows.
+    /// Takes in a packet of `length` bytes that came at `time`, when the capture's clock showed `now`.
+    /// `side` says in which direction a packet from the first end to the second goes, if it knows.
     pub fn see(
         &mut self,
         time: u64,
         now: u64,
+        length: u32,
         packet: &Packet,
         side: impl Fn(&End, &End) -> Option<Direction>,
     ) -> Seen {
@@ -163,7 +176,9 @@ impl Connections {
             alive.flows += 1;
             self.expiry.push(Reverse((flow.last_seen, slot, end)));
         }
-        let Some(tcp) = packet.tcp else { return Seen { direction, round_trip: None, repeats: false } };
+        let Some(tcp) = packet.tcp else {
+            return Seen { direction, round_trip: None, repeats: false, delivered: None };
+        };
         if tcp.payload > 0 && !tcp.has(Segment::SYN) {
             if !flow.data {
                 flow.data = true;
@@ -181,8 +196,16 @@ impl Connections {
             }
             false => self.answer(slot, end, time, &tcp),
         };
-        let repeats = self.slots[slot].flows[end].repeats(&tcp);
-        Seen { direction, round_trip, repeats }
+        let flows = &mut self.slots[slot].flows;
+        let repeats = flows[end].repeats(&tcp);
+        flows[end].stream.sent(now, length, &tcp, repeats);
+        let other = &mut flows[1 - end].stream;
+        if let Some(mss) = tcp.mss.filter(|_| tcp.has(Segment::SYN)) {
+            other.limit(mss);
+        }
+        let acknowledges = tcp.has(Segment::ACK) && !tcp.has(Segment::RST);
+        let delivered = acknowledges.then(|| other.acknowledged(now, &tcp)).flatten();
+        Seen { direction, round_trip, repeats, delivered }
     }
 
     fn begin(
@@ -243,7 +266,9 @@ impl Connections {
             }
             self.opened += 1;
             connection.syn = Some((tcp.seq, end));
-            connection.flows.iter_mut().for_each(|flow| flow.next_seq = None);
+            for flow in &mut connection.flows {
+                (flow.next_seq, flow.stream) = (None, Stream::default());
+            }
             connection.handshake =
                 Handshake::Opened { at: time, seq: tcp.seq, payload: tcp.payload, from: end };
             return;
@@ -253,7 +278,8 @@ impl Connections {
             Handshake::Opened { at, seq, payload, from }
                 if from != end && tcp.ack.wrapping_sub(seq.wrapping_add(1)) <= payload =>
             {
-                connection.handshake = Handshake::Answered { at, seq, payload, from, answer: tcp.seq };
+                let (answer, answered) = (tcp.seq, time);
+                connection.handshake = Handshake::Answered { at, seq, payload, from, answer, answered };
             }
             Handshake::Answered { from, answer, .. } if from != end && answer == tcp.seq => {
                 self.repeated += 1;
@@ -269,7 +295,7 @@ impl Connections {
     }
 
     /// The round-trip time, if a segment without SYN completes a handshake.
-    fn answer(&mut self, slot: usize, end: usize, time: u64, tcp: &Segment) -> Option<u64> {
+    fn answer(&mut self, slot: usize, end: usize, time: u64, tcp: &Segment) -> Option<Trip> {
         let connection = &mut self.slots[slot];
         if tcp.has(Segment::RST) {
             connection.handshake = Handshake::Idle;
@@ -277,7 +303,9 @@ impl Connections {
         }
         let (at, seq, payload, from, answer) = match connection.handshake {
             Handshake::Opened { at, seq, payload, from } => (at, seq, payload, from, None),
-            Handshake::Answered { at, seq, payload, from, answer } => (at, seq, payload, from, Some(answer)),
+            Handshake::Answered { at, seq, payload, from, answer, answered } => {
+                (at, seq, payload, from, Some((answer, answered)))
+            }
             Handshake::Idle => return None,
         };
         if from != end || !tcp.has(Segment::ACK) {
@@ -286,9 +314,11 @@ impl Connections {
         connection.handshake = Handshake::Idle;
         let begins = tcp.seq.wrapping_sub(seq.wrapping_add(1)) <= payload;
         let acknowledges =
-            answer.is_none_or(|answer| (tcp.ack.wrapping_sub(answer.wrapping_add(1)) as i32) >= 0);
+            answer.is_none_or(|(answer, _)| (tcp.ack.wrapping_sub(answer.wrapping_add(1)) as i32) >= 0);
         // A clock that went backwards gives no length of time.
-        (begins && acknowledges).then_some(time.checked_sub(at)?)
+        let opener = answer.and_then(|(_, answered)| time.checked_sub(answered));
+        let whole = time.checked_sub(at)?;
+        (begins && acknowledges).then_some(Trip { whole, opener })
     }
 }
 

@@ -1,9 +1,9 @@
 //! R, N and C from a packet capture.
 //!
 //! The quantities that AP-RED follows online (thesis 4.4), and that every design here asks for, from a
-//! file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet with VLANs, Linux cooked, BSD
-//! loopback, raw IP). It is read once; memory is bounded by the flows and packets of a window, not by
-//! the file.
+//! file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet, Linux cooked, PPP, BSD loopback, raw
+//! IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
+//! flows and packets of a window, not by the file.
 //!
 //! **N.** A flow is a 5-tuple: addresses, ports, protocol. It counts from its first packet until
 //! `window` after its last one (thesis 4.4, after the IPMON measurements: 60 s). Flows that have ended
@@ -17,8 +17,9 @@
 //! with a repeated SYN gives none, for nobody knows which one was answered (Karn). It includes the
 //! queueing that the three packets met, and what the hosts took.
 //!
-//! **C.** The document takes it as known. Here are two estimates, each with what it assumes
-//! ([`Capacity`]).
+//! **C.** The document takes it as known. Here are three estimates, each with what it assumes
+//! ([`Capacity`]). Where the capture was made decides which holds: behind the slowest link the spacing of
+//! packets shows it, before that link only what comes back does.
 //!
 //! Two directions are kept apart, for a link carries both: *up* is what the side sends that opens
 //! connections, *down* what comes back to it. The opener is whoever sent the SYN; where that was not
@@ -29,6 +30,7 @@
 //! Lengths are those of whole frames, as `capinfos` counts them.
 #![deny(missing_docs)]
 
+mod clock;
 mod error;
 mod file;
 mod flows;
@@ -37,6 +39,8 @@ mod rate;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -45,10 +49,11 @@ use hdrhistogram::Histogram;
 use quell_units::Duration;
 use serde::Serialize;
 
+use clock::Clock;
 use error::require;
 use file::Reader;
 use flows::Connections;
-use packet::{End, Other};
+use packet::{End, NotIp, Other};
 use rate::{Busiest, Dispersion};
 
 pub use error::OptionError;
@@ -245,9 +250,46 @@ pub struct Pairs {
     pub pairs: u64,
     /// The share of them within 2.5 % of the rate.
     pub share: f64,
-    /// At least a tenth of the pairs agree, and their gaps are at least ten ticks of the capture's
-    /// clock. Arrivals at random would put 2 % there.
+    /// At least half of the pairs agree, of ten or more, and their gaps are at least ten ticks of the
+    /// capture's clock.
+    ///
+    /// On a loaded path the rates of pairs have several modes, from packets that came between the two and
+    /// from links behind the slowest, and the most frequent one often is not the capacity (Dovrolis,
+    /// Ramanathan and Moore, What do packet dispersion techniques measure?, INFOCOM 2001). One that half of
+    /// the pairs agree on has no rival as frequent.
     pub told: bool,
+}
+
+/// The clock of acknowledgments, while packets waited beyond the place of the capture.
+///
+/// It is read over stretches of 100 ms or more and a hundred packets or more. Packets waited throughout a
+/// stretch if every acknowledgment in it came later after its data than the earliest one of its flow
+/// ever did, by the time of three packets at least, and 1 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Acknowledged {
+    /// The median of the rates at which data were acknowledged, with the headers of whole frames, in
+    /// bit/s.
+    pub rate_bps: f64,
+    /// The quartiles of these rates.
+    pub quartiles_bps: [f64; 2],
+    /// The stretches in which packets waited.
+    pub waiting: u64,
+    /// All stretches in which data were acknowledged without pause.
+    pub stretches: u64,
+}
+
+impl Acknowledged {
+    /// Whether the stretches agree: half of them within 5 % of the median on either side. They do not
+    /// where the link beyond changes, or carries traffic that is not in the capture.
+    pub fn agrees(&self) -> bool {
+        self.quartiles_bps.iter().all(|rate| (rate / self.rate_bps - 1.0).abs() <= 0.05)
+    }
+
+    /// Whether packets waited beyond often enough to say that the slowest link is there: in ten
+    /// stretches, or in three if these are half of all.
+    fn is_beyond(&self) -> bool {
+        self.waiting >= 10 || (self.waiting >= 3 && 2 * self.waiting >= self.stretches)
+    }
 }
 
 /// What a capture says of the capacity of a link.
@@ -258,6 +300,9 @@ pub struct Pairs {
 /// back, if time was stamped as finely as that and no card handed packets over in batches. Where both
 /// agree within a tenth, the link was full and is the slowest; or else one sender paced its packets
 /// evenly all along, which no capture can tell from a full link.
+///
+/// All that holds behind the slowest link. A capture before it, on the senders' side, shows it by the
+/// clock of acknowledgments ([`Acknowledged`]), or cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Capacity {
     /// The highest rate over 100 ms, in bit/s; none in captures shorter than that.
@@ -266,43 +311,65 @@ pub struct Capacity {
     pub busiest_at_s: Option<f64>,
     /// The mode of the packet pairs of at least half the largest packet.
     pub pairs: Option<Pairs>,
+    /// The clock of acknowledgments; none if packets never waited beyond the capture.
+    pub acknowledged: Option<Acknowledged>,
+    /// The share of the handshakes' round-trip time that lies on the senders' side of the capture.
+    pub senders_share: Option<f64>,
     /// What follows.
     pub verdict: CapacityVerdict,
     /// The capacity, in bit/s, unless it cannot be told.
     pub capacity_bps: Option<f64>,
 }
 
-/// How the two estimates go together.
+/// How the estimates go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityVerdict {
-    /// Both agree: the link was full for 100 ms at least, unless a sender paced its packets. The
-    /// capacity is the busiest stretch's.
+    /// The busiest stretch and the pairs agree: the link was full for 100 ms at least, unless a sender
+    /// paced its packets. The capacity is the busiest stretch's.
     Full,
     /// The pairs say more: never full for that long. The capacity is the pairs', of the slowest link
     /// before the capture.
     NeverFull,
-    /// The pairs agree on nothing, or on less than was carried: it cannot be told, but is at least the
-    /// busiest stretch's.
+    /// The slowest link lies beyond the capture. The capacity is what was acknowledged while packets
+    /// waited there, if that agrees.
+    Beyond,
+    /// Fewer than half of the pairs agree, or they agree on less than was carried: it cannot be told, but
+    /// is at least the busiest stretch's.
     AtLeast,
     /// Too little was captured.
     Unknown,
 }
 
+/// With less of the round-trip time before it, a capture is the senders' own.
+const SENDERS: f64 = 0.1;
+
 impl Capacity {
-    fn of(busiest: Option<(f64, f64)>, pairs: Option<Pairs>) -> Self {
+    fn of(
+        busiest: Option<(f64, f64)>,
+        pairs: Option<Pairs>,
+        acknowledged: Option<Acknowledged>,
+        senders_share: Option<f64>,
+    ) -> Self {
         let told = pairs.filter(|p| p.told).map(|p| p.rate_bps);
+        let beyond = acknowledged.filter(Acknowledged::is_beyond);
         let (verdict, capacity_bps) = match (busiest, told) {
-            (Some((busiest, _)), Some(pairs)) if (busiest / pairs - 1.0).abs() <= 0.1 => {
+            (Some((busiest, _)), Some(pairs))
+                if (busiest / pairs - 1.0).abs() <= 0.1
+                    && beyond.is_none_or(|a| !a.agrees() || a.rate_bps >= 0.9 * busiest) =>
+            {
                 (CapacityVerdict::Full, Some(busiest))
+            }
+            (None, None) => (CapacityVerdict::Unknown, None),
+            _ if beyond.is_some() || senders_share.is_some_and(|share| share < SENDERS) => {
+                (CapacityVerdict::Beyond, beyond.filter(Acknowledged::agrees).map(|a| a.rate_bps))
             }
             (Some((busiest, _)), Some(pairs)) if busiest > pairs => (CapacityVerdict::AtLeast, None),
             (_, Some(pairs)) => (CapacityVerdict::NeverFull, Some(pairs)),
             (Some(_), None) => (CapacityVerdict::AtLeast, None),
-            (None, None) => (CapacityVerdict::Unknown, None),
         };
         let (busiest_bps, busiest_at_s) = busiest.unzip();
-        Capacity { busiest_bps, busiest_at_s, pairs, verdict, capacity_bps }
+        Capacity { busiest_bps, busiest_at_s, pairs, acknowledged, senders_share, verdict, capacity_bps }
     }
 }
 
@@ -344,6 +411,15 @@ pub struct Damage {
     pub why: &'static str,
 }
 
+/// Packets that carry something other than IP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotIpKind {
+    /// What, such as "ARP" or "MPLS pseudowire".
+    pub what: String,
+    /// How many.
+    pub packets: u64,
+}
+
 /// What a capture says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -357,8 +433,10 @@ pub struct Report {
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Packets other than IP.
+    /// Packets in which no IP header was found.
     pub not_ip: u64,
+    /// What they carried, the most frequent first.
+    pub not_ip_kinds: Vec<NotIpKind>,
     /// Packets of a link that is not read, and its LINKTYPE.
     pub unknown_link: Option<(u64, u16)>,
     /// Packets without a time; they are not measured.
@@ -440,6 +518,9 @@ struct Lane {
     repeated: u64,
     busiest: Busiest,
     dispersion: Dispersion,
+    clock: Clock,
+    /// Of the handshakes' round-trip times, what lies on the senders' side, and all; in nanoseconds.
+    sides: (u64, u64),
     now: Traffic,
     /// Of the intervals after the first window: flows, flows with data, active ones.
     counts: [Histogram<u64>; 3],
@@ -456,6 +537,8 @@ impl Lane {
             repeated: 0,
             busiest: Busiest::default(),
             dispersion: Dispersion::new(),
+            clock: Clock::new(),
+            sides: (0, 0),
             now: Traffic::default(),
             counts: [(); 3].map(|()| histogram(MOST_FLOWS)),
         }
@@ -483,7 +566,12 @@ impl Lane {
             rate_bps: (duration_s > 0.0).then(|| self.bytes as f64 * 8.0 / duration_s),
             mean_packet_bytes: over(self.bytes, self.packets),
             flows: FlowCount { flows: median(0), data_flows: median(1), active: median(2) },
-            capacity: Capacity::of(busiest, self.dispersion.mode(f64::from(self.largest))),
+            capacity: Capacity::of(
+                busiest,
+                self.dispersion.mode(f64::from(self.largest)),
+                self.clock.told(),
+                over(self.sides.0, self.sides.1),
+            ),
             ect_share: over(ect0 + ect1 + ce, self.packets),
             ce_share: over(ce, self.packets),
             retransmitted_share: over(self.repeated, self.segments),
@@ -497,7 +585,7 @@ struct Meter<'a> {
     lanes: [Lane; 2],
     packets: u64,
     bytes: u64,
-    not_ip: u64,
+    not_ip: BTreeMap<NotIp, u64>,
     unknown_link: Option<(u64, u16)>,
     untimed: u64,
     late: u64,
@@ -522,7 +610,7 @@ impl<'a> Meter<'a> {
             lanes: [Lane::new(), Lane::new()],
             packets: 0,
             bytes: 0,
-            not_ip: 0,
+            not_ip: BTreeMap::new(),
             unknown_link: None,
             untimed: 0,
             late: 0,
@@ -566,8 +654,8 @@ impl<'a> Meter<'a> {
         }
         let packet = match parsed {
             Ok(packet) => packet,
-            Err(Other::NotIp) => {
-                self.not_ip += 1;
+            Err(Other::NotIp(what)) => {
+                *self.not_ip.entry(*what).or_default() += 1;
                 return;
             }
             Err(Other::UnknownLink(link)) => {
@@ -582,15 +670,31 @@ impl<'a> Meter<'a> {
             (false, true) => Some(Direction::Down),
             _ => None,
         };
-        let seen = self.connections.see(time, clock, packet, side);
+        let seen = self.connections.see(time, clock, length, packet, side);
         let lane = &mut self.lanes[seen.direction as usize];
         lane.see(clock, length, tick);
         lane.marks[usize::from(packet.ecn & 3)] += 1;
         if packet.tcp.is_some_and(|tcp| tcp.payload > 0) {
             lane.segments += 1;
             lane.repeated += u64::from(seen.repeats);
+        } else {
+            lane.clock.beside(length);
+        }
+        if let Some(told) = seen.delivered {
+            self.lanes[1 - seen.direction as usize].clock.see(clock, &told);
         }
         if let Some(trip) = seen.round_trip {
+            if let Some(opener) = trip.opener {
+                // A connection is opened by a packet of the direction that completes its handshake.
+                for (lane, before) in [
+                    (seen.direction as usize, opener),
+                    (1 - seen.direction as usize, trip.whole.saturating_sub(opener)),
+                ] {
+                    let (sum, all) = &mut self.lanes[lane].sides;
+                    (*sum, *all) = (sum.saturating_add(before), all.saturating_add(trip.whole));
+                }
+            }
+            let trip = trip.whole;
             self.trips.0 += 1;
             self.trips.1 += u128::from(trip);
             self.trips_total += u128::from(trip);
@@ -653,13 +757,21 @@ impl<'a> Meter<'a> {
             quantiles_s: [0.05, 0.25, 0.5, 0.75, 0.95].map(quantile),
         });
         let summary = |d: Direction| self.lanes[d as usize].summary(d, first, duration_s);
+        let mut kinds = BTreeMap::<String, u64>::new();
+        for (what, packets) in &self.not_ip {
+            *kinds.entry(what.to_string()).or_default() += packets;
+        }
+        let kinds = kinds.into_iter().map(|(what, packets)| NotIpKind { what, packets });
+        let mut not_ip_kinds: Vec<NotIpKind> = kinds.collect();
+        not_ip_kinds.sort_by_key(|kind| Reverse(kind.packets));
         Report {
             format: reader.format(),
             start_s: first as f64 / 1e9,
             duration_s,
             packets: self.packets,
             bytes: self.bytes,
-            not_ip: self.not_ip,
+            not_ip: self.not_ip.values().sum(),
+            not_ip_kinds,
             unknown_link: self.unknown_link,
             untimed: self.untimed,
             late: self.late,

@@ -63,6 +63,16 @@ enum Link {
     Ethernet,
     Vlan,
     TwoVlans,
+    Pppoe,
+    /// With the protocol field compressed, within two VLANs.
+    PppoeInVlans,
+    Mpls,
+    /// Three labels within a VLAN.
+    MplsInVlan,
+    /// MPLS within PPPoE.
+    MplsInPppoe,
+    Ppp,
+    PppEther,
     Cooked,
     Cooked2,
     Raw,
@@ -73,22 +83,13 @@ impl Link {
     fn number(self) -> u32 {
         match self {
             Link::Ethernet | Link::Vlan | Link::TwoVlans => 1,
+            Link::Pppoe | Link::PppoeInVlans | Link::Mpls | Link::MplsInVlan | Link::MplsInPppoe => 1,
+            Link::Ppp => 9,
+            Link::PppEther => 51,
             Link::Cooked => 113,
             Link::Cooked2 => 276,
             Link::Raw => 101,
             Link::Null => 0,
-        }
-    }
-
-    fn header(self) -> usize {
-        match self {
-            Link::Ethernet => 14,
-            Link::Vlan => 18,
-            Link::TwoVlans => 22,
-            Link::Cooked => 16,
-            Link::Cooked2 => 20,
-            Link::Raw => 0,
-            Link::Null => 4,
         }
     }
 
@@ -109,21 +110,32 @@ impl Link {
             ip[1] |= sent.ecn;
         }
         let kind = if v6 { EtherType::IPV6 } else { EtherType::IPV4 }.0.to_be_bytes();
-        let mut frame = vec![0; self.header()];
+        let protocol = if v6 { [0, 0x57] } else { [0, 0x21] };
+        let label = |last: bool| [0, 1, 0x30 | u8::from(last), 64];
+        let session = |ppp: &[u8]| {
+            let length = (ppp.len() + ip.len()) as u16;
+            [&[0x88, 0x64, 0x11, 0, 0, 7][..], &length.to_be_bytes(), ppp].concat()
+        };
+        let vlans = [0x88, 0xa8, 0, 7, 0x81, 0, 0, 9];
+        let mut frame = vec![0; 12];
         match self {
-            Link::Ethernet => frame[12..].copy_from_slice(&kind),
-            Link::Vlan => {
-                frame[12..16].copy_from_slice(&[0x81, 0, 0, 7]);
-                frame[16..].copy_from_slice(&kind);
+            Link::Ethernet => frame.extend(kind),
+            Link::Vlan => frame.extend([&[0x81, 0, 0, 7][..], &kind].concat()),
+            Link::TwoVlans => frame.extend([&vlans[..], &kind].concat()),
+            Link::Pppoe => frame.extend(session(&protocol)),
+            Link::PppoeInVlans => frame.extend([&vlans[..], &session(&protocol[1..])].concat()),
+            Link::Mpls => frame.extend([&[0x88, 0x47][..], &label(true)].concat()),
+            Link::MplsInVlan => {
+                let labels = [label(false), label(false), label(true)].concat();
+                frame.extend([&[0x81, 0, 0, 7, 0x88, 0x48][..], &labels].concat());
             }
-            Link::TwoVlans => {
-                frame[12..20].copy_from_slice(&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 9]);
-                frame[20..].copy_from_slice(&kind);
-            }
-            Link::Cooked => frame[14..].copy_from_slice(&kind),
-            Link::Cooked2 => frame[..2].copy_from_slice(&kind),
-            Link::Raw => {}
-            Link::Null => frame[3] = if v6 { 28 } else { 2 },
+            Link::MplsInPppoe => frame.extend(session(&[&[2, 0x81][..], &label(true)].concat())),
+            Link::Ppp => frame = [&[0xFF, 3][..], &protocol].concat(),
+            Link::PppEther => frame = session(&protocol).split_off(2),
+            Link::Cooked => frame.extend([&[0; 2][..], &kind].concat()),
+            Link::Cooked2 => frame = [&kind[..], &[0; 18]].concat(),
+            Link::Raw => frame.clear(),
+            Link::Null => frame = vec![0, 0, 0, if v6 { 28 } else { 2 }],
         }
         frame.extend(ip);
         frame
@@ -299,9 +311,22 @@ fn every_format_and_link_says_the_same() {
         let c = down.capacity.capacity_bps.unwrap();
         assert!((c / 1e7 / scale - 1.0).abs() < 2e-3, "{name} {link:?}: {c} {scale}");
     };
-    for link in
-        [Link::Ethernet, Link::Vlan, Link::TwoVlans, Link::Cooked, Link::Cooked2, Link::Raw, Link::Null]
-    {
+    for link in [
+        Link::Ethernet,
+        Link::Vlan,
+        Link::TwoVlans,
+        Link::Pppoe,
+        Link::PppoeInVlans,
+        Link::Mpls,
+        Link::MplsInVlan,
+        Link::MplsInPppoe,
+        Link::Ppp,
+        Link::PppEther,
+        Link::Cooked,
+        Link::Cooked2,
+        Link::Raw,
+        Link::Null,
+    ] {
         for v6 in [false, true] {
             let frames = frames(link, v6, &packets);
             for order in [Endianness::Little, Endianness::Big] {
@@ -583,7 +608,7 @@ fn memory_is_bounded_by_the_window() {
         let frame = Link::Raw.frame(false, &tcp(0, client, SERVER, 1, 10));
         let packet = packet::parse(101, &frame, frame.len() as u32).unwrap();
         // A thousand new ones a second.
-        connections.see(i * MS, i * MS, &packet, |_, _| None);
+        connections.see(i * MS, i * MS, frame.len() as u32, &packet, |_, _| None);
         assert!(connections.alive[0].flows <= 1001);
     }
     assert!(connections.held() <= 1002, "{}", connections.held());
@@ -673,6 +698,17 @@ fn a_link_that_is_never_full_shows_its_pairs() {
     assert_eq!(capacity.verdict, CapacityVerdict::NeverFull);
     assert!((capacity.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 0.01, "{capacity:?}");
     assert!(capacity.busiest_bps.unwrap() < 4e6, "{capacity:?}");
+    // One pair in seven: its rate is said, and nothing follows from it.
+    let mut packets = Vec::new();
+    let mut at = START;
+    for i in 0..2100_u64 {
+        at += if i % 7 == 1 { 1514 * 800 } else { 4 * MS + (i * 7919 % 97) * 300_000 };
+        packets.push(tcp(at, SERVER, (1, 5000), 1 + 1460 * i as u32, 1460));
+    }
+    let capacity = report(&simple(&packets)).directions[1].capacity;
+    let pairs = capacity.pairs.unwrap();
+    assert!((pairs.rate_bps / 1e7 - 1.0).abs() < 0.01 && (pairs.share - 1.0 / 7.0).abs() < 0.01, "{pairs:?}");
+    assert_eq!((capacity.verdict, capacity.capacity_bps), (CapacityVerdict::AtLeast, None));
     // Gaps that agree on nothing, of a link that carried 5 Mbit/s for a while.
     let mut packets = Vec::new();
     let (mut at, mut state) = (START, 1_u64);
@@ -683,6 +719,180 @@ fn a_link_that_is_never_full_shows_its_pairs() {
     }
     let capacity = report(&simple(&packets)).directions[1].capacity;
     assert_eq!((capacity.verdict, capacity.capacity_bps), (CapacityVerdict::AtLeast, None));
+}
+
+/// Where a capture of [`bulk`] is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Sender,
+    Receiver,
+}
+
+/// Bulk transfers through a FIFO of `rate` bytes of Ethernet a second, 20 ms from their sender, who has a
+/// link of `access` bytes a second, and 20 ms from the receiver. Windows double with every round trip up to
+/// `window` segments; the receiver acknowledges every second segment at once. Nothing is lost.
+fn bulk(place: Place, flows: usize, window: u32, rate: u64, access: u64, seconds: u64) -> Vec<Sent> {
+    const FRAME: u64 = 1514;
+    const WAY: u64 = 20 * MS;
+    let server = |i: usize| (1 + i as u8, 5000 + i as u16);
+    let mut packets = Vec::new();
+    // Who sends next, and how many; the sender's link and the bottleneck are free again at these times.
+    let mut events = std::collections::BTreeSet::new();
+    let (mut window_now, mut sent, mut arrived) =
+        (vec![2_u32; flows], vec![0_u32; flows], vec![0_u32; flows]);
+    let (mut link_free, mut free) = (0, 0);
+    for i in 0..flows {
+        let at = i as u64 * 7 * MS;
+        // The senders open the connections, 40 ms from the receiver and back.
+        let passes = if place == Place::Sender { 0 } else { 2 * WAY };
+        let [mut syn, mut answer, mut ack] = handshake(START + at + passes, server(i), 4 * WAY, 0);
+        (syn.at, answer.at, ack.at) = match place {
+            Place::Sender => (syn.at, syn.at + 4 * WAY, syn.at + 4 * WAY),
+            Place::Receiver => (syn.at, syn.at, syn.at + 4 * WAY),
+        };
+        packets.extend([syn, answer, ack]);
+        events.insert((at + 4 * WAY, i, 2_u32));
+    }
+    while let Some((at, i, count)) = events.pop_first() {
+        if at > seconds * SECOND {
+            break;
+        }
+        for _ in 0..count {
+            let seq = 1001 + sent[i] * 1460;
+            sent[i] += 1;
+            link_free = at.max(link_free) + FRAME * SECOND / access;
+            free = (link_free + WAY).max(free) + FRAME * SECOND / rate;
+            let passes = if place == Place::Sender { link_free } else { free + WAY };
+            packets.push(tcp(START + passes, server(i), SERVER, seq, 1460).ack(9001));
+            arrived[i] += 1;
+            if arrived[i] % 2 == 0 {
+                let back = free + 3 * WAY;
+                let passes = if place == Place::Sender { back } else { free + WAY };
+                let ack = tcp(START + passes, SERVER, server(i), 9001, 0).ack(seq + 1460);
+                packets.push(ack);
+                let more = (window - window_now[i]).min(2);
+                window_now[i] += more;
+                events.insert((back, i, 2 + more));
+            }
+        }
+    }
+    packets.sort_by_key(|p| p.at);
+    packets
+}
+
+#[test]
+fn before_the_bottleneck_acknowledgments_show_it() {
+    // 10 Mbit/s behind a link of 1 Gbit/s, and behind one of 20 Mbit/s, which the slow start fills.
+    for (flows, window, access) in [(1, 100, 125_000_000), (4, 60, 125_000_000), (4, 60, 2_500_000)] {
+        let of = |place| {
+            let file = simple(&bulk(place, flows, window, 1_250_000, access, 10));
+            report(&file).directions[0].capacity
+        };
+        let (before, behind) = (of(Place::Sender), of(Place::Receiver));
+        assert_eq!(behind.verdict, CapacityVerdict::Full, "{behind:?}");
+        assert!((behind.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 1e-4, "{behind:?}");
+        assert!((behind.senders_share.unwrap() - 1.0).abs() < 1e-9);
+        // What the packets themselves say is another link.
+        assert!(before.busiest_bps.unwrap() > 1.3e7, "{before:?}");
+        assert_eq!((before.verdict, before.senders_share), (CapacityVerdict::Beyond, Some(0.0)));
+        let a = before.acknowledged.unwrap();
+        assert!(a.agrees() && a.waiting > 60 && a.waiting <= a.stretches, "{a:?}");
+        assert!((before.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 0.01, "{before:?}");
+    }
+}
+
+#[test]
+fn a_sender_that_fills_nothing_does_not_tell_the_capacity() {
+    // Four windows of 6 segments in 80 ms are 3.6 Mbit/s. Behind the bottleneck the pairs show it.
+    let of = |place| report(&simple(&bulk(place, 4, 6, 1_250_000, 125_000_000, 10))).directions[0].capacity;
+    let (before, behind) = (of(Place::Sender), of(Place::Receiver));
+    assert_eq!((before.verdict, before.capacity_bps), (CapacityVerdict::Beyond, None));
+    assert!(before.pairs.unwrap().rate_bps > 9e8, "{before:?}");
+    assert_eq!(behind.verdict, CapacityVerdict::NeverFull);
+    assert!((behind.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 0.01, "{behind:?}");
+}
+
+#[test]
+fn a_link_that_changes_is_not_told_by_acknowledgments() {
+    // Half of the time 10 Mbit/s, half of the time 7: the same flows twice, one capture after the other.
+    let mut packets = bulk(Place::Sender, 4, 60, 1_250_000, 125_000_000, 6);
+    packets.extend(bulk(Place::Sender, 4, 60, 875_000, 125_000_000, 8).into_iter().map(|mut p| {
+        p.at += 10 * SECOND;
+        let port = if p.to == SERVER.0 { &mut p.header.source_port } else { &mut p.header.destination_port };
+        *port += 100;
+        p
+    }));
+    let capacity = report(&simple(&packets)).directions[0].capacity;
+    assert!(!capacity.acknowledged.unwrap().agrees(), "{capacity:?}");
+    assert_eq!((capacity.verdict, capacity.capacity_bps), (CapacityVerdict::Beyond, None));
+}
+
+#[test]
+fn selective_acknowledgments_count_once() {
+    let options = |ranges: &[(u32, u32)]| {
+        let mut raw = vec![1, 1, 5, 2 + 8 * ranges.len() as u8];
+        ranges.iter().for_each(|(from, to)| {
+            raw.extend(from.to_be_bytes());
+            raw.extend(to.to_be_bytes());
+        });
+        raw
+    };
+    let segment = |sent: Sent, options: &[u8], snap: usize| {
+        let mut sent = sent;
+        sent.header.set_options_raw(options).unwrap();
+        let frame = Link::Raw.frame(false, &sent);
+        let kept = &frame[..frame.len().min(snap)];
+        packet::parse(101, kept, frame.len() as u32).unwrap().tcp.unwrap()
+    };
+    let data = |seq: u32| segment(tcp(0, (1, 5000), SERVER, seq, 1000), &[], 100);
+    let ack = |ack: u32, ranges: &[(u32, u32)]| {
+        segment(tcp(0, SERVER, (1, 5000), 1, 0).ack(ack), &options(ranges), 100)
+    };
+    // Sequence numbers that wrap around within.
+    let at = |n: u32| (u32::MAX - 2500).wrapping_add(1000 * n);
+    let mut stream = clock::Stream::default();
+    assert_eq!(stream.acknowledged(0, &ack(at(0), &[])), None);
+    (0..8).for_each(|n| stream.sent(u64::from(n), 1040, &data(at(n)), false));
+    let mut told = |time: u64, a: &packet::Segment| stream.acknowledged(time, a);
+    let bytes = |told: Option<clock::Delivered>| told.map(|t| (t.bytes / 1.04).round() as u32);
+    // Segment 0; then 2, 2 and 3, 5; the hole at 1 is filled, and at last all.
+    let first = told(100, &ack(at(1), &[]));
+    assert_eq!((bytes(first), first.unwrap().waited), (Some(1000), Some(0)));
+    assert_eq!(first.unwrap().packet, 1040.0);
+    assert_eq!(bytes(told(102, &ack(at(1), &[(at(2), at(3))]))), Some(1000));
+    assert_eq!(bytes(told(103, &ack(at(1), &[(at(2), at(3))]))), None, "nothing new");
+    assert_eq!(bytes(told(103, &ack(at(1), &[(at(2), at(4))]))), Some(1000));
+    assert_eq!(bytes(told(105, &ack(at(1), &[(at(5), at(6)), (at(2), at(4))]))), Some(1000));
+    // A segment that came twice, nonsense, and an acknowledgment that was overtaken.
+    assert_eq!(bytes(told(106, &ack(at(1), &[(at(0), at(1)), (at(4), at(3))]))), None);
+    assert_eq!(told(107, &ack(at(0), &[])), None);
+    let filled = told(130, &ack(at(4), &[(at(5), at(6))]));
+    assert_eq!((bytes(filled), filled.unwrap().waited), (Some(1000), Some(27)));
+    assert_eq!(bytes(told(140, &ack(at(8), &[]))), Some(3000));
+    // What is sent again is not timed, nor what was under way with it.
+    (8..10).for_each(|n| stream.sent(200, 1040, &data(at(n)), false));
+    stream.sent(300, 1040, &data(at(8)), true);
+    let again = stream.acknowledged(400, &ack(at(10), &[])).unwrap();
+    assert_eq!((again.bytes / 1.04, again.waited), (2000.0, None));
+    // Cards cut 8 000 bytes into packets of 1 000: the other end accepts no more, and each has headers.
+    stream.limit(1012);
+    let large = segment(tcp(0, (1, 5000), SERVER, at(10), 8000), &[1; 12], 100);
+    stream.sent(500, 8052, &large, false);
+    let cut = stream.acknowledged(600, &ack(at(18), &[])).unwrap();
+    assert_eq!((cut.packet, cut.bytes), (1052.0, 8.0 * 1052.0));
+
+    // The option of a SYN; and options that are cut, that end early or whose length is 0.
+    let syn = segment(tcp(0, (1, 5000), SERVER, 1, 0).syn(), &[1, 1, 4, 2, 2, 4, 5, 0xB4], 100);
+    assert_eq!((syn.mss, syn.options), (Some(1460), 8));
+    let whole = ack(at(1), &[(at(2), at(4)), (at(5), at(6))]);
+    assert_eq!(whole.selected[..3], [(at(2), at(4)), (at(5), at(6)), (0, 0)]);
+    let sent = tcp(0, SERVER, (1, 5000), 1, 0).ack(at(1));
+    let two = options(&[(at(2), at(4)), (at(5), at(6))]);
+    assert_eq!(segment(sent.clone(), &two, 20 + 20 + 12).selected[..2], [(at(2), at(4)), (0, 0)]);
+    for wrong in [[0, 5, 10, 0], [5, 0, 1, 1], [5, 1, 1, 1], [2, 3, 1, 1], [5, 10, 1, 1], [9, 40, 1, 1]] {
+        let found = segment(sent.clone(), &wrong, 100);
+        assert_eq!((found.mss, found.selected), (None, [(0, 0); 4]), "{wrong:?}");
+    }
 }
 
 #[test]
@@ -706,6 +916,56 @@ fn fragments_are_one_flow_of_their_hosts_and_cards_may_segment() {
     large[2..4].fill(0);
     assert_eq!(parse(&large[..100], large.len()).tcp.unwrap().payload, 3000);
     assert_eq!(parse(&large, large.len()).tcp.unwrap().payload, 3000);
+}
+
+#[test]
+fn what_is_not_ip_is_counted_by_what_it_is() {
+    let ip = Link::Raw.frame(false, &tcp(START, SERVER, (1, 5000), 1, 100));
+    let ethernet = |kind: [u8; 2], content: &[&[u8]]| [&[2; 12][..], &kind, &content.concat()].concat();
+    let bottom = [0, 1, 0x31, 64];
+    // A pseudowire without control word, to a MAC address that begins like IPv4 and like IPv6.
+    let wire = |first: u8| [&[first, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE][..], &[3; 94]].concat();
+    let session = |code: u8, ppp: &[u8]| ethernet([0x88, 0x64], &[&[0x11, code, 0, 7, 0, 44], ppp, &ip]);
+    let frames: Vec<(Vec<u8>, &str)> = vec![
+        (ethernet([8, 6], &[&[0; 46]]), "ARP"),
+        (ethernet([0, 46], &[&[0; 46]]), "IEEE 802.3 with LLC"),
+        (ethernet([0x88, 0x63], &[&[0; 46]]), "PPPoE discovery"),
+        (ethernet([0x12, 0x34], &[&[0; 46]]), "EtherType 0x1234"),
+        (ethernet([0x81, 0], &[&[0, 7, 0x88, 0xCC], &[0; 46]]), "LLDP"),
+        (session(0, &[0xC0, 0x21]), "PPP link control"),
+        (session(0, &[0x00, 0xFD]), "compressed or encrypted PPP"),
+        (session(0, &[0x80, 0x21]), "PPP protocol 0x8021"),
+        (session(9, &[0x00, 0x21]), "cut or damaged headers"),
+        (ethernet([0x88, 0x64], &[&[0x11, 0, 0, 7]]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom, &[0; 4], &ip]), "MPLS pseudowire"),
+        (ethernet([0x88, 0x47], &[&bottom, &[0x10, 0, 0, 0], &ip]), "MPLS associated channel"),
+        (ethernet([0x88, 0x47], &[&bottom, &wire(0x45)]), "MPLS over something other than IP"),
+        (ethernet([0x88, 0x47], &[&bottom, &wire(0x60)]), "MPLS over something other than IP"),
+        // No bottom of the stack, nothing beneath it, and labels that are cut.
+        (ethernet([0x88, 0x47], &[&[0, 1, 0x30, 64]]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom]), "cut or damaged headers"),
+        (ethernet([0x88, 0x47], &[&bottom[..3]]), "cut or damaged headers"),
+        (ethernet([8, 0], &[&ip[..12]]), "cut or damaged headers"),
+    ];
+    for (frame, what) in &frames {
+        match packet::parse(1, frame, frame.len() as u32) {
+            Err(Other::NotIp(found)) => assert_eq!(found.to_string(), *what),
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    let frames: Frames = frames.into_iter().map(|(frame, _)| (START, frame)).collect();
+    let found = report(&pcap(1, Endianness::Big, true, 65_535, &frames));
+    assert_eq!((found.packets, found.not_ip), (18, 18));
+    let first = |i: usize| (found.not_ip_kinds[i].what.as_str(), found.not_ip_kinds[i].packets);
+    assert_eq!(
+        (first(0), first(1)),
+        (("cut or damaged headers", 6), ("MPLS over something other than IP", 2))
+    );
+    assert_eq!(found.not_ip_kinds.iter().map(|kind| kind.packets).sum::<u64>(), 18);
+    // Padded to the shortest frame, IP beneath a label is still IP.
+    let short = Link::Raw.frame(false, &tcp(START, SERVER, (1, 5000), 1, 0));
+    let padded = ethernet([0x88, 0x47], &[&bottom, &short, &[0; 6]]);
+    assert_eq!(packet::parse(1, &padded, 64).unwrap().tcp.unwrap().payload, 0);
 }
 
 /// Bytes behind a sound beginning reach further into the reader.
@@ -734,11 +994,16 @@ proptest! {
     #[test]
     fn no_frame_makes_it_panic(
         frames in proptest::collection::vec((any::<u64>(), proptest::collection::vec(any::<u8>(), 0..200)), 0..10),
-        link in proptest::sample::select(vec![0_u16, 1, 12, 101, 108, 113, 228, 276]),
+        link in proptest::sample::select(vec![0_u16, 1, 9, 12, 50, 51, 101, 108, 113, 228, 276]),
+        kind in proptest::sample::select(vec![0x0800_u16, 0x8100, 0x8847, 0x8864]),
         version in proptest::sample::select(vec![0x45_u8, 0x60, 0x4f]),
     ) {
         for (length, mut frame) in frames {
             let _ = packet::parse(link, &frame, length as u32);
+            if frame.len() > 14 {
+                frame[12..14].copy_from_slice(&kind.to_be_bytes());
+                let _ = packet::parse(1, &frame, length as u32);
+            }
             let at = match link { 1 => 14, 113 => 16, 276 => 20, 0 | 108 => 4, _ => 0 };
             if frame.len() > at + 10 {
                 frame[at] = version;

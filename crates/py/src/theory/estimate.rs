@@ -32,7 +32,9 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
 /// (thesis 4.4), and beside it the TCP flows that sent data in an interval, which is what fluid models
 /// mean. R is the time from a SYN to the acknowledgment that completes the handshake. C is the busiest
-/// 100 ms and the mode of packet pairs, with a verdict on how they go together.
+/// 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how they go
+/// together; ``capacity_bps`` is None unless it can be told. Capture behind the bottleneck, on the side
+/// of the receivers, where the link has spaced the packets.
 ///
 /// Parameters
 /// ----------
