@@ -14,7 +14,7 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use proptest::prelude::*;
 use quell_aqm::part::FlowTable;
-use quell_aqm::{Ecn, FlowId, PacketMeta};
+use quell_aqm::{FlowId, PacketMeta};
 use quell_units::{Bytes, Time};
 
 use super::*;
@@ -575,7 +575,7 @@ fn flows_count_as_in_the_table_of_ap_red() {
         }
         let (bytes, enqueued_at) = (Bytes::new(60), Time::ZERO);
         let flow = FlowId(n as u32 * 40 + i as u32);
-        let meta = PacketMeta { bytes, enqueued_at, flow, ecn: Ecn::NotEct, syn, precedence: 0 };
+        let meta = PacketMeta { bytes, enqueued_at, flow, syn, ..Default::default() };
         trips.extend(table.see(Time::from_nanos(at), &meta));
     }
     let found: Vec<u64> = intervals.iter().map(|i| i.up.flows.flows).collect();
