@@ -133,13 +133,31 @@ pub(crate) fn shown(pkt: &PacketMeta, marks: bool) -> PacketMeta {
     PacketMeta { ecn: if marks { pkt.ecn } else { Ecn::NotEct }, ..*pkt }
 }
 
-/// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other; one that is
-/// marked already stays so.
+/// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other. One that is
+/// marked already stays so, which is not a new mark.
 #[inline]
 pub(crate) fn judge(verdict: Verdict, pkt: &PacketMeta) -> Admission {
     match verdict {
         Verdict::Pass => Admission::Queued,
         Verdict::Signal(cause) | Verdict::Drop(cause) if verdict.drops(pkt) => Admission::Dropped(cause),
+        _ if pkt.ecn == Ecn::Ce => Admission::Queued,
         _ => Admission::Marked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_on_a_marked_packet_is_not_a_new_mark() {
+        let judge = |verdict, ecn| judge(verdict, &PacketMeta { ecn, ..Default::default() });
+        let signal = Verdict::Signal(Cause::Early);
+        assert_eq!(judge(signal, Ecn::NotEct), Admission::Dropped(Cause::Early));
+        assert_eq!(judge(signal, Ecn::Ect0), Admission::Marked);
+        assert_eq!(judge(signal, Ecn::Ect1), Admission::Marked);
+        assert_eq!(judge(signal, Ecn::Ce), Admission::Queued);
+        assert_eq!(judge(Verdict::Drop(Cause::Forced), Ecn::Ce), Admission::Dropped(Cause::Forced));
+        assert_eq!(judge(Verdict::Pass, Ecn::Ce), Admission::Queued);
     }
 }
