@@ -18,6 +18,7 @@ use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
 pub struct Line<Q> {
     queue: Q,
     transmitter: Transmitter,
+    carry: Carry,
     busy_until: Time,
     /// The queue has been told that nothing has been in transmission since `busy_until`.
     idle_told: bool,
@@ -58,7 +59,14 @@ impl<Q: Qdisc> Line<Q> {
     /// An idle line at `rate`, which the queue has been told.
     pub fn new(queue: Q, rate: BitRate) -> Self {
         let transmitter = Transmitter::new(rate);
-        Line { queue, transmitter, busy_until: Time::ZERO, idle_told: false, not_before: Time::ZERO }
+        Line {
+            queue,
+            transmitter,
+            carry: Carry::START,
+            busy_until: Time::ZERO,
+            idle_told: false,
+            not_before: Time::ZERO,
+        }
     }
 
     /// The queue.
@@ -146,7 +154,7 @@ impl<Q: Qdisc> Line<Q> {
         self.idle();
         match self.queue.dequeue(now, &mut |dropped| host.dropped(now, dropped)) {
             Dequeued::Packet(packet, arrived) => {
-                let end = now + self.transmitter.time(packet.bytes());
+                let end = self.carry.end(now, self.transmitter.time(packet.bytes()));
                 self.busy_until = end;
                 self.idle_told = false;
                 host.sent(Sent { packet, arrived, start: now, end });
@@ -181,7 +189,8 @@ impl<Q: Qdisc> Line<Q> {
 /// How long the packets of a link take at its rate; by default one that is infinitely fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitter {
-    /// Nanoseconds per byte, times 2^32.
+    /// Nanoseconds per byte, times 2^32; the largest value for a bit per second, the only rate at which
+    /// it would not fit.
     ns_per_byte: u64,
 }
 
@@ -191,7 +200,7 @@ impl Transmitter {
 
     /// A transmitter at `rate`.
     pub fn new(rate: BitRate) -> Self {
-        // To the nearest 2^-32 ns; exact for the usual rates.
+        // To the nearest 2^-32 ns.
         let ns = (8_000_000_000u128 << 32) + rate.bps() as u128 / 2;
         Transmitter { ns_per_byte: (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64 }
     }
@@ -201,11 +210,36 @@ impl Transmitter {
         *self = Transmitter::new(rate);
     }
 
-    /// How long a packet of this size takes: at least a nanosecond, so that every hop takes time, and
-    /// at most [`Transmitter::LONGEST`].
+    /// How long a packet of this size takes: whole nanoseconds, at least one, so that every hop takes
+    /// time, and the rest in parts of 2^-32 ns.
     #[inline]
-    pub fn time(&self, size: Bytes) -> Duration {
-        let ns = (size.get() as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
-        Duration::from_nanos((ns.min(u64::MAX as u128) as u64).clamp(1, Self::LONGEST.nanos()))
+    pub fn time(&self, size: Bytes) -> (Duration, u32) {
+        let ns_per_byte = match self.ns_per_byte {
+            u64::MAX => 8_000_000_000 << 32,
+            ns => ns as u128,
+        };
+        let time = size.get() as u128 * ns_per_byte;
+        match u64::try_from(time >> 32).unwrap_or(u64::MAX) {
+            0 => (Duration::from_nanos(1), 0),
+            ns => (Duration::from_nanos(ns).min(Self::LONGEST), time as u32),
+        }
+    }
+}
+
+/// The part of a nanosecond by which a link's last transmission really ended after its time: the next
+/// one is that much longer, so that the rate is exact over many packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carry(u32);
+
+impl Carry {
+    /// Of a link that has not sent yet: half, so that its first time is rounded to the nearest.
+    pub const START: Carry = Carry(1 << 31);
+
+    /// When a transmission from `start` of this length and rest ends.
+    #[inline]
+    pub fn end(&mut self, start: Time, (length, rest): (Duration, u32)) -> Time {
+        let (carry, more) = self.0.overflowing_add(rest);
+        self.0 = carry;
+        Time::from_nanos(start.nanos() + length.nanos() + u64::from(more))
     }
 }
