@@ -4,13 +4,17 @@
 //! package installs are the same program.
 #![deny(missing_docs)]
 
+mod align;
 mod args;
+mod assess;
 mod commands;
+mod diagram;
 mod failure;
-mod figures;
 mod folder;
 mod interrupt;
 mod json;
+mod selection;
+mod simulate;
 mod table;
 mod terminal;
 
@@ -40,7 +44,7 @@ where
     match commands::execute(cli.command, command_line(&args)) {
         Ok(()) => 0,
         Err(failure) => {
-            failure.report();
+            terminal::complain(failure.kind(), failure.message());
             failure.code()
         }
     }

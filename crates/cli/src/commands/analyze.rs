@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
 
-use super::diagram;
-use super::theory::{self, Found};
+use crate::assess::{self, Found};
+use crate::diagram;
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]
@@ -70,7 +70,7 @@ impl Agreement {
 
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
-    let study = theory::study(&args.network)?;
+    let study = assess::study(&args.network)?;
     let mut found = look(&study, args)?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
@@ -78,7 +78,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
         diagram::check(chosen, &found, args.check, file)?;
     }
     let ended = match args.check {
-        true => theory::check(&study, &mut found, args.quiet, &line)?,
+        true => assess::check(&study, &mut found, args.quiet, &line)?,
         false => Ok(()),
     };
     let agreement = args.check.then(|| {
@@ -193,7 +193,7 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     text.push('\n');
     text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
     if !brief {
-        let words: String = found.assessments.iter().map(theory::words).collect();
+        let words: String = found.assessments.iter().map(assess::words).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text.push('\n');

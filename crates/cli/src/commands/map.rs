@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
 
-use super::theory;
+use crate::assess;
 
 /// What `map` prints as JSON.
 #[derive(Serialize)]
@@ -152,7 +152,7 @@ fn axis(arg: &AxisArg, count: usize) -> map::Axis {
 
 impl Setting {
     fn of(args: &MapArgs) -> Result<Self, Failure> {
-        let study = theory::study(&args.network)?;
+        let study = assess::study(&args.network)?;
         let [point] = &study.points[..] else {
             return Err(Failure::BadInput(
                 "a map is of one network: the scenario sweeps; set its swept fields with --set".into(),

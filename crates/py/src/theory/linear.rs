@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
-use quell_theory::models::Controller;
+use quell_theory::Controller;
 use quell_theory::{Class, Network, Poly, Rational, TheoryError};
 
 use super::arrays::{array, numbers, row};

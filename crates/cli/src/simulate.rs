@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::Meter;
 
-use super::view::Selection;
+use crate::selection::Selection;
 
 /// Reads a scenario and applies what the command line changes.
 pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {

@@ -6,8 +6,8 @@ use quell_analysis::{Assessment, Motion, Swing, Verdict};
 use quell_theory::Loop;
 use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
 
-use super::theory::Found;
 use crate::args::Diagram;
+use crate::assess::Found;
 use crate::failure::Failure;
 use crate::folder;
 
