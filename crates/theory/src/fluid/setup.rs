@@ -1,10 +1,9 @@
 //! What is followed: a network, an algorithm, the start, and how accurately.
 
 use crate::error::{TheoryError, positive, require};
-use crate::models::{AnyModel, Law, Model, Seen};
+use crate::models::{AnyModel, Law, Model, Seen, with_model};
 use crate::network::{Network, Signal};
 use crate::num::dde::Tolerance;
-use crate::with_model;
 
 /// What the losses of a full queue are to the senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

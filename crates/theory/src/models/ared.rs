@@ -1,6 +1,7 @@
 //! Adaptive RED (thesis 3.2, Fig. 3.1): RED whose `max_p` moves while the average is outside its band.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ared::{AredParams, target_band};
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
@@ -123,6 +124,14 @@ impl<V: Real> Law<V> for Ared<V> {
 }
 
 impl Model for Ared {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Ared(p) => Some(Ared::of(p, link).map_err(Into::into)),
+            AqmConfig::AredFixed(p) => Some(Ared::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     /// Any average in the band is a rest; this is the middle one, or, where no allowed `max_p` leads
     /// there, the rest of RED with the bound of `max_p`.
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {

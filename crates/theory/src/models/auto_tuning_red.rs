@@ -2,6 +2,7 @@
 //! distance from the middle of its thresholds.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::{Memory, RedParams, Weight};
@@ -112,6 +113,13 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
 }
 
 impl Model for AutoTuningRed {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::AutoTuningRed(p) => Some(AutoTuningRed::of(p, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let q_ref = 0.5 * (self.min_th + self.max_th);
         let needed = |p| self.red(self.max_p).max_p_for(q_ref, p);

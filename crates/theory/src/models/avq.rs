@@ -1,6 +1,7 @@
 //! AVQ, read as a rate controller (vrc eq. 30-32; Kunniyur and Srikant 2001, section 4).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
 
@@ -81,6 +82,14 @@ impl<V: Real> Law<V> for Avq<V> {
 }
 
 impl Model for Avq {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Avq(p) => Some(Ok(Avq::of(p, link))),
+            AqmConfig::AvqRate(p) => Some(Ok(Avq::of_rate(p, link))),
+            _ => None,
+        }
+    }
+
     /// The rate rests at `tau C`, and the queue is empty.
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = network.point(0.0, self.tau * network.capacity)?;

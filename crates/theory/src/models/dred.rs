@@ -1,6 +1,7 @@
 //! DRED (vrc eq. 23): an integral controller behind a filter.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dred::DredParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, memory, model};
@@ -61,6 +62,13 @@ impl<V: Real> Law<V> for Dred<V> {
 }
 
 impl Model for Dred {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Dred(p) => Some(Ok(Dred::of(p, link))),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         Ok(Rest { state: vec![self.q_ref, point.probability], point, remark: None })

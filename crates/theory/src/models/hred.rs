@@ -1,6 +1,7 @@
 //! HRED (hred III, eq. 8-10, Fig. 1): a line whose level moves while the queue is outside its thresholds.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
@@ -90,6 +91,14 @@ impl<V: Real> Law<V> for Hred<V> {
 }
 
 impl Model for Hred {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Hred(p) => Some(Hred::of(p, link).map_err(Into::into)),
+            AqmConfig::HredFixed(p) => Some(Hred::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     /// Any queue between the thresholds is a rest; this is the middle one, or, where no allowed `min_p`
     /// leads there, the rest of the line at the bound.
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {

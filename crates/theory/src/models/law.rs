@@ -1,5 +1,7 @@
 //! What a model is: the law that the fluid integrates, where it rests, and what it is near there.
 
+use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 
 use crate::controller::Controller;
@@ -97,6 +99,14 @@ pub struct Rest {
 
 /// A law that can be asked where it rests and what it is near there.
 pub trait Model: Law<f64> {
+    /// The model of an algorithm on a link, if it is one of this model's; `network` is what AP-RED is told of.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of the algorithm.
+    fn of_config(config: &AqmConfig, link: &Link, network: &Network) -> Option<Result<Self, TheoryError>>
+    where
+        Self: Sized;
+
     /// Where it rests on a network.
     ///
     /// # Errors

@@ -7,79 +7,68 @@
 //! What samples and averages per packet does so at the link's rate C here, and what is updated
 //! periodically moves continuously.
 
-mod ared;
-mod auto_tuning_red;
-mod avq;
-mod dred;
-mod hred;
 mod law;
-mod pi;
-mod pid;
-mod red;
-mod rem;
-mod st_pi;
-mod st_red;
-mod vrc;
+mod without;
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
-
-pub use ared::Ared;
-pub use auto_tuning_red::AutoTuningRed;
-pub use avq::Avq;
-pub use dred::Dred;
-pub use hred::Hred;
-pub use law::{Law, Model, Pack, Rest, Seen, Variable};
-pub use pi::Pi;
-pub use pid::Pid;
-pub use red::Red;
-pub use rem::Rem;
-pub use st_pi::StPi;
-pub use st_red::StRed;
-pub use vrc::Vrc;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::Network;
 
-/// A model of any kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-#[allow(missing_docs, clippy::large_enum_variant)]
-pub enum AnyModel {
-    Red(Red),
-    Ared(Ared),
-    AutoTuningRed(AutoTuningRed),
-    StRed(StRed),
-    Pi(Pi),
-    StPi(StPi),
-    Pid(Pid),
-    Dred(Dred),
-    Rem(Rem),
-    Vrc(Vrc),
-    Avq(Avq),
-    Hred(Hred),
-}
+pub use law::{Law, Model, Pack, Rest, Seen, Variable};
 
-/// Runs `$body` with `$m` the model inside.
-#[macro_export]
-macro_rules! with_model {
-    ($model:expr, $m:ident => $body:expr) => {
-        match $model {
-            $crate::models::AnyModel::Red($m) => $body,
-            $crate::models::AnyModel::Ared($m) => $body,
-            $crate::models::AnyModel::AutoTuningRed($m) => $body,
-            $crate::models::AnyModel::StRed($m) => $body,
-            $crate::models::AnyModel::Pi($m) => $body,
-            $crate::models::AnyModel::StPi($m) => $body,
-            $crate::models::AnyModel::Pid($m) => $body,
-            $crate::models::AnyModel::Dred($m) => $body,
-            $crate::models::AnyModel::Rem($m) => $body,
-            $crate::models::AnyModel::Vrc($m) => $body,
-            $crate::models::AnyModel::Avq($m) => $body,
-            $crate::models::AnyModel::Hred($m) => $body,
+/// Declares the continuous forms: a module, the model in it, and its place in [`AnyModel`]. Which algorithms a
+/// model is of, it says itself ([`Model::of_config`]).
+macro_rules! models {
+    ($d:tt $( $module:ident :: $name:ident, )+) => {
+        $( mod $module; pub use $module::$name; )+
+
+        /// A model of any kind.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyModel { $( $name($name), )+ }
+
+        /// Runs `$body` with `$m` the model inside.
+        macro_rules! with_model {
+            ($d model:expr, $d m:ident => $d body:expr) => {
+                match $d model { $( $crate::models::AnyModel::$name($d m) => $d body, )+ }
+            };
+        }
+
+        pub(crate) use with_model;
+
+        impl AnyModel {
+            /// The continuous form of an algorithm, if there is one.
+            fn find(
+                config: &AqmConfig,
+                link: &Link,
+                network: &Network,
+            ) -> Option<Result<AnyModel, TheoryError>> {
+                $( if let Some(model) = $name::of_config(config, link, network) {
+                    return Some(model.map(AnyModel::$name));
+                } )+
+                None
+            }
         }
     };
+}
+
+models! { $
+    red::Red,
+    ared::Ared,
+    auto_tuning_red::AutoTuningRed,
+    st_red::StRed,
+    pi::Pi,
+    st_pi::StPi,
+    pid::Pid,
+    dred::Dred,
+    rem::Rem,
+    vrc::Vrc,
+    avq::Avq,
+    hred::Hred,
 }
 
 impl AnyModel {
@@ -89,31 +78,11 @@ impl AnyModel {
     /// A parameter breaks a rule of the algorithm, or the algorithm has no continuous form.
     pub fn of(config: &AqmConfig, link: &Link, network: &Network) -> Result<AnyModel, TheoryError> {
         config.build(link)?;
-        Ok(match config {
-            AqmConfig::Red(p) => AnyModel::Red(Red::of(p, link)?),
-            AqmConfig::RedFixed(p) => AnyModel::Red(Red::of(&p.0, link)?),
-            AqmConfig::ApRed(p) => AnyModel::Red(Red::of_ap_red(p, link, network)?),
-            AqmConfig::Ared(p) => AnyModel::Ared(Ared::of(p, link)?),
-            AqmConfig::AredFixed(p) => AnyModel::Ared(Ared::of(&p.0, link)?),
-            AqmConfig::AutoTuningRed(p) => AnyModel::AutoTuningRed(AutoTuningRed::of(p, link)?),
-            AqmConfig::StRed(p) => AnyModel::StRed(StRed::of(p, link)?),
-            AqmConfig::Pi(p) => AnyModel::Pi(Pi::of(p, link)?),
-            AqmConfig::PiFixed(p) => AnyModel::Pi(Pi::of(&p.0, link)?),
-            AqmConfig::StPi(p) => AnyModel::StPi(StPi::of(p, link)?),
-            AqmConfig::Pid(p) => AnyModel::Pid(Pid::of(p, link)),
-            AqmConfig::Dred(p) => AnyModel::Dred(Dred::of(p, link)),
-            AqmConfig::Rem(p) => AnyModel::Rem(Rem::of(p, link)),
-            AqmConfig::Vrc(p) => AnyModel::Vrc(Vrc::of(p, link)?),
-            AqmConfig::Avq(p) => AnyModel::Avq(Avq::of(p, link)),
-            AqmConfig::AvqRate(p) => AnyModel::Avq(Avq::of_rate(p, link)),
-            AqmConfig::Hred(p) => AnyModel::Hred(Hred::of(p, link)?),
-            AqmConfig::HredFixed(p) => AnyModel::Hred(Hred::of(&p.0, link)?),
-            other => {
-                return Err(TheoryError::NoModel {
-                    algorithm: other.name().into(),
-                    reason: no_continuous_form(other).into(),
-                });
-            }
+        AnyModel::find(config, link, network).unwrap_or_else(|| {
+            Err(TheoryError::NoModel {
+                algorithm: config.name().into(),
+                reason: without::reason(config.name()).into(),
+            })
         })
     }
 
@@ -140,28 +109,6 @@ impl AnyModel {
             M::STATE
         }
         with_model!(self, m => of(m))
-    }
-}
-
-/// Why an algorithm of the catalog has no model.
-fn no_continuous_form(config: &AqmConfig) -> &'static str {
-    match config {
-        AqmConfig::DropTail(_) => "it signals only a full buffer: there is no slope to linearize",
-        AqmConfig::FengAred(_) => {
-            "max_p moves only as the average leaves the thresholds; between them it is red with that max_p"
-        }
-        AqmConfig::AredDt(_) => "the thresholds follow the losses that were, see the map of redtail VI",
-        AqmConfig::FuzzyRed(_) => {
-            "the weight changes with every packet; bracket it by red with its two weights"
-        }
-        AqmConfig::RedTail(_) => "two queues share the link; analyze the algorithm of the second one",
-        AqmConfig::Wred(_) => "each class has a RED of its own; analyze red with the settings of one class",
-        AqmConfig::Blue(_) => "p moves on overflow and on idle links only: it has no rest between them",
-        AqmConfig::Spf(_) => "it admits exactly the capacity at any queue: the queue has no rest",
-        AqmConfig::Sred(_) | AqmConfig::Fred(_) | AqmConfig::Lred(_) | AqmConfig::Green(_) => {
-            "it decides by counting flows or losses, which no fluid has"
-        }
-        _ => "its law is not written as a differential equation here; red with its thresholds comes nearest",
     }
 }
 

@@ -1,6 +1,7 @@
 //! PI (Hollot et al. 2001; thesis 3.4, vrc eq. 24-25).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::pi::PiParams;
 
@@ -74,6 +75,14 @@ pub(super) fn bounded<V: Real>(rate: V, x: V, top: V) -> V {
 }
 
 impl Model for Pi {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Pi(p) => Some(Pi::of(p, link).map_err(Into::into)),
+            AqmConfig::PiFixed(p) => Some(Pi::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         Ok(Rest { state: vec![point.probability], point, remark: None })

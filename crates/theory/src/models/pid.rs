@@ -1,6 +1,7 @@
 //! PID on the queue (vrc eq. 12).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pid::PidParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, crossing, memory, model};
@@ -80,6 +81,13 @@ impl<V: Real> Law<V> for Pid<V> {
 }
 
 impl Model for Pid {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Pid(p) => Some(Ok(Pid::of(p, link))),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = if self.k_i > 0.0 {
             at_target(network, self.q_ref)?

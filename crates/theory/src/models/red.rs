@@ -1,6 +1,7 @@
 //! RED (thesis eq. 2.4, 4.2), and AP-RED with what it is told (thesis ch. 4).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
@@ -238,6 +239,15 @@ impl<V: Real> Law<V> for Red<V> {
 }
 
 impl Model for Red {
+    fn of_config(config: &AqmConfig, link: &Link, network: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Red(p) => Some(Red::of(p, link)),
+            AqmConfig::RedFixed(p) => Some(Red::of(&p.0, link)),
+            AqmConfig::ApRed(p) => Some(Red::of_ap_red(p, link, network)),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = crossing(network, |q| self.signalled(q))?;
         let remark = (point.queue >= self.max_th).then(|| {

@@ -1,6 +1,7 @@
 //! REM (thesis eq. 3.8-3.10, vrc eq. 26-29).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::rem::{PriceForm, RemParams};
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
@@ -69,6 +70,13 @@ impl<V: Real> Law<V> for Rem<V> {
 }
 
 impl Model for Rem {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Rem(p) => Some(Ok(Rem::of(p, link))),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         if point.probability >= 1.0 {

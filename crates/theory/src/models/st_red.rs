@@ -1,6 +1,7 @@
 //! ST-RED (thesis ch. 5, Fig. 5.3): Adaptive RED that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ared::AredParams;
 use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
@@ -222,6 +223,13 @@ pub(super) fn between<V: Real>(small: V, large: V) -> V {
 }
 
 impl Model for StRed {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::StRed(p) => Some(StRed::of(p, link)),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let ared = self.ared().rest(network)?;
         let q_ref = 0.5 * (self.min_th + self.max_th);

@@ -1,6 +1,7 @@
 //! VRC (vrc sections 2-3).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::vrc::VrcParams;
 
@@ -76,6 +77,13 @@ impl<V: Real> Law<V> for Vrc<V> {
 }
 
 impl Model for Vrc {
+    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Vrc(p) => Some(Vrc::of(p, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         // At rest r = r_t = C, so p = alpha D.
