@@ -220,3 +220,9 @@ impl Comparison {
 pub fn count(comparisons: &[Comparison], verdict: Verdict) -> usize {
     comparisons.iter().flat_map(|c| &c.rows).filter(|r| r.verdict == verdict).count()
 }
+
+/// Whether any figure that it covers lies outside its band.
+pub fn needed(excuse: &Excuse, comparisons: &[Comparison]) -> bool {
+    let rows = comparisons.iter().flat_map(|c| &c.rows);
+    rows.filter(|r| r.verdict == Verdict::Excused).any(|r| r.excuse == Some(excuse))
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::compare::{Comparison, Row, Verdict, count};
+use crate::compare::{Comparison, Row, Verdict, count, needed};
 use crate::excuse;
 use crate::laws::{Law, Laws};
 
@@ -94,7 +94,7 @@ fn excuses(out: &mut String, comparisons: &[Comparison]) {
         let _ = writeln!(out, "**{}** ({}).", excuse.cases.join("; "), excuse.figures.join(", "));
         let _ = writeln!(out, "{}", excuse.reason.trim());
         let _ = writeln!(out, "*Evidence:* {}", excuse.evidence.trim());
-        if !excuse::needed(excuse, comparisons) {
+        if !needed(excuse, comparisons) {
             out.push_str("(All of these figures lie inside their bands now.)\n");
         }
         out.push('\n');

@@ -20,7 +20,7 @@ pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
         }
     }
     let whole = laws.is_some();
-    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::excuse::needed(e, comparisons)) {
+    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::compare::needed(e, comparisons)) {
         let _ = writeln!(out, "\nno longer needs its excuse: {}", excuse.cases.join("; "));
     }
     if let Some(laws) = laws {
