@@ -10,9 +10,8 @@ use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
 use crate::failure::Failure;
-use crate::unknown_name;
-
 use crate::simulate;
+use crate::unknown_name;
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";

@@ -21,9 +21,8 @@ mod terminal;
 use std::ffi::OsString;
 
 use clap::Parser;
-use quell_scenario::nearest;
-
 use failure::Failure;
+use quell_scenario::nearest;
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
 /// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.

@@ -9,12 +9,11 @@ use quell_units::text::{duration, seconds, three_digits};
 use serde::Serialize;
 
 use crate::args::{AnalyzeArgs, Diagram, Format};
+use crate::assess::{self, Found};
+use crate::diagram;
 use crate::failure::Failure;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
-
-use crate::assess::{self, Found};
-use crate::diagram;
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]

@@ -7,13 +7,12 @@ use quell_theory::{Signal, Tcp};
 use quell_units::Time;
 use serde::Serialize;
 
-use crate::args::{DesignArgs, Format};
-use crate::failure::Failure;
-use crate::{folder, json, table, terminal};
-
 use super::analyze;
+use crate::args::{DesignArgs, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
+use crate::failure::Failure;
+use crate::{folder, json, table, terminal};
 
 /// What `design` prints as JSON.
 #[derive(Serialize)]

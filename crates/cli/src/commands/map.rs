@@ -17,11 +17,10 @@ use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
 use crate::args::{AxisArg, Format, MapArgs, Shown};
+use crate::assess;
 use crate::failure::Failure;
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
-
-use crate::assess;
 
 /// What `map` prints as JSON.
 #[derive(Serialize)]

@@ -1,5 +1,8 @@
 //! What the theory says of a scenario, and parameters by published rules.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -11,8 +14,6 @@ use quell_theory::rules::design::{self as rules, DESIGNED, Target};
 use quell_theory::rules::reach::{self, Quantity, Verdict};
 use quell_theory::{Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::arrays::array;
 use super::criteria::Criterion;

@@ -1,7 +1,6 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
-
 use crate::error::TheoryError;
 use crate::models::{Law, Seen};
 use crate::network::{Network, Signal};

@@ -3,7 +3,6 @@
 use super::clock::Clock;
 use super::plant::Net;
 use super::setup::Options;
-
 use crate::error::TheoryError;
 use crate::num::dde::{self, Past, Piece, System, Tolerance, Work};
 use crate::num::{Lanes, Real};

@@ -1,8 +1,8 @@
 //! Adaptive RED (thesis 3.2, Fig. 3.1): RED whose `max_p` moves while the average is outside its band.
 
 use quell_aqm::Link;
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ared::{AredParams, target_band};
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 

@@ -2,8 +2,8 @@
 //! distance from the middle of its thresholds.
 
 use quell_aqm::Link;
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::{Memory, RedParams, Weight};
 use quell_units::Duration;

@@ -1,9 +1,9 @@
 //! AVQ, read as a rate controller (vrc eq. 30-32; Kunniyur and Srikant 2001, section 4).
 
 use quell_aqm::Link;
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
+use quell_aqm::catalog::AqmConfig;
 
 use super::law::{Law, Model, Rest, Seen, Variable, model};
 use crate::controller::{Controller, Input};

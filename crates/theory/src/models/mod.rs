@@ -7,7 +7,19 @@
 //! What samples and averages per packet does so at the link's rate C here, and what is updated
 //! periodically moves continuously.
 
+mod ared;
+mod auto_tuning_red;
+mod avq;
+mod dred;
+mod hred;
 mod law;
+mod pi;
+mod pid;
+mod red;
+mod rem;
+mod st_pi;
+mod st_red;
+mod vrc;
 mod without;
 
 use quell_aqm::Link;
@@ -19,11 +31,11 @@ use crate::network::Network;
 
 pub use law::{Law, Model, Pack, Rest, Seen, Variable};
 
-/// Declares the continuous forms: a module, the model in it, and its place in [`AnyModel`]. Which algorithms a
-/// model is of, it says itself ([`Model::of_config`]).
+/// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
+/// ([`Model::of_config`]).
 macro_rules! models {
     ($d:tt $( $module:ident :: $name:ident, )+) => {
-        $( mod $module; pub use $module::$name; )+
+        $( pub use $module::$name; )+
 
         /// A model of any kind.
         #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! RED (thesis eq. 2.4, 4.2), and AP-RED with what it is told (thesis ch. 4).
 
 use quell_aqm::Link;
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 

@@ -1,8 +1,8 @@
 //! ST-RED (thesis ch. 5, Fig. 5.3): Adaptive RED that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ared::AredParams;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::st_red::StRedParams;

@@ -1,5 +1,10 @@
 //! What an algorithm does on a network: where it rests, its loop there, and the published conditions.
 
+use quell_aqm::Link;
+use quell_aqm::ap_red::{Conditions, Setting};
+use quell_aqm::catalog::AqmConfig;
+use quell_aqm::hred::Line;
+
 use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant, Stability};
@@ -7,10 +12,6 @@ use crate::models::{AnyModel, Red, Rest};
 use crate::network::Network;
 use crate::rules::criteria::{self, Criterion, PidGains};
 use crate::text::figure;
-use quell_aqm::Link;
-use quell_aqm::ap_red::{Conditions, Setting};
-use quell_aqm::catalog::AqmConfig;
-use quell_aqm::hred::Line;
 
 /// An algorithm on a network: where it rests, and what it does there.
 #[derive(Clone, Debug)]

@@ -1,15 +1,16 @@
 //! How far the network may move before the verdict changes.
 
+use quell_aqm::Link;
+use quell_aqm::ap_red::Conditions;
+use quell_aqm::catalog::AqmConfig;
+use serde::Serialize;
+
 use super::analysis::conditions;
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant};
 use crate::models::AnyModel;
 use crate::network::Network;
 use crate::text::figure;
-use quell_aqm::Link;
-use quell_aqm::ap_red::Conditions;
-use quell_aqm::catalog::AqmConfig;
-use serde::Serialize;
 
 /// A quantity of the network that moves alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,10 +1,22 @@
 //! Parameters by the published rules.
 
+mod ap_red;
+mod ared;
+mod auto_tuning_red;
+mod avq;
+mod avq_rate;
 mod digits;
+mod dred;
+mod hred;
+mod pi;
+mod pid;
+mod red;
+mod rem;
 mod rule;
 mod target;
 #[cfg(test)]
 mod tests;
+mod vrc;
 
 use quell_aqm::Link;
 use quell_aqm::catalog::{self, AqmConfig};
@@ -35,11 +47,9 @@ pub struct Design {
     pub warnings: Vec<String>,
 }
 
-/// Declares the rules: a module, and the rule in it.
+/// Lists the rules.
 macro_rules! rules {
     ($( $module:ident :: $rule:ident, )+) => {
-        $( mod $module; )+
-
         /// The algorithms for which [`design`] has a rule.
         pub const DESIGNED: &[&str] = &[$( $module::$rule::NAME, )+];
 
