@@ -13,7 +13,7 @@ mod oscillation;
 pub mod shorthand;
 mod variation;
 
-pub use assessment::{Assessment, Figures, MarginFigures, Packets, Swing, Verdict};
+pub use assessment::{Assessment, Figures, MarginFigures, Packets, Prediction, Swing};
 pub use bottleneck::Bottleneck;
 pub use oscillation::{Motion, Oscillation};
 pub use shorthand::Shorthand;

@@ -3,7 +3,7 @@
 use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand};
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{Plugins, Study};
-use quell_theory::rules::reach::{Edge, Quantity, Reach, Verdict};
+use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
@@ -186,9 +186,9 @@ fn reach(reach: &Reach) -> String {
         None => free.to_string(),
         Some(e) => {
             let beyond = match &e.beyond {
-                Verdict::Stable => "stable",
-                Verdict::Unstable => "unstable",
-                Verdict::NoRest(_) => "no rest",
+                Beyond::Stable => "stable",
+                Beyond::Unstable => "unstable",
+                Beyond::NoRest(_) => "no rest",
             };
             format!("{} ({beyond} beyond)", value(e.at))
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Verdict};
+use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction};
 use quell_scenario::{Plugins, Setting, Study};
 use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
@@ -55,13 +55,13 @@ impl Agreement {
         let Some(packets) = &assessment.packets else { return };
         let settled = packets.queue.motion == Motion::Settled;
         let cell = match (assessment.verdict, settled) {
-            (Verdict::Stable, true) => &mut self.stable_settled,
-            (Verdict::Stable, false) => &mut self.stable_unsettled,
-            (Verdict::Unstable, true) => &mut self.unstable_settled,
-            (Verdict::Unstable, false) => &mut self.unstable_unsettled,
-            (Verdict::NoEquilibrium, true) => &mut self.no_equilibrium_settled,
-            (Verdict::NoEquilibrium, false) => &mut self.no_equilibrium_unsettled,
-            (Verdict::NoModel, _) => return,
+            (Prediction::Stable, true) => &mut self.stable_settled,
+            (Prediction::Stable, false) => &mut self.stable_unsettled,
+            (Prediction::Unstable, true) => &mut self.unstable_settled,
+            (Prediction::Unstable, false) => &mut self.unstable_unsettled,
+            (Prediction::NoEquilibrium, true) => &mut self.no_equilibrium_settled,
+            (Prediction::NoEquilibrium, false) => &mut self.no_equilibrium_unsettled,
+            (Prediction::NoModel, _) => return,
         };
         *cell += 1;
     }
@@ -221,9 +221,9 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
     };
     let verdict = |a: &Assessment| {
         let tint = match a.verdict {
-            Verdict::Stable => Tint::Good,
-            Verdict::Unstable | Verdict::NoEquilibrium => Tint::Bad,
-            Verdict::NoModel => Tint::Plain,
+            Prediction::Stable => Tint::Good,
+            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
+            Prediction::NoModel => Tint::Plain,
         };
         (a.verdict.word().to_string(), tint)
     };

@@ -480,7 +480,7 @@ fn parameter(value: f64, unit: &str) -> toml::Value {
 const ROUND_TRIPS: f64 = 600.0;
 
 /// How far the queue of the fluid model swings in the end, over its mean.
-fn swing(network: quell_theory::Network, model: AnyModel) -> Result<f64, TheoryError> {
+fn swing(network: quell_theory::FluidNetwork, model: AnyModel) -> Result<f64, TheoryError> {
     let full = network.buffer / network.capacity;
     let longest = network.classes.iter().map(|c| c.propagation).fold(0.0, f64::max) + 0.25 * full;
     let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);

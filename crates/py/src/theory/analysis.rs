@@ -11,7 +11,7 @@ use quell_analysis::{Assessment, Bottleneck as Seen, Figures};
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::Plugins;
 use quell_theory::rules::design::{self as rules, DESIGNED, Target};
-use quell_theory::rules::reach::{self, Quantity, Verdict};
+use quell_theory::rules::reach::{self, Beyond, Quantity};
 use quell_theory::{Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
 
@@ -131,11 +131,11 @@ impl Reach {
     }
 }
 
-fn word(verdict: &Verdict) -> &str {
+fn word(verdict: &Beyond) -> &str {
     match verdict {
-        Verdict::Stable => "stable",
-        Verdict::Unstable => "unstable",
-        Verdict::NoRest(reason) => reason,
+        Beyond::Stable => "stable",
+        Beyond::Unstable => "unstable",
+        Beyond::NoRest(reason) => reason,
     }
 }
 

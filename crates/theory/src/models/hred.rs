@@ -8,7 +8,7 @@ use quell_aqm::params::ParamError;
 use super::law::{Law, Model, Rest, Seen, Variable, adapted, crossing, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -91,7 +91,7 @@ impl<V: Real> Law<V> for Hred<V> {
 }
 
 impl Model for Hred {
-    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
         match config {
             AqmConfig::Hred(p) => Some(Hred::of(p, link).map_err(Into::into)),
             AqmConfig::HredFixed(p) => Some(Hred::of(&p.0, link).map_err(Into::into)),
@@ -101,7 +101,7 @@ impl Model for Hred {
 
     /// Any queue between the thresholds is a rest; this is the middle one, or, where no allowed `min_p`
     /// leads there, the rest of the line at the bound.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
         let needed = |p| p / (1.0 + self.slope * (middle - self.min_th));
         let held = |min_p| crossing(network, |q| line(q, min_p, self.min_th, self.slope));

@@ -27,7 +27,7 @@ use quell_aqm::catalog::AqmConfig;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 
 pub use law::{Law, Model, Pack, Rest, Seen, Variable};
 
@@ -57,7 +57,7 @@ macro_rules! models {
             fn find(
                 config: &AqmConfig,
                 link: &Link,
-                network: &Network,
+                network: &FluidNetwork,
             ) -> Option<Result<AnyModel, TheoryError>> {
                 $( if let Some(model) = $name::of_config(config, link, network) {
                     return Some(model.map(AnyModel::$name));
@@ -88,7 +88,7 @@ impl AnyModel {
     ///
     /// # Errors
     /// A parameter breaks a rule of the algorithm, or the algorithm has no continuous form.
-    pub fn of(config: &AqmConfig, link: &Link, network: &Network) -> Result<AnyModel, TheoryError> {
+    pub fn of(config: &AqmConfig, link: &Link, network: &FluidNetwork) -> Result<AnyModel, TheoryError> {
         config.build(link)?;
         AnyModel::find(config, link, network).unwrap_or_else(|| {
             Err(TheoryError::NoModel {
@@ -102,7 +102,7 @@ impl AnyModel {
     ///
     /// # Errors
     /// There is no rest; the error says why.
-    pub fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    pub fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         network.check()?;
         with_model!(self, m => m.rest(network))
     }
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
     use crate::controller::Input;
-    use crate::network::{Class, Point, Signal, Tcp};
+    use crate::network::{Class, OperatingPoint, Signal, Tcp};
 
     fn link() -> Link {
         Link {
@@ -143,19 +143,19 @@ mod tests {
     }
 
     /// Three loads on that link, one of two classes, one with drops.
-    fn networks() -> Vec<Network> {
-        let one = Network::new(60.0, 0.2, 1875.0, 1000.0);
-        let two = Network {
+    fn networks() -> Vec<FluidNetwork> {
+        let one = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
+        let two = FluidNetwork {
             classes: vec![Class { flows: 40.0, propagation: 0.05 }, Class { flows: 30.0, propagation: 0.3 }],
             tcp: Tcp::HALVING,
             ..one.clone()
         };
-        let drops = Network { signal: Signal::Drop, ..one.clone() };
+        let drops = FluidNetwork { signal: Signal::Drop, ..one.clone() };
         vec![one, two, drops]
     }
 
     /// Every model with its defaults, and where it rests on each network.
-    fn rests() -> Vec<(&'static str, AnyModel, Network, Rest)> {
+    fn rests() -> Vec<(&'static str, AnyModel, FluidNetwork, Rest)> {
         let mut all = Vec::new();
         for entry in CATALOG {
             for network in networks() {
@@ -178,7 +178,7 @@ mod tests {
         Seen { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
     }
 
-    fn share(point: &Point, p: f64) -> f64 {
+    fn share(point: &OperatingPoint, p: f64) -> f64 {
         match point.signal {
             Signal::Mark => 1.0,
             Signal::Drop => 1.0 - p,

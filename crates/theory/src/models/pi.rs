@@ -8,7 +8,7 @@ use quell_aqm::pi::PiParams;
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -75,7 +75,7 @@ pub(super) fn bounded<V: Real>(rate: V, x: V, top: V) -> V {
 }
 
 impl Model for Pi {
-    fn of_config(config: &AqmConfig, link: &Link, _: &Network) -> Option<Result<Self, TheoryError>> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
         match config {
             AqmConfig::Pi(p) => Some(Pi::of(p, link).map_err(Into::into)),
             AqmConfig::PiFixed(p) => Some(Pi::of(&p.0, link).map_err(Into::into)),
@@ -83,7 +83,7 @@ impl Model for Pi {
         }
     }
 
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         Ok(Rest { state: vec![point.probability], point, remark: None })
     }

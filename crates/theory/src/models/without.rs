@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
     use crate::models::AnyModel;
-    use crate::network::Network;
+    use crate::network::FluidNetwork;
 
     /// No reason is given for an algorithm that has a model, or that does not exist.
     #[test]
@@ -48,7 +48,7 @@ mod tests {
             buffer: QueueSize::Packets(1000.0),
             mean_packet: Bytes::new(1000),
         };
-        let network = Network::new(60.0, 0.2, 1875.0, 1000.0);
+        let network = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
         for (name, _) in REASONS {
             let entry = catalog::find(name).unwrap_or_else(|| panic!("{name} is not in the catalog"));
             assert!(AnyModel::find(&(entry.default)(), &link, &network).is_none(), "{name} has a model");

@@ -9,7 +9,7 @@ use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant, Stability};
 use crate::models::{AnyModel, Red, Rest};
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::rules::criteria::{self, Criterion, PidGains};
 use crate::text::figure;
 
@@ -37,7 +37,7 @@ pub struct Analysis {
 pub fn analyze(
     config: &AqmConfig,
     link: &Link,
-    network: &Network,
+    network: &FluidNetwork,
     plant: Plant,
 ) -> Result<Analysis, TheoryError> {
     network.check()?;
@@ -62,7 +62,7 @@ pub(super) fn conditions(rest: &Rest) -> Conditions {
 pub(super) fn published(
     model: &AnyModel,
     rest: &Rest,
-    network: &Network,
+    network: &FluidNetwork,
 ) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(rest);
     let tcp = network.tcp;

@@ -1,7 +1,7 @@
 //! Adaptive RED by its automatic setting.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ared::AredParams;
+use quell_aqm::catalog::AqmConfig;
 
 use super::rule::{Notes, Rule};
 use super::target::Target;

@@ -1,7 +1,7 @@
 //! Auto-tuning RED by its own setting.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::auto_tuning_red::{AutoTuningRedParams, automatic_min_th};
+use quell_aqm::catalog::AqmConfig;
 
 use super::digits::round;
 use super::rule::{Notes, Rule};

@@ -1,7 +1,7 @@
 //! AVQ by Kunniyur and Srikant 2001.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::avq::AvqParams;
+use quell_aqm::catalog::AqmConfig;
 
 use super::digits::round;
 use super::rule::{Notes, Rule};

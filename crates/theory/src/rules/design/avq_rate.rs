@@ -1,12 +1,12 @@
 //! AVQ on the measured rate.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::avq_rate::AvqRateParams;
+use quell_aqm::catalog::AqmConfig;
 use quell_units::Duration;
 
+use super::avq::half_of_the_largest;
 use super::rule::{Notes, Rule};
 use super::target::Target;
-use super::avq::half_of_the_largest;
 use crate::error::TheoryError;
 
 /// The phi of AVQ.

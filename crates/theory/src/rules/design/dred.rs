@@ -35,11 +35,14 @@ impl Rule for Dred {
             alpha,
             "must be at most 1 [vrc eq. 23]: R C is too small for steps of p at this interval",
         )?;
-        Ok((AqmConfig::Dred(DredParams {
-            alpha,
-            q_ref: QueueSize::Packets(q),
-            update_interval: interval,
-            ..Default::default()
-        }), q))
+        Ok((
+            AqmConfig::Dred(DredParams {
+                alpha,
+                q_ref: QueueSize::Packets(q),
+                update_interval: interval,
+                ..Default::default()
+            }),
+            q,
+        ))
     }
 }

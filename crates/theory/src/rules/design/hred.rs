@@ -34,6 +34,9 @@ impl Rule for Hred {
             "{:.0} % of the flows may come or go at once without a full or an empty buffer (hred eq. 16)",
             100.0 * sigma
         ));
-        Ok((AqmConfig::Hred(HredParams { kappa, t_alpha: t_beta + t_beta, t_beta, ..Default::default() }), 0.375 * b))
+        Ok((
+            AqmConfig::Hred(HredParams { kappa, t_alpha: t_beta + t_beta, t_beta, ..Default::default() }),
+            0.375 * b,
+        ))
     }
 }

@@ -24,7 +24,7 @@ use quell_aqm::catalog::{self, AqmConfig};
 use super::analysis::{Analysis, analyze};
 use crate::error::{TheoryError, positive};
 use crate::linear::Plant;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::text::figure;
 use rule::{Notes, Rule};
 
@@ -38,7 +38,7 @@ pub struct Design {
     /// The link it is for.
     pub link: Link,
     /// The network it is for.
-    pub network: Network,
+    pub network: FluidNetwork,
     /// Where it rests there, its margins and criteria.
     pub analysis: Analysis,
     /// The rule with its source, and what it supposes.

@@ -1,7 +1,7 @@
 //! PI by Hollot et al. 2001.
 
-use quell_aqm::catalog::AqmConfig;
 use quell_aqm::ap_red::Conditions;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pi::{PiDesign, PiParams, design_zero};
 use quell_units::QueueSize;
 
@@ -30,12 +30,15 @@ impl Rule for Pi {
             figure(z),
             figure(lambda)
         ));
-        Ok((AqmConfig::Pi(PiParams {
-            design: Some(PiDesign { flows: now.flows, rtt: target.rtt, lambda: Some(lambda) }),
-            q_ref: QueueSize::Packets(q),
-            sampling_rate: (20.0 * crossover / std::f64::consts::TAU).max(170.0),
-            ..Default::default()
-        }), q))
+        Ok((
+            AqmConfig::Pi(PiParams {
+                design: Some(PiDesign { flows: now.flows, rtt: target.rtt, lambda: Some(lambda) }),
+                q_ref: QueueSize::Packets(q),
+                sampling_rate: (20.0 * crossover / std::f64::consts::TAU).max(170.0),
+                ..Default::default()
+            }),
+            q,
+        ))
     }
 }
 

@@ -6,9 +6,9 @@ use quell_aqm::pid::PidParams;
 use quell_units::{Duration, QueueSize};
 
 use super::digits::round;
+use super::pi::SHAPED;
 use super::rule::{Notes, Rule};
 use super::target::Target;
-use super::pi::SHAPED;
 use crate::error::TheoryError;
 use crate::rules::criteria::{self, PidGains};
 use crate::text::figure;

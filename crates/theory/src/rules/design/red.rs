@@ -40,13 +40,16 @@ impl Rule for Red {
                 "the average has a time constant of {memory:.0} s: RED by this rule follows the load that slowly"
             ));
         }
-        Ok((AqmConfig::Red(RedParams {
-            min_th: QueueSize::Packets(min_th),
-            max_th: QueueSize::Packets(max_th),
-            max_p,
-            weight: Weight::Memory(Memory { time_constant: Duration::from_secs_f64(memory) }),
-            spacing: Spacing::Geometric,
-            ..Default::default()
-        }), q))
+        Ok((
+            AqmConfig::Red(RedParams {
+                min_th: QueueSize::Packets(min_th),
+                max_th: QueueSize::Packets(max_th),
+                max_p,
+                weight: Weight::Memory(Memory { time_constant: Duration::from_secs_f64(memory) }),
+                spacing: Spacing::Geometric,
+                ..Default::default()
+            }),
+            q,
+        ))
     }
 }

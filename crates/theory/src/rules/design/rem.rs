@@ -5,9 +5,9 @@ use quell_aqm::rem::RemParams;
 use quell_units::{Duration, QueueSize};
 
 use super::digits::round;
+use super::pi::hollot;
 use super::rule::{Notes, Rule};
 use super::target::Target;
-use super::pi::hollot;
 use crate::error::{TheoryError, require};
 use crate::rules::criteria;
 use crate::text::figure;
@@ -42,12 +42,15 @@ impl Rule for Rem {
             figure(lambda),
             figure(p)
         ));
-        Ok((AqmConfig::Rem(RemParams {
-            gamma,
-            alpha,
-            q_ref: QueueSize::Packets(q),
-            update_interval: Duration::from_secs_f64(interval),
-            ..defaults
-        }), q))
+        Ok((
+            AqmConfig::Rem(RemParams {
+                gamma,
+                alpha,
+                q_ref: QueueSize::Packets(q),
+                update_interval: Duration::from_secs_f64(interval),
+                ..defaults
+            }),
+            q,
+        ))
     }
 }

@@ -6,7 +6,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::round;
 use crate::error::{TheoryError, positive, require};
-use crate::network::{Network, Signal, Tcp};
+use crate::network::{FluidNetwork, Signal, Tcp};
 
 /// What parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl Target {
     ///
     /// # Errors
     /// R is not longer than the queue alone takes.
-    pub fn network(&self, q: f64) -> Result<Network, TheoryError> {
+    pub fn network(&self, q: f64) -> Result<FluidNetwork, TheoryError> {
         let now = self.conditions();
         positive("flows N", now.flows, "flows")?;
         positive("rate of the link", now.capacity, "packets/s")?;
@@ -93,10 +93,10 @@ impl Target {
                 q / now.capacity
             ),
         )?;
-        let network = Network {
+        let network = FluidNetwork {
             tcp: self.tcp,
             signal: self.signal,
-            ..Network::new(now.flows, propagation, now.capacity, self.buffer())
+            ..FluidNetwork::new(now.flows, propagation, now.capacity, self.buffer())
         };
         network.check()?;
         Ok(network)

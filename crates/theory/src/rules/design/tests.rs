@@ -7,7 +7,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use super::digits::{round, round_down, round_up};
 use super::*;
 use crate::network::{Class, Signal, Tcp};
-use crate::rules::reach::{Verdict, robustness};
+use crate::rules::reach::{Beyond, robustness};
 
 /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.
 fn target() -> Target {
@@ -106,7 +106,7 @@ fn how_far_vrc_reaches() {
         buffer: QueueSize::Packets(200.0),
         mean_packet: Bytes::new(1000),
     };
-    let network = Network::new(100.0, 0.12, 1250.0, 200.0);
+    let network = FluidNetwork::new(100.0, 0.12, 1250.0, 200.0);
     let pi = AqmConfig::Pid(PidParams {
         k_d: 0.0,
         derivative_memory: Duration::from_millis(1),
@@ -118,11 +118,11 @@ fn how_far_vrc_reaches() {
     let rtt_words = rtt.to_string();
     let edge = rtt.above.unwrap();
     close(edge.at, 0.24221073, 1e-6);
-    assert_eq!(edge.beyond, Verdict::Unstable);
+    assert_eq!(edge.beyond, Beyond::Unstable);
     // p = 1.5 (N/(RC))^2 <= 1.
     let edge = rtt.below.unwrap();
     close(edge.at, 1.5_f64.sqrt() * 100.0 / 1250.0, 1e-6);
-    assert!(matches!(edge.beyond, Verdict::NoRest(_)));
+    assert!(matches!(edge.beyond, Beyond::NoRest(_)));
     assert!(
         rtt_words.starts_with(
             "R = 0.160 s; it may fall to 9.80e-2 (0.612 times), beyond which there is no rest ("
@@ -137,7 +137,7 @@ fn how_far_vrc_reaches() {
     close(edge.at, 0.16 * 1250.0 / 1.5_f64.sqrt(), 1e-6);
     let edge = flows.below.unwrap();
     close(edge.at, 46.56673524, 1e-6);
-    assert_eq!(edge.beyond, Verdict::Unstable);
+    assert_eq!(edge.beyond, Beyond::Unstable);
     assert!(capacity.above.unwrap().factor > 1.1);
 }
 
@@ -191,10 +191,10 @@ proptest! {
             buffer: QueueSize::Packets(300.0),
             mean_packet: Bytes::new(1000),
         };
-        let network = Network {
+        let network = FluidNetwork {
             classes: classes.iter().map(|&(flows, propagation)| Class { flows, propagation }).collect(),
             signal: if drop { Signal::Drop } else { Signal::Mark },
-            ..Network::new(1.0, 1.0, link.capacity(), 300.0)
+            ..FluidNetwork::new(1.0, 1.0, link.capacity(), 300.0)
         };
         match analyze(&(CATALOG[which].default)(), &link, &network, Plant::Exact) {
             Ok(a) => {

@@ -4,9 +4,9 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::vrc::VrcParams;
 use quell_units::QueueSize;
 
+use super::pid::{Shaped, shaped};
 use super::rule::{Notes, Rule};
 use super::target::Target;
-use super::pid::{Shaped, shaped};
 use crate::error::TheoryError;
 
 /// The gains of the PID, in the form of VRC.
