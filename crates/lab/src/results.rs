@@ -6,8 +6,8 @@ use quell_scenario::Setting;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Metric, Values};
-use crate::plan::ACKS;
 use crate::stats::Estimate;
+use quell_scenario::ACKS;
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
