@@ -82,7 +82,7 @@ $(VENV)/.ready: tests/python/requirements.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-docs: ## Write the generated parts of the documentation anew
+docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden

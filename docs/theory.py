@@ -88,7 +88,7 @@ def periods(found: Cases) -> str:
 
 
 def no_equilibrium(output: dict) -> str:
-    """Return what the packets do where the fluid has no rest."""
+    """Return what the packets do where the fluid has no equilibrium."""
     motions = [
         case["packets"]["motion"]
         for point in output["points"]
@@ -98,7 +98,7 @@ def no_equilibrium(output: dict) -> str:
     settled = motions.count("settled")
     return (
         f"{len(motions)} further cases have no equilibrium in the fluid model (every packet would have to be "
-        f"signalled); the queue of the packets settles in {settled} of them.\n"
+        f"signaled); the queue of the packets settles in {settled} of them.\n"
     )
 
 
@@ -109,15 +109,15 @@ def near(case: dict) -> bool:
 
 def text(output: dict) -> str:
     total = cases(output, lambda _: True)
-    usual = cases(output, lambda c: c["rest"]["window_packets"] >= LEAST_WINDOW)
-    clear = cases(output, lambda c: c["rest"]["window_packets"] >= LEAST_WINDOW and not near(c))
+    usual = cases(output, lambda c: c["equilibrium"]["window_packets"] >= LEAST_WINDOW)
+    clear = cases(output, lambda c: c["equilibrium"]["window_packets"] >= LEAST_WINDOW and not near(c))
     count = sum(map(len, total.values()))
     return "\n".join(
         [
             f"All {count} cases with an equilibrium:\n",
             matrix(total),
             no_equilibrium(output),
-            f"Windows of at least {LEAST_WINDOW:g} packets at rest:\n",
+            f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
             matrix(usual),
             f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
             matrix(clear),

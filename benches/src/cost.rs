@@ -15,7 +15,7 @@ struct Row {
     costs: Vec<Cost>,
 }
 
-/// A figure over the runs: the smallest, since whatever else the machine does only adds to it.
+/// A figure over the runs: the smallest, because everything else the machine does only adds to it.
 pub fn least(costs: &[Cost], of: impl Fn(&Cost) -> f64) -> f64 {
     costs.iter().map(of).fold(f64::INFINITY, f64::min)
 }

@@ -25,7 +25,7 @@ const BUFFER: f64 = 120.0;
 /// By how much the queue grows with each arrival, in packets.
 const GROWTH: f64 = 0.05;
 /// The share of arrivals to signal that holds the queue where it is.
-const SIGNALLED: f64 = 0.02;
+const SIGNALED: f64 = 0.02;
 
 /// An arrival: the time since the last one, and by how much the queue moves by chance.
 struct Arrival {
@@ -61,9 +61,9 @@ impl Loop {
     fn pass(&mut self, trace: &[Arrival]) {
         for arrival in trace {
             self.now += arrival.gap;
-            let signalled = self.arrive(arrival.flow);
-            self.signals += u64::from(signalled);
-            let answer = if signalled { GROWTH - GROWTH / SIGNALLED } else { GROWTH };
+            let signaled = self.arrive(arrival.flow);
+            self.signals += u64::from(signaled);
+            let answer = if signaled { GROWTH - GROWTH / SIGNALED } else { GROWTH };
             self.queue = (self.queue + answer + arrival.noise).clamp(0.0, BUFFER);
         }
     }
@@ -129,7 +129,7 @@ pub fn every() -> Outcome<Section> {
     let link =
         Link { rate: BitRate::from_bps(10_000_000), buffer: QueueSize::Packets(BUFFER), mean_packet: PACKET };
     let trace = trace(&link);
-    let mut section = Section::new("decisions", &["algorithm", "ns/arrival", "signalled, %"]);
+    let mut section = Section::new("decisions", &["algorithm", "ns/arrival", "signaled, %"]);
     for entry in CATALOG {
         let config = (entry.default)();
         let algorithm = config.build(&link).map_err(|e| format!("{}: {e}", entry.name))?;
@@ -154,8 +154,8 @@ pub fn every() -> Outcome<Section> {
             host.pass(black_box(&trace));
             fastest = fastest.min(clock.elapsed().as_nanos() as f64 / ARRIVALS as f64);
         }
-        let signalled = 100.0 * host.signals as f64 / (ARRIVALS * PASSES) as f64;
-        section.row(vec![entry.name.to_string(), figure(fastest), figure(signalled)]);
+        let signaled = 100.0 * host.signals as f64 / (ARRIVALS * PASSES) as f64;
+        section.row(vec![entry.name.to_string(), figure(fastest), figure(signaled)]);
     }
     section.remark(format!(
         "Time per arrival at a queue that answers the algorithm: it wanders, grows by {GROWTH} packets per arrival \
@@ -163,7 +163,7 @@ pub fn every() -> Outcome<Section> {
          own updates, through the dispatch that the simulator uses; defaults on a link of 10 Mbit/s with \
          {BUFFER} packets of buffer; {ARRIVALS} arrivals, the fastest of {PASSES} passes. Drop-tail decides \
          nothing: its time is that of the loop.",
-        GROWTH / SIGNALLED
+        GROWTH / SIGNALED
     ));
     Ok(section)
 }

@@ -55,7 +55,7 @@ fn cases() -> [Case; 3] {
         model,
         start: [15.0, 210.0, last],
     };
-    // vrc 3.2 with R = 0.24 s, just inside its boundary of 0.242 s.
+    // Park et al. 2004, section 3.2 with R = 0.24 s, just inside its boundary of 0.242 s.
     let vrc = Case {
         name: "PI, at its boundary",
         flows: 100.0,

@@ -1,4 +1,4 @@
-//! Instructions per packet, which neither neighbours nor clocks change: what CI can hold fast.
+//! Instructions per packet, which neither neighbors nor clocks change: what CI can hold fast.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

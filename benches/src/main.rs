@@ -1,4 +1,4 @@
-//! What a simulated packet costs, in Quell and in other simulators. The method and the figures stand
+//! What a simulated packet costs, in Quell and in other simulators. The method and the figures are
 //! in `docs/performance.md`.
 
 mod case;
@@ -100,7 +100,7 @@ struct Times {
 
 #[derive(Args)]
 struct Write {
-    /// Also put the table into this file, between the markers that bear its name
+    /// Also put the table into this file, between the markers with its name
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ pub fn million(times: u32) -> Outcome<Section> {
     let rtts = Axis::logarithmic(0.01, 1.0, SIDE).values().map_err(|e| e.to_string())?;
     let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<_>>();
     let (n, r) = (narrow(&flows), narrow(&rtts));
-    for (name, closed) in [("RED's loop gain, N by R", red), ("vrc eq. 17, N by R", pid)] {
+    for (name, closed) in [("RED's loop gain, N by R", red), ("Park et al. 2004, eq. 17, N by R", pid)] {
         // The places are the caller's and used again, as where a knob is turned.
         let mut single = vec![0.0_f32; SIDE * SIDE];
         let mut double = vec![0.0_f64; SIDE * SIDE];

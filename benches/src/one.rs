@@ -1,4 +1,4 @@
-//! One case, once, in a process of its own, so that CPU time and memory are nobody else's.
+//! One case, once, in its own process, so that CPU time and memory are its own.
 
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ pub struct Args {
     /// Its queue
     #[arg(long, default_value = "red")]
     pub aqm: String,
-    /// Sets a field of the scenario, such as `duration=10s` or `flows.reno.count=50`
+    /// Set a field of the scenario, such as `duration=10s` or `flows.reno.count=50`
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
     /// Use the engine that takes every packet through every step

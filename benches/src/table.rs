@@ -69,7 +69,7 @@ impl Section {
     }
 }
 
-/// Writes a file anew, in one step: an interruption leaves the old one or the new one.
+/// Replaces a file in one step: an interruption leaves the old one or the new one.
 pub fn replace(file: &Path, text: &str) -> Outcome<()> {
     let fail = |e: std::io::Error| format!("cannot write {}: {e}", file.display());
     let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

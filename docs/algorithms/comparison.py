@@ -31,7 +31,7 @@ def cell(value: dict | None, factor: float, digits: int) -> str:
 
 def table(output: dict) -> str:
     if output["partial"]:
-        sys.exit("the run was interrupted: nothing is written")
+        sys.exit("the run was interrupted: nothing was written")
     (point,) = output["points"]
     rows = {(row["algorithm"], row["segment"]): row["metrics"] for row in point["rows"]}
     lines = [

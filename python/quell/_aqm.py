@@ -15,7 +15,7 @@ class Aqm:
 
     Subclass it, define the methods that the algorithm needs (the others cost nothing), and give the
     class to :func:`quell.run`: ``aqms={"mine": Mine}`` makes ``algorithm = "mine"`` known to the
-    scenario. Parameters that stand beside the name are passed as keywords.
+    scenario. Parameters beside the name are passed as keyword arguments.
 
     The simulator promises: calls come in time order; every arrival comes to :meth:`on_enqueue`,
     whether or not the buffer has room; every update due at or before the time of a call has run, each

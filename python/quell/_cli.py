@@ -14,6 +14,6 @@ def main() -> int:
     int
         The exit code.
     """
-    # Python's handler would only take a note that nobody reads while Rust runs.
+    # Python's handler would only set a flag that nothing reads while Rust runs.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _quell.cli(["quell", *sys.argv[1:]])

@@ -32,7 +32,7 @@ __all__ = [
     "Progress",
     "QueueMap",
     "Reach",
-    "Rest",
+    "Equilibrium",
     "Results",
     "RunError",
     "ScenarioError",
@@ -362,7 +362,7 @@ class Criterion:
     def __bool__(self, /) -> bool: ...
 
 @final
-class Rest:
+class Equilibrium:
     @property
     def queue_packets(self) -> float: ...
     @property
@@ -402,7 +402,7 @@ class Analysis:
     @property
     def reasons(self) -> list[str]: ...
     @property
-    def rest(self) -> Rest | None: ...
+    def equilibrium(self) -> Equilibrium | None: ...
     @property
     def margins(self) -> Margins | None: ...
     @property
@@ -698,7 +698,7 @@ def ewma_autocorrelation(weight: float, lag: int, *, rho: float = 0.0) -> float:
 def oscillation(samples: _Numbers, step: str | float) -> Oscillation | None: ...
 def red_tail_delay_bound(max_th: float, capacity: float) -> float: ...
 
-_Start = Literal["empty", "rest"]
+_Start = Literal["empty", "equilibrium"]
 _Overflow = Literal["signals", "ignored"]
 
 def fluid(

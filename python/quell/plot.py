@@ -116,7 +116,7 @@ def delay_cdf(
     view = _View(results, point, link, algorithms)
     delays = _Rows(results.delays, point=point, link=view.link, scope=scope)
     if not len(delays):
-        raise ValueError(f"scope = {scope!r}: there are no delays of it")
+        raise ValueError(f"scope = {scope!r}: it has no delay distribution")
     ax = _axes(ax)
     longest = max(delays["queue_delay_s"])
     grid = np.linspace(0, longest, 500)
@@ -146,7 +146,7 @@ def delay_goodput(
 ) -> Axes:
     """Plot delay against goodput: one mark per algorithm, with 95 % intervals over the seeds.
 
-    The better an algorithm, the further up and to the left it stands.
+    The better an algorithm, the further up and to the left it is.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
     if len(axes) != 2:  # noqa: PLR2004
         raise ValueError(f"a diagram of Bode has 2 axes, axes are {len(axes)}")
     top, bottom = axes
-    for (label, loop), style in _labelled(loops):
+    for (label, loop), style in _labeled(loops):
         omega, gain, phase = loop.bode()
         top.semilogx(omega, 20 * np.log10(gain), label=label, linewidth=1.5, **style)
         bottom.semilogx(omega, phase, linewidth=1.5, **style)
@@ -388,7 +388,7 @@ def nyquist(loops: Loop | Mapping[str, Loop], *, ax: Axes | None = None) -> Axes
         The axes; real and imaginary part.
     """
     ax = plt.subplots(figsize=(5.5, 5), layout="constrained")[1] if ax is None else ax
-    for (label, loop), style in _labelled(loops):
+    for (label, loop), style in _labeled(loops):
         values = loop.nyquist(loop.frequencies(2000))
         ax.plot(values.real, values.imag, label=label, linewidth=1.5, **style)
     ax.plot(-1, 0, "+", color="black", markersize=10)
@@ -447,7 +447,7 @@ class _View:
         self.algorithms: list[str] = list(known if algorithms is None else algorithms)
         for name in self.algorithms:
             if name not in known:
-                raise ValueError(f"no algorithm is labelled {name!r}: there are {', '.join(known)}")
+                raise ValueError(f"no algorithm is labeled {name!r}: there are {', '.join(known)}")
         self._seeds = [s for (p, _, s) in results.digests if p == point]
 
     def seed(self, seed: int | None) -> int:
@@ -465,7 +465,7 @@ class _View:
             yield name, {"color": _COLORS[i % len(_COLORS)], "linestyle": line}
 
 
-def _labelled(
+def _labeled(
     loops: Loop | Mapping[str, Loop],
 ) -> Iterator[tuple[tuple[str | None, Loop], dict[str, Any]]]:
     """Each loop with its label and its style; a single one needs no label."""

@@ -1,6 +1,6 @@
 """The control theory of AQM, beside the packets (``pip install quell[theory]``).
 
-:func:`analyze` says of every algorithm of a scenario where it rests, whether it is stable there and
+:func:`analyze` gives, for every algorithm of a scenario, its equilibrium, whether it is stable there and
 how far it is from the limit; :func:`design` finds parameters by the published rules; :class:`Loop` is the
 linear model for everything else, with the delay as it is; :func:`fluid` follows the model through time,
 :func:`map` and :func:`fluid_map` show where it is stable; :func:`measure` reads R, N and C from a packet
@@ -34,7 +34,7 @@ from quell._quell import (
     PiDesign,
     QueueMap,
     Reach,
-    Rest,
+    Equilibrium,
     Summary,
     TheoryError,
     Trajectory,
@@ -80,7 +80,7 @@ __all__ = [
     "PiDesign",
     "QueueMap",
     "Reach",
-    "Rest",
+    "Equilibrium",
     "Summary",
     "TheoryError",
     "Trajectory",

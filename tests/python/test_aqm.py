@@ -82,7 +82,7 @@ class Red(quell.Aqm):
 
 
 class Pi(quell.Aqm):
-    """The PI controller (Hollot et al. 2001) with given gains."""
+    """The PI controller (Hollot et al. 2001b) with given gains."""
 
     update_interval: float | None = 1 / 160
 

@@ -106,8 +106,8 @@ def test_other_threads_run_meanwhile(scenario: dict[str, Any]) -> None:
     [
         ({"warmup": "20 s"}, "warmup", '"20 s"', "shorter than duration"),
         ({"duration": 20}, "duration", "20", ""),
-        ({"colour": "red"}, "colour", None, "unknown key"),
-        ({"aqm": [{"algorithm": "read"}]}, "aqm[0].algorithm", '"read"', "is no algorithm"),
+        ({"color": "red"}, "color", None, "unknown key"),
+        ({"aqm": [{"algorithm": "read"}]}, "aqm[0].algorithm", '"read"', "is an unknown algorithm"),
         ({"aqm": [{"algorithm": "red", "max_p": 1.5}]}, "aqm[0].max_p", "1.5", "(0, 1]"),
     ],
 )
@@ -185,7 +185,7 @@ def ctrl_c() -> Iterator[None]:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_is_finished(scenario: dict[str, Any]) -> None:
-    # The first replications are short, the last would take for ever.
+    # The first replications are short, the last would take forever.
     scenario["cases"] = [{"duration": "6 s"}, {"duration": "1000000 s"}]
 
     def interrupt(progress: quell.Progress) -> None:

@@ -33,7 +33,7 @@ def net(*algorithms: str | dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 class TestKnownAnswers:
     def test_the_example_of_vrc(self) -> None:
-        # vrc 3.2: K_I < 0.659 with K_D = 0.001; 0 < K_P < 0.125 with K_I = 0.01.
+        # Park et al. 2004, section 3.2: K_I < 0.659 with K_D = 0.001; 0 < K_P < 0.125 with K_I = 0.01.
         assert theory.vrc_largest_k_i(0.001, **EXAMPLE) == pytest.approx(0.659, rel=1e-3)
         assert theory.vrc_k_p_range(0.01, 0.001, **EXAMPLE) == pytest.approx((0, 0.125), rel=4e-3)
         assert theory.vrc_k_p_range(0.66, 0.001, **EXAMPLE) is None
@@ -44,7 +44,7 @@ class TestKnownAnswers:
         assert "eq. 17" in refused.statement
 
     def test_critical_delays(self) -> None:
-        # vrc 5.4.2 prints 0.361 and 0.286, by the lag.
+        # Park et al. 2004, section 5.4.2 prints 0.361 and 0.286, by the lag.
         def at(controller: Any, **how: Any) -> float | None:
             return theory.critical_rtt(controller, flows=100, capacity=1250, **how)
 
@@ -81,7 +81,7 @@ class TestKnownAnswers:
         assert (hollot.left, hollot.right) == pytest.approx((10.14, 10.62), rel=1e-3)
         largest = hollot.right * 120**2 / (0.246 * 3750) ** 3
         assert theory.red_filter(slope=largest, **HOLLOT) == pytest.approx(0.005)
-        # The first experiment of thesis 4.5 does not meet eq. 4.9 as printed.
+        # The first experiment of Chen 2010, section 4.5 does not meet eq. 4.9 as printed.
         first = theory.red_proposition(
             min_th=50, max_th=150, max_p=0.05, weight=1e-4, flows=50, rtt=0.12, capacity=2500
         )
@@ -99,7 +99,7 @@ class TestKnownAnswers:
         assert not theory.auto_tuning_setup(min_th=10, max_th=30, **now)
 
     def test_averages(self) -> None:
-        # fuzzy eq. 3 and 4.
+        # Trinh and Molnár, eq. 3 and 4.
         assert theory.ewma_variance(0.002) == pytest.approx(0.002 / 1.998)
         assert theory.ewma_variance(0.25, 3) == pytest.approx(0.25**2 * (1 + 0.75**2))
         assert theory.ewma_expectation(0.25, 3) == pytest.approx(1 - 0.75**2)
@@ -142,7 +142,7 @@ class TestKnownAnswers:
 
 class TestLoop:
     def test_its_response_is_the_formula(self) -> None:
-        # thesis eq. 4.2 with a PI, by hand.
+        # Chen 2010, eq. 4.2 with a PI, by hand.
         loop = theory.Loop(PI, **HOLLOT, a=2, plant="simplified")
         s = 1j * np.array([[0.1, 0.5], [2.0, 30.0]])
         n, r, c = HOLLOT["flows"], HOLLOT["rtt"], HOLLOT["capacity"]
@@ -175,13 +175,13 @@ class TestLoop:
         for got, wanted in zip(loop.controller, VRC, strict=True):
             assert got == pytest.approx(wanted)
 
-    def test_characteristic_equations(self) -> None:
+    def test_characteriztic_equations(self) -> None:
         loop = theory.Loop(VRC, flows=100, rtt=0.2, capacity=1250)
         p, q, delay = loop.quasi_polynomial()
         root = loop.mode().root
         terms = np.polyval(p, root), np.polyval(q, root) * np.exp(-root * delay)
         assert abs(sum(terms)) < 1e-6 * abs(terms[0])
-        # vrc eq. 16 is stable where the theorem says so.
+        # Park et al. 2004, eq. 16 is stable where the theorem says so.
         for rtt, stable in [(0.363, True), (0.3631, False)]:
             at = theory.Loop(VRC, flows=100, rtt=rtt, capacity=1250)
             assert (np.roots(at.first_order_lag()).real.max() < 0) == stable
@@ -270,21 +270,21 @@ class TestAnalyze:
         assert link.propagation_s == pytest.approx([0.1], rel=0.02)
         pi = link["pi"]
         assert pi.loop is not None
-        assert pi.rest is not None
+        assert pi.equilibrium is not None
         assert pi.verdict == ("stable" if pi.loop.stable else "unstable")
         assert pi.unstable_roots == pi.loop.unstable_roots
-        assert pi.rest.rtt_s == pytest.approx(link.propagation_s[0] + pi.rest.queue_delay_s)
-        assert pi.rest.window_packets == pytest.approx(1250 * pi.rest.rtt_s / 60)
-        assert pi.rest.window_packets**2 * pi.rest.probability == pytest.approx(1.5)
+        assert pi.equilibrium.rtt_s == pytest.approx(link.propagation_s[0] + pi.equilibrium.queue_delay_s)
+        assert pi.equilibrium.window_packets == pytest.approx(1250 * pi.equilibrium.rtt_s / 60)
+        assert pi.equilibrium.window_packets**2 * pi.equilibrium.probability == pytest.approx(1.5)
         assert pi.reasons
         assert [r.quantity for r in pi.reach] == ["flows", "capacity", "rtt"]
         assert pi.margins is not None
         assert pi.margins.gain == pi.loop.margins().gain
         assert pi.mode is not None
         assert pi.mode.root == pi.loop.mode().root
-        assert any("vrc eq. 17" in c.statement for c in pi.criteria)
+        assert any("Park et al. 2004, eq. 17" in c.statement for c in pi.criteria)
         none = link["drop-tail"]
-        assert (none.verdict, none.loop, none.rest, none.margins) == ("no model", None, None, None)
+        assert (none.verdict, none.loop, none.equilibrium, none.margins) == ("no model", None, None, None)
         with pytest.raises(KeyError, match="there are pi, red, drop-tail"):
             link["sfq"]
 
@@ -311,9 +311,9 @@ class TestAnalyze:
         assert points[0].flows.sum() == 10
 
     def test_wrong_input(self) -> None:
-        with pytest.raises(ValueError, match='labelled "blue"'):
+        with pytest.raises(ValueError, match='labeled "blue"'):
             theory.analyze(net("pi"), algorithms=["blue"])
-        with pytest.raises(quell.ScenarioError, match="no link called"):
+        with pytest.raises(quell.ScenarioError, match="no link is called"):
             theory.analyze(net("pi"), link="elsewhere")
         with pytest.raises(quell.ScenarioError, match="no long-lived TCP flow"):
             theory.analyze(make_scenario(), at=0)
@@ -326,14 +326,14 @@ class TestAnalyze:
         [link] = theory.analyze(net("pi"))
         pi = link["pi"]
         assert pi.loop is not None
-        assert pi.rest is not None
-        rest = pi.rest
+        assert pi.equilibrium is not None
+        equilibrium = pi.equilibrium
         own = theory.Loop(
             pi.loop.controller,
             flows=link.flows,
-            rtt=link.propagation_s + rest.queue_delay_s,
+            rtt=link.propagation_s + equilibrium.queue_delay_s,
             capacity=link.capacity_pps,
-            queue=rest.queue_packets,
+            queue=equilibrium.queue_packets,
         )
         omega = np.geomspace(0.1, 50)
         assert own.response(omega) == pytest.approx(pi.loop.response(omega))
@@ -355,8 +355,8 @@ class TestDesign:
         design = theory.design(
             "pi", rate="10 Mbit/s", rtt="200 ms", flows=50, queue="60 packets", signal="drop"
         )
-        assert design.analysis.rest is not None
-        assert design.analysis.rest.queue_packets == pytest.approx(60)
+        assert design.analysis.equilibrium is not None
+        assert design.analysis.equilibrium.queue_packets == pytest.approx(60)
         assert design.scenario["dumbbell"]["ecn"] is False
         assert design.analysis.verdict == "stable"
 
@@ -386,13 +386,13 @@ class TestMaps:
         for i, n in enumerate(flows):
             pi = link["pi"]
             assert pi.loop is not None
-            assert pi.rest is not None
+            assert pi.equilibrium is not None
             loop = theory.Loop(
                 pi.loop.controller,
                 flows=n,
-                rtt=0.15 + pi.rest.queue_delay_s,
+                rtt=0.15 + pi.equilibrium.queue_delay_s,
                 capacity=link.capacity_pps,
-                queue=pi.rest.queue_packets,
+                queue=pi.equilibrium.queue_packets,
             )
             assert found.values[1, i] == pytest.approx(loop.mode().root.real, rel=1e-6)
             assert margin.values[0, i] == pytest.approx(loop.margins().phase_deg, rel=1e-6)
@@ -455,19 +455,19 @@ class TestMaps:
 class TestFluid:
     def test_it_stays_at_rest_and_obeys_its_equations(self) -> None:
         [link] = theory.analyze(net("pi"), reach=False)
-        rest = link["pi"].rest
-        assert rest is not None
-        # Steps at rest are as long as the method bears, so it moves by as much as it is allowed to: the
+        equilibrium = link["pi"].equilibrium
+        assert equilibrium is not None
+        # Steps at equilibrium are as long as the method allows, so it moves by as much as it is allowed to: the
         # tolerance is that of a step, and some steps add up.
         for tolerance in (1e-6, 1e-9):
-            still = theory.fluid(net("pi"), "20 s", start="rest", tolerance=tolerance)
-            assert still.queue_packets == pytest.approx(rest.queue_packets, rel=10 * tolerance)
-            assert still.probability == pytest.approx(rest.probability, rel=10 * tolerance)
+            still = theory.fluid(net("pi"), "20 s", start="equilibrium", tolerance=tolerance)
+            assert still.queue_packets == pytest.approx(equilibrium.queue_packets, rel=10 * tolerance)
+            assert still.probability == pytest.approx(equilibrium.probability, rel=10 * tolerance)
         path = theory.fluid(net("pi"), 30, sample="1 ms", tolerance=1e-9, overflow="ignored")
         t, q = path.time_s, path.queue_packets
         assert path.windows_packets.shape == path.rtt_s.shape == (1, len(t))
         assert len(path) == 30_001
-        # vrc eq. 8, and eq. 7 by differences where the queue is neither empty nor full.
+        # Park et al. 2004, eq. 8, and eq. 7 by differences where the queue is neither empty nor full.
         assert path.rtt_s[0] == pytest.approx(link.propagation_s[0] + q / 1250)
         assert path.arrivals_pps == pytest.approx(60 * path.windows_packets[0] / path.rtt_s[0])
         inside = (
@@ -484,37 +484,37 @@ class TestFluid:
         [link] = theory.analyze(net("pi"), reach=False)
         pi = link["pi"]
         assert pi.mode is not None
-        assert pi.rest is not None
-        path = theory.fluid(net("pi"), 200, start="rest", nudge=0.01, tolerance=1e-10)
-        away = np.abs(path.queue_packets - pi.rest.queue_packets)
+        assert pi.equilibrium is not None
+        path = theory.fluid(net("pi"), 200, start="equilibrium", nudge=0.01, tolerance=1e-10)
+        away = np.abs(path.queue_packets - pi.equilibrium.queue_packets)
         t = path.time_s
         first, last = (away[(t >= a) & (t < a + 10)].max() for a in (20, 40))
         assert np.log(last / first) / 20 == pytest.approx(pi.mode.root.real, rel=0.05)
 
     def test_changes(self) -> None:
-        # Where the changed network rests by itself; the algorithm's parameters do not follow the link.
+        # The equilibrium of the changed network; the algorithm's parameters do not follow the link.
         [after] = theory.analyze(net("pi", rate="12 Mbit/s", rtt="80 ms", flows=80), reach=False)
-        rest, rtt = after["pi"].rest, after.propagation_s[0]
-        assert rest is not None
+        equilibrium, rtt = after["pi"].equilibrium, after.propagation_s[0]
+        assert equilibrium is not None
         flows, link = {"flows": 80}, {"rate": "12 Mbit/s", "rtt": rtt}
         changes: list[tuple[Any, dict[str, Any]]] = [(50, flows), ("100 s", link)]
-        path = theory.fluid(net("pi"), 3000, start="rest", sample="1 s", changes=changes)
+        path = theory.fluid(net("pi"), 3000, start="equilibrium", sample="1 s", changes=changes)
         before = path.probability[path.time_s < 50]
         assert np.ptp(before) < 1e-6
-        assert abs(before.mean() - rest.probability) > 0.1
+        assert abs(before.mean() - equilibrium.probability) > 0.1
         # Its slowest mode dies out by e every 380 s.
-        assert path.probability[-1] == pytest.approx(rest.probability, rel=1e-3)
-        assert path.rtt_s[0, -1] == pytest.approx(rest.rtt_s, rel=1e-3)
+        assert path.probability[-1] == pytest.approx(equilibrium.probability, rel=1e-3)
+        assert path.rtt_s[0, -1] == pytest.approx(equilibrium.rtt_s, rel=1e-3)
 
     def test_its_verdict_is_that_of_the_loop(self) -> None:
         axes = ("flows", np.array([20.0, 60.0, 120.0])), ("rtt", np.array([0.05, 0.15, 0.4]))
         growth = theory.map(net("pi"), *axes).values
-        found = theory.fluid_map(net("pi"), *axes, 300, start="rest", nudge=1, from_s=100)
+        found = theory.fluid_map(net("pi"), *axes, 300, start="equilibrium", nudge=1, from_s=100)
         assert found.show == "settles"
         assert np.array_equal(found.values == 1, growth < 0)
-        one = theory.fluid(net("pi"), 300, start="rest", nudge=1).summary(100)
+        one = theory.fluid(net("pi"), 300, start="equilibrium", nudge=1).summary(100)
         [[mean]] = theory.fluid_map(
-            net("pi"), ("flows", [60]), ("rate", [10e6]), 300, start="rest", nudge=1, from_s=100, show="mean"
+            net("pi"), ("flows", [60]), ("rate", [10e6]), 300, start="equilibrium", nudge=1, from_s=100, show="mean"
         ).values
         assert mean == pytest.approx(one.mean, rel=1e-6)
         assert one.settles == (one.amplitude < 0.5 or one.amplitude < 0.9 * one.amplitude_before)
@@ -529,7 +529,7 @@ class TestFluid:
             theory.fluid(net("pi"), 10, changes=[(5, {"flows": 10}), (5, {"flows": 20})])
         with pytest.raises(ValueError, match='"load" must be'):
             theory.fluid(net("pi"), 10, changes=[(5, {"load": 10})])
-        with pytest.raises(ValueError, match='needs start="rest"'):
+        with pytest.raises(ValueError, match='needs start="equilibrium"'):
             theory.fluid(net("pi"), 10, nudge=1)
         with pytest.raises(TheoryError, match="duration"):
             theory.fluid(net("pi"), 0)

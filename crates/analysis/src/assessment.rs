@@ -22,7 +22,7 @@ pub enum Prediction {
     Stable,
     /// Some grow.
     Unstable,
-    /// The network and the algorithm have no point at which they rest.
+    /// The network and the algorithm have no equilibrium.
     NoEquilibrium,
     /// The algorithm has no continuous form.
     NoModel,
@@ -51,8 +51,8 @@ pub struct Assessment {
     pub verdict: Prediction,
     /// Why, and what to make of it, in sentences.
     pub reasons: Vec<String>,
-    /// Where it rests.
-    pub rest: Option<Figures>,
+    /// Its equilibrium.
+    pub equilibrium: Option<Figures>,
     /// How far it is from the limit of stability, and its slowest mode.
     pub margins: Option<MarginFigures>,
     /// The published conditions that speak of it.
@@ -69,7 +69,7 @@ pub struct Assessment {
     pub control: Option<Loop>,
 }
 
-/// Where a network and an algorithm rest.
+/// The equilibrium of a network and an algorithm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// The queue.
@@ -146,13 +146,13 @@ impl Swing {
     }
 }
 
-/// What the queue of a simulation does, and whether that was foretold.
+/// What the queue of a simulation does, and whether that was predicted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Packets {
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub queue: Swing,
-    /// Whether the verdict foretold it: stable and settled, or unstable and not.
+    /// Whether the verdict predicted it: stable and settled, or unstable and not.
     pub agrees: Option<bool>,
 }
 
@@ -164,8 +164,8 @@ impl Assessment {
     /// What the theory says of an algorithm at a bottleneck; `reach` asks how far N, C and R may move, too.
     ///
     /// # Errors
-    /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no rest or no
-    /// model is a verdict, not an error.
+    /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no equilibrium
+    /// or no model is a verdict, not an error.
     pub fn of(
         label: &str,
         config: &AqmConfig,
@@ -180,7 +180,7 @@ impl Assessment {
             algorithm: config.name(),
             verdict: Prediction::NoModel,
             reasons: Vec::new(),
-            rest: None,
+            equilibrium: None,
             margins: None,
             criteria: Vec::new(),
             reach: Vec::new(),
@@ -210,7 +210,7 @@ impl Assessment {
         let stable = analysis.stability.stable();
         self.verdict = if stable { Prediction::Stable } else { Prediction::Unstable };
         self.reasons = reasons(analysis, network);
-        self.rest = Some(Figures::of(analysis));
+        self.equilibrium = Some(Figures::of(analysis));
         self.margins = Some(MarginFigures::of(&analysis.stability));
         self.criteria = analysis.criteria.clone();
         self.control = Some(analysis.control.clone());
@@ -227,7 +227,7 @@ impl Assessment {
             .collect();
         let all: Vec<Oscillation> = series.iter().filter_map(|s| oscillation(s, from_s)).collect();
         let Some(first) = series.first().filter(|_| !all.is_empty()) else {
-            let why = "The packets' queue is not judged: it does not move, or there are too few samples after the warm-up.";
+            let why = "The queue of the simulated packets is not judged: it does not move, or there are too few samples after the warm-up.";
             self.reasons.push(why.into());
             return;
         };
@@ -252,7 +252,7 @@ impl Assessment {
     }
 
     /// Follows the fluid model from an empty queue for `duration_s` seconds, and looks at its queue from
-    /// `from_s` on. Where it cannot be followed to its tolerance nothing is written.
+    /// `from_s` on. Where it cannot be followed to its tolerance nothing was written.
     pub fn follow(&mut self, config: &AqmConfig, bottleneck: &Bottleneck, from_s: f64, duration_s: f64) {
         let Bottleneck { link, network, .. } = bottleneck;
         let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
@@ -286,8 +286,8 @@ fn oscillation(series: &LinkSeries, from_s: f64) -> Option<Oscillation> {
 }
 
 impl Figures {
-    fn of(Analysis { model, rest, .. }: &Analysis) -> Self {
-        let point = &rest.point;
+    fn of(Analysis { model, equilibrium, .. }: &Analysis) -> Self {
+        let point = &equilibrium.point;
         let flows: f64 = point.classes.iter().map(|c| c.flows).sum();
         let mean = |f: fn(&Share) -> f64| point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows;
         Figures {
@@ -296,7 +296,7 @@ impl Figures {
             probability: point.probability,
             window_packets: mean(|c| c.window),
             rtt_s: mean(|c| c.rtt),
-            state: model.variables().iter().zip(&rest.state).map(|((n, u), x)| (*n, *u, *x)).collect(),
+            state: model.variables().iter().zip(&equilibrium.state).map(|((n, u), x)| (*n, *u, *x)).collect(),
         }
     }
 }
@@ -320,49 +320,49 @@ impl MarginFigures {
 
 /// The verdict in sentences.
 fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
-    let Analysis { rest, stability, criteria, .. } = analysis;
+    let Analysis { equilibrium, stability, criteria, .. } = analysis;
     let mut all = Vec::new();
     let (margins, mode) = (&stability.margins, &stability.mode);
     if stability.stable() {
         all.push(match margins.gain {
             Some(gain) => {
-                format!("The loop's gain may rise by the factor {} before it oscillates.", short(gain))
+                format!("The loop gain may rise by a factor of {} before the loop oscillates.", short(gain))
             }
-            None => "No rise of the loop's gain alone makes it oscillate.".to_string(),
+            None => "No increase of the loop gain alone makes it oscillate.".to_string(),
         });
         if let Some(delay) = margins.delay {
-            all.push(format!("It bears {} of further delay.", time(delay)));
+            all.push(format!("It tolerates {} of additional delay.", time(delay)));
         }
         if let Some(settling) = mode.settling {
             let swing =
-                mode.period.map_or(String::new(), |t| format!(", swinging with a period of {}", time(t)));
-            all.push(format!("A disturbance falls to 2 % in {}{swing}.", time(settling)));
+                mode.period.map_or(String::new(), |t| format!(", oscillating with a period of {}", time(t)));
+            all.push(format!("A disturbance decays to 2 % in {}{swing}.", time(settling)));
         }
     } else {
         let swing = mode.period.map_or(String::new(), |t| format!(" with a period of {}", time(t)));
         let double = time(std::f64::consts::LN_2 / mode.root.re);
-        all.push(format!("A disturbance grows{swing}, twice as large every {double}."));
+        all.push(format!("A disturbance grows{swing} and doubles every {double}."));
         if let Some(gain) = margins.gain {
-            all.push(format!("The loop's gain must fall to {} of what it is.", short(gain)));
+            all.push(format!("The loop gain must fall to {} of its value.", short(gain)));
         }
     }
     for c in criteria {
         let meets = if c.holds { "meets" } else { "does not meet" };
         all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
     }
-    all.extend(rest.remark.as_deref().map(|r| format!("Of the rest: {r}.")));
-    let window = rest.point.classes[0].window;
+    all.extend(equilibrium.remark.as_deref().map(|r| format!("Equilibrium: {r}.")));
+    let window = equilibrium.point.classes[0].window;
     if window < LEAST_WINDOW {
         all.push(format!(
-            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model leaves out, have their part.",
+            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model omits, play a part.",
             short(window)
         ));
     }
-    if rest.point.queue > 0.0 && rest.point.queue < 1.0 {
-        all.push("The queue is shorter than a packet: the fluid model does not hold.".into());
+    if equilibrium.point.queue > 0.0 && equilibrium.point.queue < 1.0 {
+        all.push("The queue is shorter than one packet: the fluid model does not apply.".into());
     }
-    if rest.point.queue > 0.95 * network.buffer {
-        all.push("The queue rests near the end of the buffer: overflows, which the linear model leaves out, have their part.".into());
+    if equilibrium.point.queue > 0.95 * network.buffer {
+        all.push("The queue's equilibrium is near the end of the buffer: overflows, which the linear model omits, play a part.".into());
     }
     all
 }
@@ -415,11 +415,14 @@ tcp = { ecn = true }
         let (_, all) = assess(SCENARIO, true);
         let [pid, wild, blue] = &all[..] else { panic!("{all:?}") };
         assert_eq!((pid.verdict, pid.label.as_str(), pid.algorithm), (Prediction::Stable, "pid", "pid"));
-        let rest = pid.rest.as_ref().unwrap();
-        assert!((rest.window_packets - 5.05).abs() < 1e-9 && (rest.rtt_s - 0.202).abs() < 1e-9, "{rest:?}");
-        assert!((rest.queue_delay_s - 0.1).abs() < 1e-9, "{rest:?}");
-        assert!((rest.probability - 1.5 / (5.05 * 5.05)).abs() < 1e-9, "{rest:?}");
-        assert!(pid.reasons[0].starts_with("The loop's gain may rise by the factor "), "{:?}", pid.reasons);
+        let equilibrium = pid.equilibrium.as_ref().unwrap();
+        assert!(
+            (equilibrium.window_packets - 5.05).abs() < 1e-9 && (equilibrium.rtt_s - 0.202).abs() < 1e-9,
+            "{equilibrium:?}"
+        );
+        assert!((equilibrium.queue_delay_s - 0.1).abs() < 1e-9, "{equilibrium:?}");
+        assert!((equilibrium.probability - 1.5 / (5.05 * 5.05)).abs() < 1e-9, "{equilibrium:?}");
+        assert!(pid.reasons[0].starts_with("The loop gain may rise by a factor of "), "{:?}", pid.reasons);
         assert_eq!(pid.margins.as_ref().unwrap().unstable_roots, 0);
         assert!(pid.margins.as_ref().unwrap().growth_per_s < 0.0 && pid.control.is_some());
         // 1.5 (N/(RC))^2 <= 1 bounds the flows from above.
@@ -428,12 +431,12 @@ tcp = { ecn = true }
 
         assert_eq!((wild.verdict, wild.label.as_str()), (Prediction::Unstable, "wild"));
         assert!(wild.reasons[0].starts_with("A disturbance grows with a period of "), "{:?}", wild.reasons);
-        assert!(wild.reasons[1].starts_with("The loop's gain must fall to "), "{:?}", wild.reasons);
+        assert!(wild.reasons[1].starts_with("The loop gain must fall to "), "{:?}", wild.reasons);
         let margins = wild.margins.as_ref().unwrap();
         assert!(margins.gain.unwrap() < 1.0 && margins.delay_s.is_none() && margins.settling_s.is_none());
 
         assert_eq!((blue.verdict, blue.reasons.len()), (Prediction::NoModel, 1));
-        assert!(blue.rest.is_none() && blue.margins.is_none() && blue.reach.is_empty());
+        assert!(blue.equilibrium.is_none() && blue.margins.is_none() && blue.reach.is_empty());
         let (_, all) = assess(SCENARIO, false);
         assert!(all[0].reach.is_empty());
     }
@@ -444,7 +447,7 @@ tcp = { ecn = true }
         let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 300"), true);
         assert_eq!((all[0].verdict, all[0].reasons.len()), (Prediction::NoEquilibrium, 1));
         assert!(all[0].reasons[0].contains("must lie in (0, 1]"), "{:?}", all[0].reasons);
-        assert!(all[0].rest.is_none() && all[0].reach.is_empty());
+        assert!(all[0].equilibrium.is_none() && all[0].reach.is_empty());
         let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 50"), false);
         let short = |r: &&String| r.contains("A window of 2.02 packets is too short for fast retransmit");
         assert_eq!(all[0].reasons.iter().filter(short).count(), 1, "{:?}", all[0].reasons);
@@ -478,6 +481,8 @@ tcp = { ecn = true }
         let (_, mut late) = assess(SCENARIO, false);
         late[0].compare(&results, 0, "bottleneck", 39.9);
         assert!(late[0].packets.is_none());
-        assert!(late[0].reasons.last().unwrap().starts_with("The packets' queue is not judged"));
+        assert!(
+            late[0].reasons.last().unwrap().starts_with("The queue of the simulated packets is not judged")
+        );
     }
 }

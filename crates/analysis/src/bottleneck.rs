@@ -96,7 +96,7 @@ fn link_name(point: &Point, link: Option<&str>) -> Result<String, ScenarioError>
         None => Ok(names.first().cloned().unwrap_or_default()),
         Some(name) if names.iter().any(|n| n == name) => Ok(name.to_string()),
         Some(name) => {
-            let rule = format!("there is no link called {name}; measured are {}", names.join(", "));
+            let rule = format!("no link is called {name}; the measured links are {}", names.join(", "));
             Err(point.refuse(rule))
         }
     }
@@ -140,9 +140,9 @@ fn see(
     }
     if rtts.is_empty() {
         let rule = format!(
-            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models hold for TCP flows that always have something to send; {}",
+            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models apply to TCP flows that always have data to send; {}",
             seconds((1e3 * time.as_secs_f64()).round() / 1e3),
-            if later > 0 { "some do at another time" } else { "none does later" }
+            if later > 0 { "some do at other times" } else { "none does later" }
         );
         return Err(point.refuse(rule));
     }
@@ -152,11 +152,11 @@ fn see(
     }
     let mixed = |n: usize| n > 0 && n < rtts.len();
     if mixed(marked) {
-        left_out.push(format!("{marked} of {} flows use ECN, all are taken alike", rtts.len()));
+        left_out.push(format!("{marked} of {} flows use ECN; all are treated alike", rtts.len()));
     }
     if mixed(delayed) {
         left_out.push(format!(
-            "{delayed} of {} receivers delay acknowledgments, all are taken alike",
+            "{delayed} of {} receivers delay acknowledgments; all are treated alike",
             rtts.len()
         ));
     }
@@ -165,7 +165,7 @@ fn see(
         moves.push("rates or delays".to_string());
     }
     if later > 0 {
-        moves.push(format!("{later} long-lived flows that come or go"));
+        moves.push(format!("{later} long-lived flows that start or end"));
     }
     if !moves.is_empty() {
         left_out.push(format!(
@@ -311,7 +311,7 @@ think = "500 ms"
             "{error}"
         );
         let error = Bottleneck::of_point(point, Some("elsewhere"), None, 1, &Plugins::new()).unwrap_err();
-        assert!(error.to_string().contains("no link called elsewhere"), "{error}");
+        assert!(error.to_string().contains("no link is called elsewhere"), "{error}");
     }
 
     /// Many different round-trip times become few classes with the same flows and the same mean.

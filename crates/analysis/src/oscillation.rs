@@ -101,7 +101,7 @@ const REGULAR: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Motion {
-    /// It stays near its mean: a sine of its variance would not come half-way to empty.
+    /// It stays near its mean: a sine of its variance would not come halfway to empty.
     Settled,
     /// It swings further than that, and one frequency has more than half of its variance.
     Oscillating,
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(found.motion(), Motion::Oscillating);
     }
 
-    /// A small sine is a settled queue; large noise is no oscillation, neither white nor with a memory
+    /// A small sine is a settled queue; large noise is not an oscillation, neither white nor with a memory
     /// of two seconds.
     #[test]
     fn settled_and_irregular_queues() {

@@ -13,9 +13,9 @@ use crate::bottleneck::Bottleneck;
 pub enum Shown {
     /// Something of the loop.
     Loop(map::Shown),
-    /// The queue at rest, in packets.
+    /// The queue at equilibrium, in packets.
     Queue,
-    /// The probability of a signal at rest.
+    /// The probability of a signal at equilibrium.
     Probability,
 }
 
@@ -32,7 +32,7 @@ enum Varies {
     Parameter(String),
 }
 
-/// An algorithm at a bottleneck of which two things vary. The algorithm is built anew for each point, so
+/// An algorithm at a bottleneck of which two things vary. The algorithm is rebuilt for each point, so
 /// that automatic parameters follow the link.
 #[derive(Clone, Debug)]
 pub struct Variation {
@@ -117,7 +117,7 @@ impl Variation {
         let config = AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters))
             .expect("the algorithm is of the catalog")
             .map_err(|e| {
-                TheoryError::quantity("a parameter", e.message().trim(), "must be readable; give its unit")
+                TheoryError::quantity("a parameter", e.message().trim(), "cannot be parsed; give its unit")
             })?;
         Ok((AnyModel::of(&config, &link, &network)?, network))
     }
@@ -125,14 +125,16 @@ impl Variation {
     /// What is shown at a point; `None` where there is none, as a margin without a crossover.
     ///
     /// # Errors
-    /// Those of [`Variation::at`] and of the loop there, and that there is no rest.
+    /// Those of [`Variation::at`] and of the loop there, and that there is no equilibrium.
     pub fn value(&self, shown: Shown, plant: Plant, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
         let (model, network) = self.at(x, y)?;
-        let rest = model.rest(&network)?;
+        let equilibrium = model.equilibrium(&network)?;
         match shown {
-            Shown::Loop(shown) => shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, plant)?),
-            Shown::Queue => Ok(Some(rest.point.queue)),
-            Shown::Probability => Ok(Some(rest.point.probability)),
+            Shown::Loop(shown) => {
+                shown.of(&Loop::new(&equilibrium.point, &model.controller(&equilibrium)?, plant)?)
+            }
+            Shown::Queue => Ok(Some(equilibrium.point.queue)),
+            Shown::Probability => Ok(Some(equilibrium.point.probability)),
         }
     }
 }

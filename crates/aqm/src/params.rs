@@ -64,7 +64,7 @@ pub struct ParamDoc {
     pub source: &'static str,
 }
 
-/// How a value stands in a scenario file and in a table of defaults.
+/// How a value is written in a scenario file and in a table of defaults.
 pub trait ParamValue {
     /// The value as text.
     fn show(&self) -> String;

@@ -52,14 +52,14 @@ impl Rng {
 }
 
 /// The seed of a run. Each consumer of chance gets a stream by name, so that adding a consumer
-/// shifts nobody else's numbers.
+/// does not change the other streams' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
 impl Seed {
     /// The stream of the consumer called `name`.
     pub fn stream(self, name: &str) -> Rng {
-        // FNV-1a separates the names, SplitMix64's finaliser spreads neighbouring seeds.
+        // FNV-1a separates the names, SplitMix64's finalizer spreads neighboring seeds.
         let mut h = 0xcbf2_9ce4_8422_2325u64;
         for b in name.bytes() {
             h = (h ^ b as u64).wrapping_mul(0x0100_0000_01b3);

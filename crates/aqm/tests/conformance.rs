@@ -1,4 +1,4 @@
-//! The laws that every algorithm of the catalog obeys, whatever its parameters and whatever comes.
+//! The laws that every algorithm of the catalog obeys, for any parameters and any traffic.
 //!
 //! A random sequence of arrivals passes through the line that every host uses. An observer between its
 //! queue and the algorithm records the verdicts, checks the calendar of updates and looks at every
@@ -477,7 +477,7 @@ fn buffers() -> impl Strategy<Value = QueueSize> {
 }
 
 proptest! {
-    /// Whatever the parameters, an algorithm is refused or keeps its probabilities in [0, 1], its
+    /// For any parameters, an algorithm is rejected or keeps its probabilities in [0, 1], its
     /// signals finite and its updates on time; and a host that wakes late decides the same.
     #[test]
     fn parameters_are_refused_or_obey_the_laws(
@@ -586,7 +586,7 @@ fn random_parameters_are_often_built_and_often_act() {
     }
     assert!((150..=480).contains(&built), "{built} of 500 were built");
     // Drop-tail never does, and BLUE and PI are slow to by default.
-    assert!(acted > built / 6, "{acted} of {built} signalled");
+    assert!(acted > built / 6, "{acted} of {built} signaled");
 }
 
 #[test]
@@ -602,7 +602,7 @@ fn every_default_builds_and_acts_under_overload() {
         let n = bench.line.counters();
         let departed = n.departed.packets;
         assert!(departed > 45_000, "{}: the link stays busy ({departed} departures)", entry.name);
-        assert!(n.signalled() > 0 || entry.name == "drop-tail", "{} never signals", entry.name);
+        assert!(n.signaled() > 0 || entry.name == "drop-tail", "{} never signals", entry.name);
     }
 }
 
@@ -670,7 +670,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
             format!("{red}min_th = \"20 packets\"\nmax_th = \"20 packets\""),
             "max_th = 20 packets: must exceed min_th (20 packets)",
         ),
-        (format!("{red}max_th = \"20 kB\""), "max_th = 20 kB: must be in the unit of min_th"),
+        (format!("{red}max_th = \"20 kB\""), "max_th = 20 kB: must have the unit of min_th"),
         (format!("{red}max_p = 0.0"), "max_p = 0: must lie in (0, 1]"),
         (format!("{red}max_p = nan"), "max_p = NaN"),
         (format!("{red}weight = 1.5"), "weight = 1.5: must lie in (0, 1]"),
@@ -678,7 +678,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         (format!("{red}min_backlog = 501"), "min_backlog = 501: must not exceed the buffer (500 packets)"),
         (
             format!("{red}weight = {{ time_constant = \"0 s\" }}"),
-            "weight = { time_constant = \"0 s\" }: must remember longer than 0 s",
+            "weight = { time_constant = \"0 s\" }: must be longer than 0 s",
         ),
         (format!("{red}max_p = 1e300"), "max_p = 1e300: must lie"),
         ("algorithm = \"ared\"\nmin_backlog = 501".into(), "min_backlog = 501: must not exceed the buffer"),
@@ -721,7 +721,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
             format!("{tail}min_th1 = \"30 packets\"\nmax_th1 = \"30 packets\""),
             "max_th1 = 30 packets: must exceed min_th1 (30 packets)",
         ),
-        (format!("{tail}min_th1 = \"2 kB\""), "max_th1 = 200 packets: must be in the unit of min_th1 (2 kB)"),
+        (format!("{tail}min_th1 = \"2 kB\""), "max_th1 = 200 packets: must have the unit of min_th1 (2 kB)"),
         (format!("{tail}c1_max = 1.1"), "c1_max = 1.1: must lie in [0, 1]"),
         (format!("{tail}c1_min = 0.95"), "c1_min = 0.95: must lie in [0, 0.9] [0 and c1_max]"),
         (
@@ -742,11 +742,11 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ("algorithm = \"sred\"\noverwrite = 1.5".into(), "overwrite = 1.5: must lie in [0, 1]"),
         ("algorithm = \"fred\"\nmin_th = \"0 packets\"".into(), "min_th = 0: must be positive"),
         ("algorithm = \"dsred\"\nk_h = \"5 packets\"".into(), "k_h = 5 packets: must exceed k_l (5 packets)"),
-        ("algorithm = \"pd-red\"\nq_ref = \"1 kB\"".into(), "q_ref = 1 kB: must be in the unit of min_th"),
+        ("algorithm = \"pd-red\"\nq_ref = \"1 kB\"".into(), "q_ref = 1 kB: must have the unit of min_th"),
         ("algorithm = \"pd-red\"\nk_p = 0.0".into(), "k_p = 0: must be positive"),
         ("algorithm = \"lred\"\nperiods = 0".into(), "periods = 0: must lie in [1, 1000]"),
         ("algorithm = \"e-red\"\np_min = 1.0".into(), "p_min = 1: must lie in (0, 1)"),
-        ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must hold something"),
+        ("algorithm = \"avq\"\nbuffer = \"0 B\"".into(), "buffer = 0 B: must be positive"),
         ("algorithm = \"feng-ared\"\nalpha = 1".into(), "alpha = 1: must exceed 1 [Feng"),
         ("algorithm = \"feng-ared\"\nmax_p = 1e-5".into(), "max_p = 0.00001: must lie in [0.0001, 1]"),
         ("algorithm = \"auto-tuning-red\"\nrtt = \"0 s\"".into(), "rtt = 0 s: must be longer than 0 s"),
@@ -778,7 +778,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
             "weight_high = 0.05: must lie in [weight_low, 1]",
         ),
         ("algorithm = \"green\"\nc = 0".into(), "c = 0: must be positive"),
-        ("algorithm = \"vrc\"\nalpha = 1e-3".into(), "beta = none: alpha, beta and gamma go together"),
+        ("algorithm = \"vrc\"\nalpha = 1e-3".into(), "beta = none: alpha, beta and gamma belong together"),
         ("algorithm = \"vrc\"\nalpha = 1e-3\nk_p = 0.1".into(), "k_p = 0.1: give either"),
         ("algorithm = \"pid\"\nk_p = 0\nk_i = 0".into(), "k_p = 0: must be positive if k_i is 0"),
         ("algorithm = \"dred\"\nfilter = 0.0".into(), "filter = 0: must lie in (0, 1]"),

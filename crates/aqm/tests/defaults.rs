@@ -54,7 +54,7 @@ struct Outcome {
 enum Event {
     /// A packet may be due to leave.
     Link,
-    /// A flow hears of one of its packets, and whether congestion was signalled on it.
+    /// A flow hears of one of its packets, and whether congestion was signaled on it.
     News(u32, bool),
     Start(u32),
 }

@@ -1,7 +1,7 @@
 //! The pages in `docs/algorithms`: every algorithm has one, and the tables in them are made from the
 //! code.
 //!
-//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs` writes the tables anew.
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs` regenerates the tables.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ fn parameter_table(entry: &Entry) -> String {
     let mut table = String::from("| parameter | default | unit | meaning | source of the default |\n");
     table += "| --- | --- | --- | --- | --- |\n";
     for d in docs {
-        // "none" is no value that a scenario could give.
+        // "none" is not a value that a scenario could give.
         let default = if d.default == "none" { "left out" } else { d.default.as_str() };
         table += &format!("| `{}` | {default} | {} | {} | {} |\n", d.name, d.unit, d.doc, d.source);
     }
@@ -47,7 +47,7 @@ fn catalog_table() -> String {
     table
 }
 
-/// Compares what stands between two markers of a page with `table`, or puts it there.
+/// Compares the text between two markers of a page with `table`, or replaces it.
 fn check(file: &str, marker: &str, table: &str) {
     let path = directory().join(file);
     let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("docs/algorithms/{file}: {e}"));
@@ -64,7 +64,7 @@ fn check(file: &str, marker: &str, table: &str) {
     }
     panic!(
         "docs/algorithms/{file} differs from the code, which says:\n{table}\n\
-         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs writes it anew"
+         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs regenerates it"
     );
 }
 

@@ -24,7 +24,7 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 params! {
     /// Toy's parameters.
     pub struct ToyParams {
-        /// Queue at which everything is signalled.
+        /// Queue at which everything is signaled.
         full: QueueSize = QueueSize::Packets(200.0), unit "packets or bytes", source "chosen";
     }
 }

@@ -10,7 +10,7 @@
 //!   arrival or for what `sends` next while `waiting` packets wait in each lane.
 //!
 //! Numbers are compared to a relative 1e-9 unless the vector states its `tolerance`; every vector
-//! says where its equation stands and how its answer was obtained.
+//! says where its equation is found and how its answer was obtained.
 
 use std::collections::BTreeMap;
 
@@ -169,7 +169,7 @@ fn play(aqm: &mut AnyAqm, mut scene: Scene<'_>) {
         }
         (None, Some(bytes), None, false, false) => aqm.on_overflow(&mut scene.cx(), &packet(bytes)),
         (None, None, Some(bytes), false, false) => {
-            assert_ne!(aqm.departures(), Departures::Ignored, "{place}: nobody asks it there");
+            assert_ne!(aqm.departures(), Departures::Ignored, "{place}: the host never asks it there");
             let verdict = aqm.on_dequeue(&mut scene.cx(), &packet(bytes));
             scene.check(verdict);
         }

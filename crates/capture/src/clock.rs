@@ -176,7 +176,7 @@ impl Clock {
     /// Takes in what an acknowledgment tells.
     pub fn see(&mut self, now: u64, told: &Delivered) {
         let begun = match &mut self.stretch {
-            // A pause is no stretch.
+            // A pause is not a stretch.
             Some((begun, latest)) if now.saturating_sub(*latest) <= STRETCH => {
                 *latest = now;
                 *begun

@@ -113,7 +113,7 @@ pub(super) struct Reader<R> {
     pub damage: Option<Damage>,
 }
 
-/// The most bytes of a captured packet, as libpcap has it; what claims more is no packet.
+/// The most bytes of a captured packet, as libpcap has it; what claims more is not a packet.
 const LARGEST_PACKET: u32 = 262_144;
 /// The largest block of a pcapng file that is read, as Wireshark has it.
 const LARGEST_BLOCK: u32 = 16 << 20;
@@ -246,7 +246,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Why a file is no capture.
+/// Why a file is not a capture.
 fn what_else(head: &[u8]) -> String {
     match head {
         [] => "it is empty".to_string(),
@@ -268,7 +268,7 @@ fn pcap_packet(bytes: &[u8], order: Order, nanos: u64, link: u16) -> Step {
     let (seconds, fraction) = (order.u32(bytes, 0), order.u32(bytes, 4));
     let (kept, length) = (order.u32(bytes, 8), order.u32(bytes, 12));
     if kept > LARGEST_PACKET {
-        return Step::Bad("a packet's length is beyond any packet");
+        return Step::Bad("a packet's length exceeds any possible packet");
     }
     let end = HEADER + kept as usize;
     if bytes.len() < end {
@@ -294,7 +294,7 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
     let kind = order.u32(bytes, 0);
     if kind == SECTION_HEADER {
         let Some(found) = section_order(bytes) else {
-            return Step::Bad("a section does not say the order of its bytes");
+            return Step::Bad("a section does not declare its byte order");
         };
         *order = found;
         *dropped = dropped.saturating_add(dropped_on(interfaces));

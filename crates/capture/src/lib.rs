@@ -1,23 +1,23 @@
 //! R, N and C from a packet capture.
 //!
-//! The quantities that AP-RED follows online (thesis 4.4), and that every design here asks for, from a
-//! file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet, Linux cooked, PPP, BSD loopback, raw
-//! IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
+//! The quantities that AP-RED follows online (Chen 2010, section 4.4), and that every design here asks for,
+//! from a file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet, Linux cooked, PPP, BSD loopback,
+//! raw IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
 //! flows and packets of a window, not by the file.
 //!
 //! **N.** A flow is a 5-tuple: addresses, ports, protocol. It counts from its first packet until
-//! `window` after its last one (thesis 4.4, after the IPMON measurements: 60 s). Flows that have ended
-//! count until then, so a link with short transfers shows more flows than share it at a time. Fluid
+//! `window` after its last one (Chen 2010, section 4.4, after the IPMON measurements: 60 s). Flows that have
+//! ended count until then, so a link with short transfers shows more flows than share it at a time. Fluid
 //! models mean those that do: TCP flows that sent data in an interval are counted beside
 //! ([`FlowCount::active`]).
 //!
-//! **R.** The time from a connection's SYN to the acknowledgment that completes its handshake (thesis
-//! 4.4). Wherever on the path the capture was made, the SYN goes on from there to the server, the answer
-//! comes back through to the client, and the acknowledgment returns: one whole round trip. A handshake
-//! with a repeated SYN gives none, for nobody knows which one was answered (Karn). It includes the
+//! **R.** The time from a connection's SYN to the acknowledgment that completes its handshake (Chen 2010,
+//! section 4.4). Wherever on the path the capture was made, the SYN goes on from there to the server, the
+//! answer comes back through to the client, and the acknowledgment returns: one whole round trip. A handshake
+//! with a repeated SYN gives none, because it is unknown which one was answered (Karn). It includes the
 //! queueing that the three packets met, and what the hosts took.
 //!
-//! **C.** The document takes it as known. Here are three estimates, each with what it assumes
+//! **C.** The paper takes it as known. Here are three estimates, each with what it assumes
 //! ([`Capacity`]). Where the capture was made decides which holds: behind the slowest link the spacing of
 //! packets shows it, before that link only what comes back does.
 //!
@@ -63,7 +63,7 @@ pub use error::OptionError;
 pub struct Options {
     /// The length of an interval; a second.
     pub interval: Duration,
-    /// How long a flow counts after its last packet; 60 s (thesis 4.4).
+    /// How long a flow counts after its last packet; 60 s (Chen 2010, section 4.4).
     pub window: Duration,
     /// The addresses on one side of the link; none: the side that opens connections.
     pub inside: Vec<Subnet>,
@@ -474,7 +474,7 @@ impl Report {
 /// Measures a capture; `each` is told of every interval as it ends.
 ///
 /// # Errors
-/// Where the input is no capture or cannot be read, and where an option is zero. A capture that is cut
+/// Where the input is not a capture or cannot be read, and where an option is zero. A capture that is cut
 /// or damaged is measured up to there ([`Report::damage`]).
 pub fn measure(
     input: impl Read,

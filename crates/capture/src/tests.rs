@@ -709,7 +709,7 @@ fn a_link_that_is_never_full_shows_its_pairs() {
     let pairs = capacity.pairs.unwrap();
     assert!((pairs.rate_bps / 1e7 - 1.0).abs() < 0.01 && (pairs.share - 1.0 / 7.0).abs() < 0.01, "{pairs:?}");
     assert_eq!((capacity.verdict, capacity.capacity_bps), (CapacityVerdict::AtLeast, None));
-    // Gaps that agree on nothing, of a link that carried 5 Mbit/s for a while.
+    // Gaps that do not agree on a rate, of a link that carried 5 Mbit/s for a while.
     let mut packets = Vec::new();
     let (mut at, mut state) = (START, 1_u64);
     for i in 0..2000 {

@@ -12,19 +12,19 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Cyan.on_default().bold())
     .literal(AnsiColor::Green.on_default());
 
-/// An active-queue-management laboratory: a scenario in, a comparison you can believe out.
+/// An active-queue-management laboratory: from a scenario to a comparison you can believe.
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
   quell run scenarios/main.toml                     run a scenario: table, results folder, report
   quell compare scenarios/main.toml --baseline red  paired differences from RED
-  quell analyze scenarios/main.toml --check         the theory's verdict beside what packets do
+  quell analyze scenarios/main.toml --check         the theory's verdict beside simulated packets
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi                             an algorithm's parameters
   quell scenario check my.toml                      check without running
   quell measure trace.pcap                          R, N and C from a packet capture
 
-Exit codes: 0 done, 1 failure, 2 wrong scenario or argument, 130 interrupted.")]
+Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -42,9 +42,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
     Report(ReportArgs),
-    /// What control theory says of a scenario: where it rests, whether it is stable, by what margin.
+    /// What control theory says about a scenario: its equilibrium, whether that is stable, and by what
+    /// margin.
     Analyze(AnalyzeArgs),
-    /// Parameters for a link, by the published rule, with what the rule supposes.
+    /// Parameters for a link by the published rule, with the assumptions of that rule.
     Design(DesignArgs),
     /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
     Map(MapArgs),
@@ -74,7 +75,7 @@ pub enum EngineChoice {
     /// The fast one.
     #[default]
     Fast,
-    /// The plain one that the fast one is judged by; the same sample path, slower.
+    /// The plain one, against which the fast one is tested; same sample path, slower.
     Reference,
 }
 
@@ -95,16 +96,16 @@ pub struct SimulationArgs {
     /// One seed, to repeat a single replication.
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
-    /// Sets a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `flows.ftp.count=50`.
+    /// Set a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `flows.ftp.count=50`.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
-    /// How many threads to use; default one per core. Results do not depend on it.
+    /// Number of threads; default: one per core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub threads: Option<u16>,
     /// The engine to simulate with.
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: EngineChoice,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -112,16 +113,16 @@ pub struct SimulationArgs {
 /// What a table of results shows.
 #[derive(Clone, Debug, Args)]
 pub struct ViewArgs {
-    /// Metrics to show, by their names in results (`quell show --help` lists them), or "all".
+    /// Metrics to show, by name (`quell show --help` lists them), or "all".
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// The link to show; default the first bottleneck.
+    /// The link to show; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
-    /// Also a table for each traffic class.
+    /// Also print a table for each traffic class.
     #[arg(long)]
     pub classes: bool,
-    /// Also a table for each segment of the measured window.
+    /// Also print a table for each segment of the measured window.
     #[arg(long)]
     pub segments: bool,
 }
@@ -135,19 +136,19 @@ Examples:
   quell run my.toml --seed 17 --threads 1            repeat one replication
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
-Without --out the results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists.
-Ctrl-C stops and keeps the replications that are finished; a second Ctrl-C quits at once.")]
+Without --out, results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists.
+Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario file.
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Where the results go; default results/NAME.
+    /// Folder for the results; default: results/NAME.
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace the results that are there already.
+    /// Replace existing results.
     #[arg(long)]
     pub overwrite: bool,
-    /// Write no HTML report.
+    /// Do not write the HTML report.
     #[arg(long)]
     pub no_report: bool,
     #[command(flatten)]
@@ -169,7 +170,7 @@ Examples:
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
   quell compare results/main --baseline red          without simulating again
 
-All algorithms meet the same traffic with the same seed, so differences are taken seed by seed; a star
+With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star
 marks those whose 95 % interval excludes 0.")]
 pub struct CompareArgs {
     /// A scenario file, which is run, or a results folder.
@@ -178,14 +179,14 @@ pub struct CompareArgs {
     /// The algorithm that the others are compared with, by its label.
     #[arg(long, short, value_name = "NAME")]
     pub baseline: String,
-    /// The algorithms to compare; default all of the scenario. Those of the catalog that the scenario
-    /// does not have are added with their default parameters.
+    /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
+    /// lacks are added with their default parameters.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
     /// Also keep the results of the run in this folder.
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace the results that are there already.
+    /// Replace existing results.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
     #[command(flatten)]
@@ -220,7 +221,7 @@ pub struct ReportArgs {
     /// A results folder.
     #[arg(value_name = "RESULTS")]
     pub results: PathBuf,
-    /// The file to write; default report.html in the folder.
+    /// The file to write; default: report.html in the folder.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -235,29 +236,29 @@ Examples:
   quell measure trace.pcap --format json | jq .round_trips
 
 Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the
-side sends that opens connections, \"down\" what comes back; with --inside, up is what leaves these networks.
+side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these networks.
 
 Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and
 their spacing shows its capacity. Before it, on the side of the senders, their own timing is all that the
 spacing shows. The capacity then is what acknowledgments show while packets wait at the bottleneck, or is
 not told. Begin before the connections do: R is the time that handshakes take.")]
 pub struct MeasureArgs {
-    /// The capture, as tcpdump or Wireshark write it; - for standard input.
+    /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// The length of an interval, over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     pub interval: Duration,
-    /// How long a flow counts after its last packet.
+    /// How long a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
     pub window: Duration,
-    /// The networks on one side of the link; without them, the side that opens connections.
+    /// The networks on one side of the link; default: the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     pub inside: Vec<Subnet>,
-    /// Also the figures of every interval.
+    /// Also print the figures of every interval.
     #[arg(long)]
     pub intervals: bool,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
@@ -296,7 +297,7 @@ pub enum ScenarioCommand {
     Show {
         /// The scenario file.
         file: PathBuf,
-        /// Sets a field of the scenario.
+        /// Set a field of the scenario.
         #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
         set: Vec<(String, String)>,
     },
@@ -319,19 +320,19 @@ pub struct NetworkArgs {
     /// How many long-lived flows.
     #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..=200_000))]
     pub flows: Option<u32>,
-    /// The link's buffer; default twice the bandwidth-delay product, at least 100 packets.
+    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
-    /// Size of a packet on the wire; default 1000 B.
+    /// Size of a packet on the wire; default: 1000 B.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
-    /// Signals are drops; without it packets are marked (ECN).
+    /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
     pub drops: bool,
-    /// The algorithms: of a scenario those with these labels (default all), otherwise names of the catalog.
+    /// Algorithms: labels of the scenario (default: all), or catalog names without a scenario.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
-    /// Sets a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `aqm[0].q_ref="80 packets"`.
+    /// Set a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `aqm[0].q_ref="80 packets"`.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }
@@ -342,7 +343,7 @@ pub enum PlantChoice {
     /// All of it.
     #[default]
     Exact,
-    /// Only that of the signal (Hollot et al. 2001).
+    /// Only that of the signal (Hollot et al. 2001a).
     Simplified,
 }
 
@@ -351,37 +352,37 @@ pub enum PlantChoice {
 #[command(after_help = "\
 Examples:
   quell analyze scenarios/main.toml --aqm pi,red
-  quell analyze scenarios/theory.toml --check        with what simulated packets do
+  quell analyze scenarios/theory.toml --check        and compare with simulated packets
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the
-delay as it is. Only long-lived flows are in it. Of a sweep the table gives figures alone; the reasons are in
-the JSON. Ctrl-C ends a check after what is simulated and prints what was checked.")]
+The model is TCP in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact
+delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the
+JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
 pub struct AnalyzeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub network: NetworkArgs,
-    /// The link; default the first bottleneck.
+    /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
-    /// The time at which flows, rates and delays are looked at; default the end of the warm-up, or, if
-    /// nothing long-lived sends then, when the most flows first do.
+    /// The time at which flows, rates and delays are read; default: the end of the warm-up, or, if no
+    /// long-lived flow sends then, the first time at which the most flows do.
     #[arg(long, value_name = "TIME")]
     pub at: Option<Duration>,
     /// How much of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     pub plant: PlantChoice,
-    /// Simulate too, and say whether the queue settles or oscillates as foretold.
+    /// Also simulate, and report whether the queue settles or oscillates as predicted.
     #[arg(long)]
     pub check: bool,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Also draw into this SVG file.
+    /// Also draw a diagram into this SVG file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// What is drawn; default bode, and verdicts where many points are checked.
+    /// What to draw; default: bode, or verdicts when many points are checked.
     #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
     pub diagram: Option<Diagram>,
     #[command(flatten)]
@@ -397,7 +398,7 @@ Examples:
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
   quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
 
-Rules design for the worst case: the fewest flows and the longest round-trip time that the link will see.")]
+Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
 pub struct DesignArgs {
     /// The link's rate, such as 10Mbit/s.
     #[arg(long, value_name = "RATE")]
@@ -411,22 +412,22 @@ pub struct DesignArgs {
     /// The algorithms, by their names in the catalog.
     #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
     pub aqm: Vec<String>,
-    /// The link's buffer; default the bandwidth-delay product.
+    /// The link's buffer; default: the bandwidth-delay product.
     #[arg(long, value_name = "SIZE")]
     pub buffer: Option<QueueSize>,
-    /// The queue to hold; default a quarter of the buffer.
+    /// The target queue; default: a quarter of the buffer.
     #[arg(long, value_name = "SIZE")]
     pub queue: Option<QueueSize>,
     /// Size of a packet on the wire.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     pub packet: Bytes,
-    /// Signals are drops; without it packets are marked (ECN).
+    /// Drop packets instead of marking them (ECN).
     #[arg(long)]
     pub drops: bool,
-    /// Simulate too, and say whether the packets confirm the design.
+    /// Also simulate, and report whether the packets confirm the design.
     #[arg(long)]
     pub check: bool,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
     /// Also write a scenario with the designed parameters into this file.
@@ -449,30 +450,30 @@ Examples:
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
 An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the
-algorithm is built anew at each point, so automatic parameters follow the link.")]
+algorithm is rebuilt at each point, so automatic parameters follow the link.")]
 pub struct MapArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub network: NetworkArgs,
-    /// The link; default the first bottleneck.
+    /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
     /// What varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
     #[arg(long, value_name = "AXIS")]
     pub x: AxisArg,
-    /// What varies upwards.
+    /// What varies from bottom to top.
     #[arg(long, value_name = "AXIS")]
     pub y: AxisArg,
-    /// What is shown; where it has no value the map says why.
+    /// What to show; where it has no value, the map says why.
     #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
     pub show: Shown,
-    /// How many points along each axis; default what the terminal shows, 100 in a picture or as JSON.
+    /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=2000))]
     pub points: Option<u16>,
     /// How much of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     pub plant: PlantChoice,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
     /// Also draw the map into this SVG file.
@@ -495,13 +496,13 @@ pub enum Shown {
     PhaseMargin,
     /// In seconds.
     DelayMargin,
-    /// Time in which the slowest mode falls to 2 %, in seconds.
+    /// Time in which the slowest mode decays to 2 %, in seconds.
     Settling,
-    /// The queue at rest, in packets.
+    /// The queue at equilibrium, in packets.
     Queue,
-    /// The probability of a signal at rest.
+    /// The probability of a signal at equilibrium.
     Probability,
-    /// How far the queue of the fluid model still swings after 300 round trips, over its mean: the time domain.
+    /// Swing of the fluid model's queue after 300 round trips, relative to its mean (time domain).
     Swing,
 }
 
@@ -540,17 +541,17 @@ impl std::str::FromStr for AxisArg {
         let (to, unit) = value(to).ok_or_else(wrong)?;
         if !first_unit.is_empty() && first_unit != unit {
             return Err(format!(
-                "\"{text}\": both ends must have one unit, not \"{first_unit}\" and \"{unit}\""
+                "\"{text}\": both ends must have the same unit, not \"{first_unit}\" and \"{unit}\""
             ));
         }
         if from >= to {
-            return Err(format!("\"{text}\": the first value must be the smaller one"));
+            return Err(format!("\"{text}\": the first value must be smaller than the second"));
         }
         if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
             return Err(format!("\"{text}\": the ends are too far apart for numbers between them"));
         }
         if logarithmic && from <= 0.0 {
-            return Err(format!("\"{text}\": equal factors need a positive first value"));
+            return Err(format!("\"{text}\": a logarithmic axis needs a positive first value"));
         }
         Ok(AxisArg { name: name.trim().to_string(), from, to, unit, logarithmic })
     }
@@ -598,14 +599,14 @@ pub enum Seeds {
     List(Vec<u64>),
 }
 
-/// More seeds than anyone runs; a longer range is a slip of the pen.
+/// More seeds than anyone runs; a longer range is almost certainly a typo.
 const MAX_SEEDS: u64 = 100_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |s: &str| {
         s.trim()
             .parse::<u64>()
-            .map_err(|_| format!("\"{}\" is not a seed: a whole number from 0 on", s.trim()))
+            .map_err(|_| format!("\"{}\" is not a seed: it must be a whole number of at least 0", s.trim()))
     };
     if !text.contains(',') && !text.contains('-') {
         return match text.trim().parse::<u32>() {

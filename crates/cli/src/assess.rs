@@ -56,7 +56,7 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         ];
         let missing: Vec<&str> = missing.into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
         return Err(Failure::BadInput(format!(
-            "there is no network: name a scenario file, or give --rate, --rtt, --flows and --aqm ({} missing)",
+            "no network was given: name a scenario file, or give --rate, --rtt, --flows and --aqm ({} missing)",
             match missing.split_last() {
                 Some((last, [])) => format!("{last} is"),
                 Some((last, others)) => format!("{} and {last} are", others.join(", ")),
@@ -131,7 +131,7 @@ pub fn check(
         let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
         if results.run.partial {
             watch.finish();
-            let message = format!("{i} of {all} points checked; the rest has the theory's verdict alone");
+            let message = format!("{i} of {all} points checked; the others have only the theory's verdict");
             return Ok(Err(Failure::Interrupted(message)));
         }
         for (assessment, config) in found.assessments.iter_mut().zip(&found.configs) {
@@ -155,12 +155,12 @@ pub fn limits(assessment: &Assessment) -> String {
     if let Some(packets) = &assessment.packets {
         let verdict = match (packets.agrees, packets.queue.motion) {
             (Some(true), _) => "The packets confirm it",
-            (Some(false), Motion::Irregular) => "The packets do not oscillate, but noise moves them far",
+            (Some(false), Motion::Irregular) => "The packets do not oscillate, but noise moves the queue far",
             (Some(false), _) => "The packets contradict it",
             (None, _) => "The packets",
         };
         lines.push(format!(
-            "{verdict}: their queue is {}, {} ± {} packets.",
+            "{verdict}: the simulated queue is {}, {} ± {} packets.",
             packets.queue.motion.word(),
             three_digits(packets.queue.mean_packets),
             three_digits(packets.queue.deviation_packets)
@@ -188,14 +188,14 @@ fn reach(reach: &Reach) -> String {
             let beyond = match &e.beyond {
                 Beyond::Stable => "stable",
                 Beyond::Unstable => "unstable",
-                Beyond::NoRest(_) => "no rest",
+                Beyond::NoEquilibrium(_) => "no equilibrium",
             };
             format!("{} ({beyond} beyond)", value(e.at))
         }
     };
     format!(
-        "The verdict holds for {name} from {} to {}; it is {} now.",
-        edge(&reach.below, "next to nothing"),
+        "The verdict holds for {name} from {} to {}; it is now {}.",
+        edge(&reach.below, "almost 0"),
         edge(&reach.above, "any value"),
         value(reach.now)
     )

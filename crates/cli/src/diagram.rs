@@ -20,11 +20,12 @@ pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> R
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
         Diagram::Series if !checked => Err(Failure::BadInput(
-            "--diagram series: shows queues over time, which are not followed; add --check".into(),
+            "--diagram series: shows queues over time, which only a check records; add --check".into(),
         )),
         Diagram::Series => one(found).map(drop),
         Diagram::Verdicts if !checked => Err(Failure::BadInput(
-            "--diagram verdicts: compares the theory with packets, which are not asked; add --check".into(),
+            "--diagram verdicts: compares the theory with packets, which only a check simulates; add --check"
+                .into(),
         )),
         Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
             true => Ok(()),

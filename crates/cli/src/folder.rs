@@ -18,7 +18,7 @@ pub const REPORT: &str = "report.html";
 pub struct Place {
     dir: PathBuf,
     overwrite: bool,
-    /// Folders that were made for the check, to be removed again if nothing is written.
+    /// Folders that were made for the check, to be removed again if nothing was written.
     made: Vec<PathBuf>,
 }
 
@@ -151,14 +151,14 @@ fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
     }
     let Ok(found) = fs::symlink_metadata(dir) else { return Ok(()) };
     if !found.is_dir() {
-        return refuse("is there and is not a folder");
+        return refuse("exists and is not a folder");
     }
     let empty = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
     match (empty, dir.join(RUN_JSON).is_file()) {
         (true, _) => Ok(()),
         (false, true) if overwrite => Ok(()),
-        (false, true) => refuse("holds results already; --overwrite replaces them"),
-        (false, false) => refuse("holds other files; results need a folder of their own"),
+        (false, true) => refuse("already holds results; --overwrite replaces them"),
+        (false, false) => refuse("holds other files; results need their own folder"),
     }
 }
 

@@ -35,7 +35,7 @@ where
     let cli = match args::Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help goes to stdout, errors to stderr; a reader that has gone is no error.
+            // Help goes to stdout, errors to stderr; a closed pipe is not an error.
             let _ = error.print();
             return error.exit_code();
         }

@@ -188,7 +188,7 @@ pub fn caption(results: &Results) -> String {
     let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
     match (least.unwrap_or(0), most.unwrap_or(0)) {
         (_, 0) => String::new(),
-        (_, 1) => "one seed: no intervals; --seeds N gives them\n".to_string(),
+        (_, 1) => "one seed, so no intervals; use --seeds N\n".to_string(),
         (least, most) => {
             let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
             format!("mean ± half-width of the 95 % confidence interval over {seeds} seeds\n")

@@ -77,7 +77,7 @@ pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Re
     watch.finish();
     let results = results?;
     if results.replications.is_empty() {
-        return Err(Failure::Interrupted("no replication was finished; nothing is written".to_string()));
+        return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
     }
     Ok(results)
 }
@@ -109,7 +109,7 @@ impl Watch {
     pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
         let progress = |part: &Progress| {
             if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
-                self.meter.note("stopping; what is finished is kept (Ctrl-C again quits at once)");
+                self.meter.note("stopping; finished replications are kept (Ctrl-C again quits at once)");
             }
             let elapsed = self.since.elapsed();
             let done = (i as f64 + part.done) / n as f64;

@@ -67,12 +67,12 @@ impl Column {
 
 /// A table of figures: names on the left, columns of figures beside them.
 pub fn figures(names: &Column, columns: &[Column]) -> String {
-    figures_within(names, columns, terminal::width(), terminal::colours())
+    figures_within(names, columns, terminal::width(), terminal::colors())
 }
 
-fn figures_within(names: &Column, columns: &[Column], width: Option<usize>, colours: bool) -> String {
+fn figures_within(names: &Column, columns: &[Column], width: Option<usize>, colors: bool) -> String {
     let blocks = split(names, columns, width);
-    let tables: Vec<String> = blocks.iter().map(|block| one_block(names, block, colours)).collect();
+    let tables: Vec<String> = blocks.iter().map(|block| one_block(names, block, colors)).collect();
     tables.join("\n")
 }
 
@@ -93,14 +93,14 @@ fn split<'a>(names: &Column, columns: &'a [Column], width: Option<usize>) -> Vec
     blocks
 }
 
-fn one_block(names: &Column, columns: &[Column], colours: bool) -> String {
+fn one_block(names: &Column, columns: &[Column], colors: bool) -> String {
     let all = || std::iter::once(names).chain(columns);
     let lines = all().map(|c| c.heading().len()).max().unwrap_or(1);
     let units = all().any(|c| !c.unit.is_empty());
-    let mut table = plain(colours);
+    let mut table = plain(colors);
     table.set_header(all().map(|column| {
         let mut heading = column.heading();
-        // Headings stand on the line above the units.
+        // Headings are on the line above the units.
         let above = lines - heading.len();
         heading.splice(0..0, std::iter::repeat_n(String::new(), above));
         if units {
@@ -123,11 +123,11 @@ fn one_block(names: &Column, columns: &[Column], colours: bool) -> String {
 
 /// A table of text; on a terminal the columns wrap.
 pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
-    text_within(header, rows, terminal::width(), terminal::colours())
+    text_within(header, rows, terminal::width(), terminal::colors())
 }
 
-fn text_within(header: &[&str], rows: &[Vec<String>], width: Option<usize>, colours: bool) -> String {
-    let mut table = plain(colours);
+fn text_within(header: &[&str], rows: &[Vec<String>], width: Option<usize>, colors: bool) -> String {
+    let mut table = plain(colors);
     table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
     for row in rows {
         let tint = |i| if i == 0 { Tint::Name } else { Tint::Plain };
@@ -159,10 +159,10 @@ fn longest_word(header: &str, column: usize, rows: &[Vec<String>]) -> usize {
     words.max().unwrap_or(0)
 }
 
-fn plain(colours: bool) -> Table {
+fn plain(colors: bool) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
-    if colours {
+    if colors {
         table.enforce_styling();
     } else {
         table.force_no_tty();

@@ -11,7 +11,7 @@ use quell_lab::Progress;
 
 use crate::failure::Failure;
 
-/// Below this, tables would be unreadable whatever is done.
+/// Below this, tables are unreadable in any layout.
 const MIN_WIDTH: usize = 30;
 
 /// The width that tables may take; none if stdout is not a terminal: then nothing is cut or wrapped.
@@ -21,8 +21,8 @@ pub fn width() -> Option<usize> {
     Some(usize::from(columns).max(MIN_WIDTH))
 }
 
-/// True if stdout is to be coloured: it is a terminal and the user has not said otherwise.
-pub fn colours() -> bool {
+/// True if stdout is to be colored: it is a terminal and the user has not said otherwise.
+pub fn colors() -> bool {
     io::stdout().is_terminal() && console::colors_enabled()
 }
 
@@ -53,7 +53,7 @@ fn prose_within(text: &str, width: Option<usize>) -> String {
     all
 }
 
-/// Writes a command's result to stdout. A reader that has gone wanted no more: no error.
+/// Writes a command's result to stdout. A closed pipe is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -64,7 +64,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// One line on stderr.
 pub fn say(line: &str) {
-    // If stderr is closed there is nobody to tell.
+    // If stderr is closed, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{line}");
 }
 

@@ -11,7 +11,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     let out = bench.ok(&["run", "small.toml"]);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[0], "Small");
-    for heading in ["utilisation", "goodput", "loss", "queue", "P99", "Jain"] {
+    for heading in ["utilization", "goodput", "loss", "queue", "P99", "Jain"] {
         assert!(out.contains(heading), "{heading} is missing:\n{out}");
     }
     for unit in ["%", "Mbit/s", "packets", "ms"] {
@@ -22,7 +22,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     assert!(out.contains("95 % confidence interval over 2 seeds"), "{out}");
     assert!(out.contains("results  results/small\n"), "{out}");
     assert!(out.contains("report   results/small/report.html\n"), "{out}");
-    assert!(!out.contains('\u{1b}'), "colours in a pipe");
+    assert!(!out.contains('\u{1b}'), "colors in a pipe");
     assert!(bench.path("results/small/report.html").is_file());
     assert!(bench.path("results/small/run.json").is_file());
 }
@@ -38,7 +38,7 @@ fn results_that_are_there_are_never_lost_unasked() {
     let again = bench.run(&["run", "small.toml", "--out", "results/small"]);
     assert_eq!(
         (again.code, again.err.as_str()),
-        (2, "error: results/small: holds results already; --overwrite replaces them\n")
+        (2, "error: results/small: already holds results; --overwrite replaces them\n")
     );
     bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
     assert_eq!(common::list(&bench.path("results")), ["small", "small-2"]);

@@ -20,7 +20,7 @@ fn refused(from: &str, to: &str) -> String {
         let ran = bench.run(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
         assert_eq!(ran.err.lines().count(), 1, "one message: {}", ran.err);
-        assert_eq!(bench.listing(), ["small.toml"], "nothing is written");
+        assert_eq!(bench.listing(), ["small.toml"], "nothing was written");
     }
     bench.run(&["run", "small.toml"]).err
 }
@@ -67,7 +67,7 @@ fn wrong_arguments_are_refused() {
         (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
         (&["run", "small.toml", "--link", "r1"], "no link is called \"r1\" (there are "),
-        (&["run", "small.toml", "--metric", "utilisation"], "did you mean \"utilization\"?"),
+        (&["run", "small.toml", "--metric", "utilization"], "did you mean \"utilization\"?"),
         (&["rum", "small.toml"], "a similar subcommand exists: 'run'"),
         (&["compare", "small.toml", "-b", "redd"], "did you mean \"red\"?"),
         (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare \"red\" with"),
@@ -111,13 +111,13 @@ fn a_folder_that_cannot_be_written_is_found_before_the_simulation() {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(ran.err.starts_with("error: cannot write results to file/out: "), "{}", ran.err);
     let ran = bench.run(&["run", "small.toml", "--out", "file"]);
-    assert_eq!((ran.code, ran.err.as_str()), (2, "error: file: is there and is not a folder\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (2, "error: file: exists and is not a folder\n"));
     std::fs::create_dir(bench.path("mine")).unwrap();
     bench.file("mine/thesis.tex", "years of work");
     let ran = bench.run(&["run", "small.toml", "--out", "mine", "--overwrite"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
-        (2, "error: mine: holds other files; results need a folder of their own\n")
+        (2, "error: mine: holds other files; results need their own folder\n")
     );
     assert_eq!(list(&bench.path("mine")), ["thesis.tex"]);
 }
@@ -171,7 +171,7 @@ mod unix {
             assert_eq!(ran.code, 130, "{}", ran.err);
             assert!(ran.out.contains("PARTIAL: "), "{}", ran.out);
             assert!(ran.out.contains("drop-tail"), "{}", ran.out);
-            assert!(ran.err.contains("stopping; what is finished is kept"), "{}", ran.err);
+            assert!(ran.err.contains("stopping; finished replications are kept"), "{}", ran.err);
             assert!(
                 ran.err.contains("of 40000 replications were finished; they are kept in r, marked partial")
             );
@@ -191,7 +191,7 @@ mod unix {
         let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
         assert!(
-            ran.err.ends_with("interrupted: no replication was finished; nothing is written\n"),
+            ran.err.ends_with("interrupted: no replication finished; nothing was written\n"),
             "{}",
             ran.err
         );

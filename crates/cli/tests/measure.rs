@@ -69,7 +69,7 @@ fn the_three_quantities_their_methods_and_the_next_command() {
     assert!(line("R ").contains("50.0 ms") && line("R ").contains("4 handshakes"), "{out}");
     assert!(line("up ").contains(" 54.00 ") && line("down ").contains(" 1512 "), "{out}");
     assert_eq!(*lines.last().unwrap(), "next  quell design --rate 10Mbit/s --rtt 50ms --flows 4 --aqm pi");
-    assert!(!out.contains('\u{1b}'), "colours in a pipe");
+    assert!(!out.contains('\u{1b}'), "colors in a pipe");
 
     let long = bench.ok(&["measure", "trace.pcap", "--intervals", "--interval", "500ms", "--window", "2 s"]);
     let rows = long.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).count();
@@ -211,7 +211,7 @@ fn what_is_missing_leaves_no_command() {
     std::fs::write(bench.path("late.pcap"), [&whole[..24], &whole[data..]].concat()).unwrap();
     let out = bench.ok(&["measure", "late.pcap"]);
     assert!(
-        out.contains("No handshake was captured whole.") && out.contains("next  quell design needs R"),
+        out.contains("No complete handshake was captured.") && out.contains("next  quell design needs R"),
         "{out}"
     );
     assert_eq!(bench.json(&["measure", "late.pcap", "--format", "json"])["next"], serde_json::Value::Null);

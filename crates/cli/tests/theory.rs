@@ -80,13 +80,13 @@ fn analyze_says_where_each_loop_rests_and_why_it_is_stable() {
     assert_eq!(row(&out, "pid")[1..5], ["stable", "50.0", "5.88", "5.05"]);
     assert_eq!(row(&out, "wild")[1..3], ["unstable", "50.0"]);
     assert_eq!(row(&out, "drop-tail")[1..3], ["no model", "–"]);
-    assert!(out.contains("\npid: The loop's gain may rise by the factor "), "{out}");
+    assert!(out.contains("\npid: The loop gain may rise by a factor of "), "{out}");
     assert!(out.contains("\nwild: A disturbance grows with a period of "), "{out}");
     assert!(out.contains("\npid: The verdict holds for N from "), "{out}");
-    assert!(out.contains("it is 20 flows now.\n"), "{out}");
+    assert!(out.contains("it is now 20 flows.\n"), "{out}");
     assert!(out.contains("\ndrop-tail: no model of drop-tail: it signals only a full buffer"), "{out}");
-    assert!(!out.contains('\u{1b}'), "colours in a pipe");
-    assert_eq!(bench.listing(), ["loops.toml", "small.toml"], "nothing is written");
+    assert!(!out.contains('\u{1b}'), "colors in a pipe");
+    assert_eq!(bench.listing(), ["loops.toml", "small.toml"], "nothing was written");
 
     // What is chosen, and the same network in words.
     let one = bench.ok(&["analyze", "loops.toml", "--aqm", "wild"]);
@@ -130,7 +130,7 @@ fn analyze_as_json_has_the_documented_shape() {
                 "algorithm",
                 "verdict",
                 "reasons",
-                "rest",
+                "equilibrium",
                 "margins",
                 "criteria",
                 "reach",
@@ -144,9 +144,9 @@ fn analyze_as_json_has_the_documented_shape() {
     let pid = &algorithms[0];
     // p = 1.5 (N/(RC))^2 with R = 0.102 s + 50 packets/C.
     let p: f64 = 1.5 * (20.0_f64 / (0.202 * 500.0)).powi(2);
-    assert!((pid["rest"]["probability"].as_f64().unwrap() / p - 1.0).abs() < 1e-9);
+    assert!((pid["equilibrium"]["probability"].as_f64().unwrap() / p - 1.0).abs() < 1e-9);
     assert_eq!(
-        keys(&pid["rest"]),
+        keys(&pid["equilibrium"]),
         ["queue_packets", "queue_delay_s", "probability", "window_packets", "rtt_s", "state"]
     );
     assert_eq!(
@@ -170,7 +170,7 @@ fn analyze_as_json_has_the_documented_shape() {
     assert_eq!(keys(&pid["reach"][0]), ["quantity", "now", "below", "above"]);
     assert_eq!(keys(&pid["reach"][0]["below"]), ["at", "factor", "beyond"]);
     assert_eq!(algorithms[1]["margins"]["settling_s"], Value::Null);
-    assert_eq!((&algorithms[2]["rest"], &algorithms[2]["margins"]), (&Value::Null, &Value::Null));
+    assert_eq!((&algorithms[2]["equilibrium"], &algorithms[2]["margins"]), (&Value::Null, &Value::Null));
 }
 
 #[test]
@@ -200,7 +200,11 @@ fn packets_confirm_the_verdicts_or_do_not() {
     assert_eq!(json["agreement"]["wild"]["unstable_unsettled"], 1);
     let table = bench.run(&["analyze", "loops.toml", "--check", "--quiet", "--svg", "bode.svg"]);
     assert_eq!((table.code, table.err.as_str()), (0, ""));
-    assert!(table.out.contains("\npid: The packets confirm it: their queue is settled, "), "{}", table.out);
+    assert!(
+        table.out.contains("\npid: The packets confirm it: the simulated queue is settled, "),
+        "{}",
+        table.out
+    );
     // The nonlinear fluid swings with a period, the packets do not.
     assert_eq!(&row(&table.out, "wild")[10..12], ["oscillating", "irregular"], "{}", table.out);
     is_whole_svg(&bench, "bode.svg");
@@ -238,8 +242,8 @@ fn the_time_is_that_of_the_flows() {
         (ran.code, ran.err.as_str()),
         (
             2,
-            "error: later.toml: no long-lived TCP flow crosses the link bottleneck at 1 s: the fluid models hold for \
-             TCP flows that always have something to send; some do at another time\n"
+            "error: later.toml: no long-lived TCP flow crosses the link bottleneck at 1 s: the fluid models apply to \
+             TCP flows that always have data to send; some do at other times\n"
         )
     );
     let changes = LOOPS.replace(
@@ -250,7 +254,7 @@ fn the_time_is_that_of_the_flows() {
     let out = bench.ok(&["analyze", "changes.toml", "--aqm", "pid"]);
     assert!(
         out.contains("500 packets/s")
-            && out.contains("\nleft out: what changes after 10 s: rates or delays\n"),
+            && out.contains("\nomitted: what changes after 10 s: rates or delays\n"),
         "{out}"
     );
     assert!(bench.ok(&["analyze", "changes.toml", "--aqm", "pid", "--at", "30 s"]).contains("250 packets/s"));
@@ -265,9 +269,9 @@ fn design_gives_parameters_that_a_scenario_takes() {
         [&["design"], &network[..], &["--aqm", all, "--save", "all.toml", "--svg", "all.svg"]].concat();
     let out = bench.ok(&args);
     assert_eq!(out.matches("[[aqm]]\n").count(), 10);
-    // What all suppose is said once.
+    // Common assumptions are printed once.
     assert_eq!(out.matches("N = 10 flows at least").count(), 1, "{out}");
-    assert_eq!(out.matches("all suppose: ").count(), 2, "{out}");
+    assert_eq!(out.matches("all assume: ").count(), 2, "{out}");
     for line in out.lines().filter(|l| l.contains(" = ") && !l.contains(": ")) {
         let digits = |word: &str| word.chars().filter(char::is_ascii_digit).skip_while(|c| *c == '0').count();
         assert!(line.split([' ', '"']).all(|word| digits(word) <= 7), "{line}");
@@ -304,7 +308,7 @@ fn design_gives_parameters_that_a_scenario_takes() {
             "algorithm",
             "verdict",
             "reasons",
-            "rest",
+            "equilibrium",
             "margins",
             "criteria",
             "reach",
@@ -322,7 +326,11 @@ fn packets_are_asked_about_a_design() {
     let args = ["--rate", "1Mbit/s", "--rtt", "200ms", "--flows", "4", "--aqm", "pi", "--check", "-q"];
     let ran = bench.run(&[&["design"], &args[..]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    assert!(ran.out.contains("\npi: The packets ") && ran.out.contains(": their queue is "), "{}", ran.out);
+    assert!(
+        ran.out.contains("\npi: The packets ") && ran.out.contains(": the simulated queue is "),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -367,7 +375,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
     let cases: Vec<(Vec<&str>, &str)> = vec![
         (
             vec!["analyze"],
-            "error: there is no network: name a scenario file, or give --rate, --rtt, --flows and --aqm (--rate, --rtt, --flows and --aqm are missing)\n",
+            "error: no network was given: name a scenario file, or give --rate, --rtt, --flows and --aqm (--rate, --rtt, --flows and --aqm are missing)\n",
         ),
         (in_words("analyze", &[]), "(--aqm is missing)\n"),
         (vec!["analyze", "absent.toml"], "error: absent.toml: cannot read: No such file"),
@@ -378,11 +386,11 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["analyze", "loops.toml", "--link", "r9"],
-            "error: loops.toml: there is no link called r9; measured are bottleneck\n",
+            "error: loops.toml: no link is called r9; the measured links are bottleneck\n",
         ),
         (
             vec!["analyze", "loops.toml", "--at", "2 h"],
-            "error: --at = 7200 s: must not lie behind the end of the scenario (40 s)\n",
+            "error: --at = 7200 s: must not be after the end of the scenario (40 s)\n",
         ),
         (vec!["analyze", "loops.toml", "--svg", "x.svg", "--diagram", "verdicts"], "add --check\n"),
         (
@@ -401,7 +409,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("analyze", &["--aqm", "pi", "--set", "aqm[0].a=nan"]),
-            "aqm[0].a = NaN: must lie in (0, 1] [thesis eq. 3.7]\n",
+            "aqm[0].a = NaN: must lie in (0, 1] [Chen 2010, eq. 3.7]\n",
         ),
         (
             vec!["design", "--rate", "NaNMbit/s", "--rtt", "1s", "--flows", "1", "--aqm", "pi"],
@@ -417,16 +425,16 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["design", "--rate", "1Mbit/s", "--rtt", "10ms", "--flows", "100", "--aqm", "pi"],
-            "error: signal probability p = 9600: must lie in (0, 1]: at rest a flow would have a window of 1.25e-2 packets; fewer flows, a higher capacity or a longer round-trip time would have a rest [vrc eq. 13]\n",
+            "error: signal probability p = 9600: must lie in (0, 1]: at equilibrium a flow would have a window of 1.25e-2 packets; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium [Park et al. 2004, eq. 13]\n",
         ),
         (
             in_words("design", &["--aqm", "blue"]),
-            "error: --aqm blue: no document has a rule for its parameters; there are rules for red, ",
+            "error: --aqm blue: no source gives a rule for its parameters; there are rules for red, ",
         ),
         (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"?\n"),
         (
             in_words("design", &["--aqm", "pi", "--queue", "1000 packets"]),
-            "error: round-trip time R = 0.1 s: must exceed the 0.8 s that the queue of 1000 packets takes: ask for a smaller queue\n",
+            "error: round-trip time R = 0.1 s: must exceed the 0.8 s that the queue of 1000 packets takes: request a smaller queue\n",
         ),
         (
             map("flow=1..2", "rtt=1..2ms"),
@@ -434,12 +442,9 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             map("flows=1..2", "flows=1..2"),
-            "error: --x and --y both vary flows: let one of them vary something else\n",
+            "error: --x and --y both vary flows: choose another quantity for one of them\n",
         ),
-        (
-            map("flows=-5..10", "rtt=1..2ms"),
-            "error: flows = -5..10: must be positive from its first value on\n",
-        ),
+        (map("flows=-5..10", "rtt=1..2ms"), "error: flows = -5..10: must be positive over its whole range\n"),
         (map("flows=1ms..2ms", "rtt=1..2ms"), "error: flows = 1 ms..2 ms: is a number without a unit\n"),
         (
             map("flows=1..2", "rtt=1..2"),
@@ -462,11 +467,11 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["map", "loops.toml", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
-            "error: a map is of one algorithm: choose with --aqm one of pid, wild, drop-tail\n",
+            "error: a map shows one algorithm: choose with --aqm one of pid, wild, drop-tail\n",
         ),
         (
             vec!["map", "sweep.toml", "--aqm", "pid", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
-            "error: a map is of one network: the scenario sweeps; set its swept fields with --set\n",
+            "error: a map shows one network, but the scenario has a sweep; set its swept fields with --set\n",
         ),
     ];
     for (args, expected) in cases {
@@ -474,7 +479,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
         assert!(ran.err.contains(expected), "{args:?}: {}", ran.err);
     }
-    assert_eq!(bench.listing(), ["loops.toml", "small.toml", "sweep.toml"], "nothing is written");
+    assert_eq!(bench.listing(), ["loops.toml", "small.toml", "sweep.toml"], "nothing was written");
 }
 
 /// The network and not the question is at fault: of several algorithms the others are still designed.
@@ -535,7 +540,7 @@ mod unix {
         assert_eq!(ran.code, 130, "{}", ran.err);
         assert!(
             ran.err
-                .ends_with("interrupted: 1 of 2 points checked; the rest has the theory's verdict alone\n"),
+                .ends_with("interrupted: 1 of 2 points checked; the others have only the theory's verdict\n"),
             "{}",
             ran.err
         );

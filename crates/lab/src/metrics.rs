@@ -54,7 +54,7 @@ pub enum Better {
 }
 
 metrics! {
-    Utilization, "utilization", "utilisation", "1", Higher, "Bits sent over the bits that the link could have sent.";
+    Utilization, "utilization", "utilization", "1", Higher, "Bits sent over the bits that the link could have sent.";
     Throughput, "throughput_bps", "throughput", "bit/s", Higher, "Bits sent per second, headers and retransmissions included.";
     PacketRate, "packet_rate_pps", "packet rate", "packet/s", Neither, "Packets sent per second.";
     Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that the receivers got, in bits per second, of the flows whose data crosses the link.";
@@ -70,7 +70,7 @@ metrics! {
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
     QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
-    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (the thesis' average queue deviation).";
+    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (Chen's average queue deviation).";
     ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); none if the queue still drifts there, by more between the half's own halves than its deviation; over the window, the mean of the segments after the first, none if one has none.";
     QueueBytes, "queue_bytes", "mean queue", "bytes", Lower, "Time average of the bytes waiting (exact).";
     QueueBytesStd, "queue_std_bytes", "queue deviation", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";

@@ -17,7 +17,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
     let unreadable = |e: std::io::Error| ScenarioError::of_file(&name, format!("cannot read: {e}"));
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_FILE_BYTES {
-        return Err(ScenarioError::of_file(&name, format!("is {size} bytes long: not a scenario")));
+        return Err(ScenarioError::of_file(&name, format!("is {size} bytes long: too large for a scenario")));
     }
     Document::from_bytes(std::fs::read(path).map_err(unreadable)?, &name)
 }

@@ -165,8 +165,8 @@ fn queue_figures(values: &mut Values, segments: &[Segment], length: Duration) {
     values.set(Metric::QueueSegmentStd, each.sum::<f64>() / segments.len() as f64);
 }
 
-/// hred IV.B: the time from `from` on after which the deviation of the queue stays within 1.5 times
-/// that of the steady state. The document does not say how it takes a deviation at a time; here it is
+/// Joo et al. 2006, section IV.B: the time from `from` on after which the deviation of the queue stays within
+/// 1.5 times that of the steady state. The paper does not say how it takes a deviation at a time; here it is
 /// the root mean square distance from the steady mean over the next tenth of [from, to), and the
 /// steady state is the second half. None if there are fewer than 40 samples, or if the queue has not
 /// settled by then: the means of the third and the fourth quarter lie farther apart than the deviation

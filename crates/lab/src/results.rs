@@ -345,7 +345,7 @@ impl Results {
     }
 
     /// The algorithms whose mean queue in the last third of the segments differs from that in the first
-    /// third, over all seeds, by more than chance and by more than a fifth: the window is no steady
+    /// third, over all seeds, by more than chance and by more than a fifth: the window is not a steady
     /// state for them. None are named where the scenario itself changes within the window.
     pub fn drifting(&self, point: usize) -> Vec<&str> {
         let Some(info) = self.run.points.get(point) else { return Vec::new() };
@@ -415,7 +415,7 @@ impl Results {
         };
         let fixed = note(
             fixed.collect(),
-            "every seed gave the same sample path, as nothing there is left to chance; so there are no intervals",
+            "every seed gave the same sample path because nothing is random; so there are no intervals",
         );
         let drifting = note(
             drifting.collect(),

@@ -85,7 +85,7 @@ impl Results {
     /// Reads a folder that [`Results::write`] wrote.
     ///
     /// # Errors
-    /// If it is no result, or is incomplete or damaged.
+    /// If it is not a result, or is incomplete or damaged.
     pub fn read(dir: &Path) -> Result<Results, StoreError> {
         let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
         let json = fs::read(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
@@ -100,7 +100,7 @@ impl Results {
                 files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
             let bytes = fs::read(dir.join(&name)).map_err(|e| format!("cannot read {name}: {e}"))?;
             if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
-                return Err(format!("{name} is not the file that was written: the result is damaged"));
+                return Err(format!("{name} differs from the file that was written: the result is damaged"));
             }
             batches(bytes).map_err(|e| format!("cannot read {name}: {e}"))
         })
@@ -120,8 +120,8 @@ fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
     let mut inside = fs::read_dir(dir).map_err(at(dir, "look into"))?;
     match (inside.next().is_some(), dir.join(RUN).exists(), overwrite) {
         (false, _, _) | (true, true, true) => Ok(()),
-        (true, true, false) => wrong("holds an earlier result; ask for overwriting to replace it"),
-        (true, false, _) => wrong("is a folder with something else in it; choose another"),
+        (true, true, false) => wrong("holds an earlier result; request overwriting to replace it"),
+        (true, false, _) => wrong("is a folder that contains something else; choose another"),
     }
 }
 

@@ -140,7 +140,7 @@ impl Columns {
                 (Column::F64(v), Cell::F64(x)) => v.push(x),
                 (Column::Text(v), Cell::Text(x)) => v.push(x.to_string()),
                 // The cells of a table are written below its columns, in the same order.
-                _ => debug_assert!(false, "a cell of another type than its column"),
+                _ => debug_assert!(false, "a cell whose type differs from its column"),
             }
         }
     }
@@ -375,8 +375,8 @@ impl Reader<'_> {
     fn column<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
         self.batch.column_by_name(name).and_then(|c| c.as_any().downcast_ref::<T>()).ok_or_else(|| {
             format!(
-                "has no column \"{name}\" of the right type: it is damaged, or of another version of Quell; \
-                 run the scenario again (run.json has the command)"
+                "has no column \"{name}\" of the right type: it is damaged, or from another version of \
+                 Quell; run the scenario again (run.json has the command)"
             )
         })
     }
@@ -456,7 +456,7 @@ fn read_row(
     }
     let is = |x: &Replication| x.point == point && x.seed == seed && x.algorithm == algorithm;
     if !all.get(*last).is_some_and(is) {
-        *last = all.iter().position(is).ok_or("has a row of an unknown replication")?;
+        *last = all.iter().position(is).ok_or("has a row from an unknown replication")?;
     }
     let replication = &mut all[*last];
     match table {

@@ -137,7 +137,7 @@ impl PyAqm {
         };
         let late = due.is_some_and(|t| if strictly { t <= now } else { t < now && before != Some(t) });
         if late {
-            // Otherwise the host would run updates for ever.
+            // Otherwise the host would run updates forever.
             let seconds = due.map_or(0.0, Time::as_secs_f64);
             let now = now.as_secs_f64();
             return Err(PyValueError::new_err(format!(

@@ -82,7 +82,7 @@ pub fn option(py: Python<'_>, error: &quell_capture::OptionError) -> PyErr {
     unanswered(py, error.to_string(), "quantity", Some(error.option), Some(&error.value), error.rule)
 }
 
-/// A file that is no packet capture.
+/// A file that is not a packet capture.
 pub fn capture(py: Python<'_>, path: &Path, error: &quell_capture::CaptureError) -> PyErr {
     let (name, reason) = (path.display().to_string(), error.to_string());
     unanswered(py, format!("{name}: {reason}"), "capture", Some(&name), None, &reason)

@@ -30,7 +30,9 @@ mod _quell {
     #[pymodule_export]
     use crate::run::{Progress, check, run};
     #[pymodule_export]
-    use crate::theory::analysis::{Analysis, Bottleneck, Design, Reach, Rest, analyze, design, dumbbell};
+    use crate::theory::analysis::{
+        Analysis, Bottleneck, Design, Equilibrium, Reach, analyze, design, dumbbell,
+    };
     #[pymodule_export]
     use crate::theory::criteria::{
         Criterion, PiDesign, auto_tuning_setup, avq_largest_phi, avq_longest_rtt, critical_rtt, hred_local,
@@ -68,7 +70,7 @@ mod _quell {
         use std::io::Write;
         py.detach(|| {
             let code = quell_cli::main_with(args);
-            // No Rust runtime flushes what is left when Python ends; a reader that has gone is no error.
+            // No Rust runtime flushes what is left when Python ends; a closed pipe is not an error.
             let _ = std::io::stdout().flush();
             code
         })

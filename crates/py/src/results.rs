@@ -187,7 +187,7 @@ impl Results {
         value::from_json(py, &json)
     }
 
-    /// Summarise: each algorithm's figures, means over the seeds with 95 % intervals.
+    /// Summarize: each algorithm's figures, means over the seeds with 95 % intervals.
     ///
     /// Parameters
     /// ----------
@@ -407,7 +407,7 @@ impl Results {
 /// Raises
 /// ------
 /// OSError
-///     If the folder is no result, or is incomplete or damaged; FileNotFoundError if there is none.
+///     If the folder is not a result, or is incomplete or damaged; FileNotFoundError if there is none.
 #[pyfunction]
 pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     if !folder.exists() {

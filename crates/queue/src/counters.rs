@@ -88,7 +88,7 @@ pub struct Counters {
 
 impl Counters {
     /// Packets that the algorithm dropped or marked; not those that the buffer had no room for.
-    pub fn signalled(&self) -> u64 {
+    pub fn signaled(&self) -> u64 {
         let by_algorithm = |drops: &Drops| drops.early.packets + drops.forced.packets;
         by_algorithm(&self.refused) + by_algorithm(&self.dropped) + self.marked.packets
     }

@@ -150,7 +150,7 @@ impl Source {
         Some(1 + before.iter().filter(|b| **b == b'\n').count())
     }
 
-    /// An error about the file as a whole, or about a place in it that no field stands for.
+    /// An error about the file as a whole, or about a place in it that is not a field.
     pub fn error_at(&self, offset: Option<usize>, rule: impl Into<String>) -> ScenarioError {
         ScenarioError {
             file: self.name.clone(),

@@ -313,7 +313,7 @@ pub struct Change {
 pub struct AqmChoice {
     /// Its name in the catalog, or that of a plug-in.
     pub algorithm: String,
-    /// What results call it; default its name.
+    /// Its label in results; default: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Its parameters.
@@ -417,7 +417,7 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
     properties.insert("algorithm".into(), serde_json::json!({ "const": entry.name }));
     properties.insert(
         "label".into(),
-        serde_json::json!({ "type": "string", "description": "What results call it; default its name." }),
+        serde_json::json!({ "type": "string", "description": "Its label in results; default: its name." }),
     );
     properties.extend((entry.params)().iter().map(parameter_schema));
     serde_json::json!({

@@ -275,7 +275,7 @@ fn expand(base: &Node, sweep: Option<&Entry>, cases: Option<&Entry>) -> Result<E
             let values = assignment.value.items();
             let twice = (1..values.len()).find(|i| values[..*i].iter().any(|v| v.same(&values[*i])));
             if let Some(i) = twice {
-                let rule = format!("has the value {} twice", values[i].show());
+                let rule = format!("contains the value {} twice", values[i].show());
                 return Err(Problem::new(assignment.written, rule).with_value(""));
             }
             let each: Vec<_> = values
@@ -356,7 +356,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
     for part in field.split('.') {
         let (name, indices) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
         if name.is_empty() && (indices.is_none() || steps.is_empty()) {
-            return Err(fail("it has an empty part".into()));
+            return Err(fail("it contains an empty part".into()));
         }
         if !name.is_empty() {
             match node.map(|n| &n.value) {
@@ -369,7 +369,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     };
                     let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
                     let Some(at) = names.iter().position(|n| n == name) else {
-                        let mut problem = fail(format!("nothing is called \"{name}\" there"));
+                        let mut problem = fail(format!("there is no \"{name}\" there"));
                         problem.nearest = nearest(name, names.iter().map(String::as_str));
                         return Err(problem);
                     };
@@ -391,7 +391,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     node = items.get(i);
                     steps.push(Step::Index(i));
                 }
-                None => return Err(fail(format!("there is no item [{index}"))),
+                None => return Err(fail(format!("has no item [{index}"))),
             }
         }
     }

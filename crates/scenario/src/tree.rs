@@ -1,4 +1,4 @@
-//! A scenario file as a tree that remembers where each part stands.
+//! A scenario file as a tree that remembers the position of each part.
 //!
 //! Serde forgets positions as soon as an enum buffers its content, so the tree is our own: reading
 //! from it gives errors that carry the path to the offending part, and the path leads back to a
@@ -79,7 +79,7 @@ impl Display for Path {
     }
 }
 
-/// A value and where it stands in the text, if it comes from one.
+/// A value and its position in the text, if it comes from one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
@@ -111,7 +111,7 @@ impl Node {
         from_table(table.get_ref()).map(|value| Node { value, span: Some(span) })
     }
 
-    /// A value that stands in no text.
+    /// A value that comes from no text.
     pub fn from_toml(value: &toml::Value) -> Node {
         let value = match value {
             toml::Value::String(s) => Value::String(s.clone()),
@@ -471,7 +471,7 @@ impl<'de> Deserializer<'de> for De<'_> {
         let node = self.0;
         visitor.visit_some(self).map_err(|fault| match &node.value {
             Value::String(s) if s == "none" && fault.steps.is_empty() => {
-                Fault::new("is no value here: leave the key out instead").about(node)
+                Fault::new("is not a value here; omit the key").about(node)
             }
             _ => fault,
         })

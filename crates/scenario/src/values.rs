@@ -191,7 +191,7 @@ impl<'de> Deserialize<'de> for Quoted {
         struct Read;
         impl Read {
             fn refuse<T, E: de::Error>() -> Result<T, E> {
-                Err(E::custom("must be text: write it in quotes"))
+                Err(E::custom("must be text in quotes"))
             }
         }
         impl<'de> Visitor<'de> for Read {
@@ -232,7 +232,7 @@ impl<'de> Deserialize<'de> for Line {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Quoted(text) = Deserialize::deserialize(deserializer)?;
         if text.chars().any(char::is_control) {
-            return Err(de::Error::custom("must be one line without control characters"));
+            return Err(de::Error::custom("must be a single line without control characters"));
         }
         Ok(Line(text))
     }
@@ -252,7 +252,7 @@ pub(crate) fn some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Op
 pub(crate) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let Quoted(text) = Deserialize::deserialize(deserializer)?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(de::Error::custom("must not have control characters other than ends of lines and tabs"));
+        return Err(de::Error::custom("must not contain control characters other than line ends and tabs"));
     }
     Ok(text)
 }
@@ -317,7 +317,7 @@ pub enum WhenSpread {
     List(#[schemars(with = "Vec<Text<Duration>>")] Vec<Duration>),
 }
 
-/// A quantity drawn anew each time: always the same, or from a distribution.
+/// A quantity drawn afresh each time: always the same, or from a distribution.
 pub type Dist<Q> = OneOr<Q, Shape<Q>>;
 
 /// A distribution of a quantity.

@@ -106,7 +106,7 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "\"red\"",
             "\"redd\"",
-            "x.toml:9: aqm[0].algorithm = \"redd\": is no algorithm",
+            "x.toml:9: aqm[0].algorithm = \"redd\": is an unknown algorithm",
             "did you mean \"red\"?",
         ),
         (
@@ -230,25 +230,25 @@ fn a_wrong_type_is_told_in_the_words_of_scenarios() {
         (
             "max_th = \"60 packets\"",
             "mark_limit = \"none\"",
-            "aqm[0].mark_limit = \"none\": is no value here: leave",
+            "aqm[0].mark_limit = \"none\": is not a value here: leave",
         ),
         (
             "count = 2",
             "tcp = { delayed_ack = \"none\" }",
-            "flows[0].tcp.delayed_ack = \"none\": is no value here",
+            "flows[0].tcp.delayed_ack = \"none\": is not a value here",
         ),
-        ("schema = 1", "schema = 1\ntitle = 5", "title = 5: must be text: write it in quotes"),
+        ("schema = 1", "schema = 1\ntitle = 5", "title = 5: must be text in quotes"),
+        ("schema = 1", "schema = 1\ndescription = true", "description = true: must be text in quotes"),
+        ("max_th = \"60 packets\"", "label = 5", "aqm[0].label = 5: must be text in quotes"),
+        ("schema = 1", "schema = 1\ntitle = \"a\\nb\"", "must be a single line without control characters"),
+        ("schema = 1", "schema = 1\ndescription = \"\\u001b[31m\"", "must not contain control characters"),
         (
-            "schema = 1",
-            "schema = 1\ndescription = true",
-            "description = true: must be text: write it in quotes",
+            "max_th = \"60 packets\"",
+            "label = \"a\\u001bb\"",
+            "must be a single line without control characters",
         ),
-        ("max_th = \"60 packets\"", "label = 5", "aqm[0].label = 5: must be text: write it in quotes"),
-        ("schema = 1", "schema = 1\ntitle = \"a\\nb\"", "must be one line without control characters"),
-        ("schema = 1", "schema = 1\ndescription = \"\\u001b[31m\"", "must not have control characters"),
-        ("max_th = \"60 packets\"", "label = \"a\\u001bb\"", "must be one line without control characters"),
-        ("count = 2", "class = \"a\\tb\"", "must be one line without control characters"),
-        ("name = \"web\"", "name = \"w\\neb\"", "must be one line without control characters"),
+        ("count = 2", "class = \"a\\tb\"", "must be a single line without control characters"),
+        ("name = \"web\"", "name = \"w\\neb\"", "must be a single line without control characters"),
     ] {
         let message = message(from, to);
         assert!(message.contains(want), "{to:?} gave\n  {message}\nnot\n  {want}");
@@ -347,7 +347,7 @@ to = "c"
     let e = parse("buffer = \"50 packets\"").unwrap_err();
     assert!(e.contains("smaller than the buffer (50 packets) (link b-c)"), "{e}");
     let e = parse("reverse = { ecn = true }").unwrap_err();
-    assert!(e.contains("graph.links[1].reverse.ecn = true: needs a buffer beside it"), "{e}");
+    assert!(e.contains("graph.links[1].reverse.ecn = true: requires a buffer"), "{e}");
 }
 
 #[test]

@@ -299,7 +299,7 @@ impl TcpFlow {
         self.app_due = if t.left == Some(0) {
             Time::MAX
         } else {
-            // Time must pass, so that a chain of empty thoughts cannot stop the clock.
+            // Time must pass, so that zero think times cannot stall the clock.
             let think = Duration::from_secs_f64(t.think.draw(&mut t.rng));
             (now + think.max(Duration::from_nanos(1))).min(self.stop)
         };

@@ -143,7 +143,7 @@ fn check(network: &Network) -> Result<(), Error> {
         if !rising(&mut link.rate.changes.iter().map(|c| c.0))
             || !rising(&mut link.delay.changes.iter().map(|c| c.0))
         {
-            return invalid(format!("{}: the times of changes must rise", name(i)));
+            return invalid(format!("{}: the times of changes must increase", name(i)));
         }
     }
     for (i, flow) in network.flows.iter().enumerate() {
@@ -172,7 +172,9 @@ fn check(network: &Network) -> Result<(), Error> {
     times.extend(&m.boundaries);
     times.push(m.end);
     if times.windows(2).any(|w| w[0] >= w[1]) {
-        return invalid("the end of the warm-up, the segments and the end of the run must rise".into());
+        return invalid(
+            "the end of the warm-up, the segments and the end of the run must be in increasing order".into(),
+        );
     }
     if m.step.is_some_and(|s| s.is_zero() || m.end.nanos() / s.nanos() > 100_000_000) {
         return invalid("the step of the time series must give at most 100 million samples".into());

@@ -60,7 +60,7 @@ impl Topology {
         Self::chain("r", 1, [(forward, reverse)])
     }
 
-    /// Nodes `r0`, `r1`, ... in a row and a link each way between neighbours.
+    /// Nodes `r0`, `r1`, ... in a row and a link each way between neighbors.
     pub fn parking_lot(links: impl IntoIterator<Item = (LinkSpec, LinkSpec)>) -> Self {
         Self::chain("r", 0, links)
     }

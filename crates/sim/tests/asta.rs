@@ -14,7 +14,7 @@ use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
 use quell_units::{BitRate, Bytes, QueueSize};
 
-/// The document's RED: thresholds of 10 and 30 packets.
+/// The paper's RED: thresholds of 10 and 30 packets.
 fn red() -> AqmConfig {
     let (min_th, max_th) = (QueueSize::Packets(10.0), QueueSize::Packets(30.0));
     AqmConfig::Red(RedParams { min_th, max_th, ..Default::default() })
@@ -61,7 +61,7 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
     }
 }
 
-/// The document's bottleneck.
+/// The paper's bottleneck.
 fn link(aqm: AnyAlgorithm) -> LinkSpec {
     bottleneck(15_000_000, secs(0.05), QueueSize::Packets(50.0), aqm, false)
 }
@@ -138,7 +138,7 @@ fn poisson_arrivals_see_time_averages_and_lose_in_proportion() {
 const NEAR: usize = 0;
 const FAR: usize = 3;
 
-/// The document's bottleneck with `n` flows whose access delays are 10, 11, ... ms; the nearest and
+/// The paper's bottleneck with `n` flows whose access delays are 10, 11, ... ms; the nearest and
 /// the farthest quarter are classes.
 fn tcp(config: AqmConfig, n: usize) -> Outcome {
     let mut network = Dumbbell {

@@ -1,7 +1,7 @@
 //! Golden runs: one text file per algorithm, so that a change of behavior shows as a change of
 //! numbers that a reviewer can read. Counts are exact on every machine.
 //!
-//! `INSTA_UPDATE=always cargo test -p quell-sim --test golden` writes them anew.
+//! `INSTA_UPDATE=always cargo test -p quell-sim --test golden` regenerates them.
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! RED+Tail on the traffic it is for: ten long flows, web clients and a CBR source share 3 Mbit/s
-//! (Jou, Tan and Baras 2003, section IV).
+//! (Jou et al. 2003, section IV).
 
 mod common;
 
@@ -33,7 +33,7 @@ const FTP: usize = 0;
 const WEB: usize = 1;
 const CBR: usize = 2;
 
-/// The network of redtail section II with `long` flows, measured from 20 s to `end`.
+/// The network of Jou et al. 2003, section II with `long` flows, measured from 20 s to `end`.
 fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
     let buffer = QueueSize::Bytes(160_000.0);
     let seed = Seed(seed);
@@ -108,8 +108,8 @@ fn internal(outcome: &Outcome, name: &str) -> f64 {
     *signal.values.last().unwrap()
 }
 
-/// redtail III: "The probability of false alarm is less than 0.02 in our scenario." A false alarm is
-/// a web transfer whose packets are counted beyond N.
+/// Jou et al. 2003, section III: "The probability of false alarm is less than 0.02 in our scenario." A false
+/// alarm is a web transfer whose packets are counted beyond N.
 #[test]
 fn few_web_transfers_are_taken_for_long_flows() {
     let (mut new, mut aged) = (0.0, 0.0);
@@ -125,8 +125,8 @@ fn few_web_transfers_are_taken_for_long_flows() {
     assert!((0.011..0.02).contains(&rate), "{aged} of {new} are false alarms: {rate}");
 }
 
-/// redtail Table III and Fig. 4: beside Adaptive RED, web and CBR lose a fraction and wait less, long
-/// flows lose less and wait longer; and the long flows are in the second queue.
+/// Jou et al. 2003, Table III and Fig. 4: beside Adaptive RED, web and CBR lose a fraction and wait less,
+/// long flows lose less and wait longer; and the long flows are in the second queue.
 #[test]
 fn young_flows_lose_less_than_under_adaptive_red() {
     let two = go(network(&AqmConfig::RedTail(red_tail()), 10, 150.0, 1));

@@ -1,4 +1,4 @@
-//! Do self-tuning algorithms come to rest? A load that does not change, and the course of what each
+//! Do self-tuning algorithms settle? A load that does not change, and the course of what each
 //! algorithm tunes. What came out stands in each algorithm's page, under "Does it settle?".
 
 mod common;
@@ -68,7 +68,7 @@ fn turns(course: &[f64], share: f64) -> usize {
         let turned_up = rising != Some(true) && x > low * grow;
         let turned_down = rising != Some(false) && x * grow < high;
         if turned_up || turned_down {
-            // The first move is no turn.
+            // The first move is not a turn.
             turns += usize::from(rising.is_some());
             rising = Some(turned_up);
             (low, high) = (x, x);

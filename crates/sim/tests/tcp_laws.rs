@@ -46,7 +46,7 @@ fn window(o: &Outcome) -> f64 {
 
 #[test]
 fn the_square_root_law() {
-    // Losses independent of each other: W = 1.31 / sqrt(p) (Ott, Kemperman and Mathis 1996). At p =
+    // Losses independent of each other: W = 1.31 / sqrt(p) (Ott et al. 1996). At p =
     // 1e-4 the window is 131 and loses one packet in 76 round trips; at 1e-3 it is 41.
     for (variant, tolerance) in [(Variant::Sack, 0.07), (Variant::NewReno, 0.07), (Variant::Reno, 0.15)] {
         for p in [1e-4, 1e-3] {

@@ -11,7 +11,7 @@ use quell_units::{Bytes, Duration, QueueSize};
 
 const Q_REF: f64 = 50.0;
 
-/// The mean queue of vrc's case B: 50 flows that mark, of 50 to 150 ms, on 10 Mbit/s.
+/// The mean queue of Park et al.'s case B: 50 flows that mark, of 50 to 150 ms, on 10 Mbit/s.
 fn held(memory_ms: u64, beta: f64, gamma: f64, rate_update: RateUpdate) -> f64 {
     let params = VrcParams {
         alpha: Some(0.0003),

@@ -1,12 +1,14 @@
-//! The map behind ARED with dynamic thresholds (redtail VI), and the delay of RED+Tail's first queue.
+//! The map behind ARED with dynamic thresholds (Jou et al. 2003, section VI), and the delay of RED+Tail's
+//! first queue.
 //!
 //! The thresholds keep the drop probability where it is, so every connection keeps its mean window
 //! `W`, and the queue goes from one time slot to the next by
-//! `f(q) = q + S (sum_k W C / (q + d_k C) - C)` (redtail eq. 6) and noise, within the buffer (eq. 15).
+//! `f(q) = q + S (sum_k W C / (q + d_k C) - C)` (Jou et al. 2003, eq. 6) and noise, within the buffer (eq.
+//! 15).
 //!
 //! Units are bits, seconds and bits per second.
 //!
-//! # Where this departs from the document, and why
+//! # Where this departs from the paper, and why
 //!
 //! - Proposition 6.1 is proved by `f` mapping `[0, B_0]` into itself, but `f` may fall below 0 where
 //!   `q_e` is small. With the queue held at 0 or above (eq. 15), which moves no two queues apart, the
@@ -36,7 +38,7 @@ use crate::error::{positive, require};
 /// How far a mean may lie from its limit, relatively, when it is iterated.
 const SOLVED: f64 = 1e-15;
 
-/// The queue from one time slot to the next (redtail eq. 6).
+/// The queue from one time slot to the next (Jou et al. 2003, eq. 6).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueMap {
     capacity: f64,
@@ -48,7 +50,7 @@ pub struct QueueMap {
 /// What the propositions say of a map; see the methods of [`QueueMap`] for each number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
-    /// The queue at which the map rests, `q_e`, in bits.
+    /// The queue at the map's fixed point, `q_e`, in bits.
     pub equilibrium: f64,
     /// `f'(q_e)`.
     pub slope: f64,
@@ -82,7 +84,7 @@ impl Stability {
     }
 }
 
-/// The normal approximation of the queue (redtail eq. 20 and 21).
+/// The normal approximation of the queue (Jou et al. 2003, eq. 20 and 21).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     /// The mean, `q_e`, in bits.
@@ -120,18 +122,18 @@ impl QueueMap {
         self.delays.iter().map(|d| (q + d * self.capacity).powi(-power)).sum()
     }
 
-    /// `f(q)`: the queue one slot later, without noise and limits (redtail eq. 6).
+    /// `f(q)`: the queue one slot later, without noise and limits (Jou et al. 2003, eq. 6).
     pub fn next(&self, q: f64) -> f64 {
         let arrivals = self.window * self.capacity * self.sum(q, 1);
         q + self.interval * (arrivals - self.capacity)
     }
 
-    /// `f'(q)` (redtail eq. 13). It rises with `q`, towards 1.
+    /// `f'(q)` (Jou et al. 2003, eq. 13). It rises with `q`, toward 1.
     pub fn slope(&self, q: f64) -> f64 {
         1.0 - self.interval * self.window * self.capacity * self.sum(q, 2)
     }
 
-    /// The queue `q_e` at which the map rests (redtail eq. 9), in bits.
+    /// The queue `q_e` at the map's fixed point (Jou et al. 2003, eq. 9), in bits.
     ///
     /// # Errors
     /// Where eq. 8 does not hold: the flows cannot fill the link, so that the queue is empty.
@@ -142,8 +144,8 @@ impl QueueMap {
             return Err(TheoryError::NoEquilibrium {
                 quantity: "queue q_e".into(),
                 reason: format!(
-                    "the flows reach at most {peak} bit/s of {} bit/s, so the queue stays empty (redtail eq. \
-                     8 needs sum W/d_k >= C); more flows, larger windows or a slower link would give one",
+                    "the flows reach at most {peak} bit/s of {} bit/s, so the queue stays empty (Jou et al. 2003, eq. \
+                     8 needs sum W/d_k >= C); more flows, larger windows or a slower link would give an equilibrium",
                     self.capacity
                 ),
             });
@@ -162,7 +164,7 @@ impl QueueMap {
         }
     }
 
-    /// Below this slot the map contracts (redtail eq. 10): `2 C / (W sum d_k^-2)`, in seconds.
+    /// Below this slot the map contracts (Jou et al. 2003, eq. 10): `2 C / (W sum d_k^-2)`, in seconds.
     pub fn contracting_interval(&self) -> f64 {
         2.0 / (self.window * self.capacity * self.sum(0.0, 2))
     }
@@ -212,14 +214,14 @@ impl QueueMap {
     }
 
     /// The factor by which two queues within `[0, largest]` come closer in a slot, or drift apart if
-    /// it exceeds 1: `max |f'|` there (redtail eq. 14 and 16). For propositions 6.1 and 6.3 it must be
-    /// below 1, as it is where eq. 10 holds.
+    /// it exceeds 1: `max |f'|` there (Jou et al. 2003, eq. 14 and 16). For propositions 6.1 and 6.3 it must
+    /// be below 1, as it is where eq. 10 holds.
     pub fn contraction(&self, largest: f64) -> f64 {
         // f' rises, so its extremes are at the ends.
         self.slope(0.0).abs().max(self.slope(largest).abs())
     }
 
-    /// The queue slot by slot from `start` on, held within `[0, buffer]` (redtail eq. 15), with one
+    /// The queue slot by slot from `start` on, held within `[0, buffer]` (Jou et al. 2003, eq. 15), with one
     /// `noise` for each slot: `iter::repeat_n(0.0, n)` for none.
     pub fn trajectory(
         &self,
@@ -233,7 +235,7 @@ impl QueueMap {
         })
     }
 
-    /// The standard deviation of `xi = S sum_k E_k` (redtail eq. 7) where the rate of each flow has
+    /// The standard deviation of `xi = S sum_k E_k` (Jou et al. 2003, eq. 7) where the rate of each flow has
     /// the standard deviation `sigma` (bit/s): `S sigma sqrt(N)`, in bits.
     ///
     /// # Errors
@@ -243,7 +245,7 @@ impl QueueMap {
         Ok(self.interval * sigma * self.flows().sqrt())
     }
 
-    /// The normal approximation of the queue, for small noise and a buffer far above `q_e` (redtail
+    /// The normal approximation of the queue, for small noise and a buffer far above `q_e` (Jou et al. 2003,
     /// eq. 20 and 21); `sigma` is the standard deviation of each flow's rate (bit/s).
     ///
     /// # Errors
@@ -258,7 +260,7 @@ impl QueueMap {
             "slope f'(q_e)",
             slope,
             format!(
-                "must lie within (-1, 1), or disturbances of the queue grow (redtail eq. 21): the rate update \
+                "must lie within (-1, 1), or disturbances of the queue grow (Jou et al. 2003, eq. 21): the rate update \
                  interval S = {} s must be below {} s",
                 self.interval,
                 2.0 * self.rising_interval()?
@@ -268,12 +270,12 @@ impl QueueMap {
         Ok(Gaussian { mean, deviation, normalized_deviation: deviation / self.interval })
     }
 
-    /// The stationary distribution of the queue in a buffer of `buffer` bits with noise (redtail eq.
+    /// The stationary distribution of the queue in a buffer of `buffer` bits with noise (Jou et al. 2003, eq.
     /// 15 to 19): that of a Markov chain whose states are an empty queue, a full one, and cells of
     /// `cell` bits between, such as a packet; `sigma` is the standard deviation of each flow's rate
-    /// (bit/s). The cells are made slightly smaller where the buffer is no multiple of them.
+    /// (bit/s). The cells are made slightly smaller where the buffer is not a multiple of them.
     ///
-    /// It is found by elimination (Grassmann, Taksar and Heyman 1985), which subtracts nothing and
+    /// It is found by elimination (Grassmann et al. 1985), which subtracts nothing and
     /// needs no convergence. The time grows with the cube of the number of cells.
     ///
     /// # Errors
@@ -291,7 +293,7 @@ impl QueueMap {
             cells <= Stationary::MOST_CELLS as f64,
             "number of cells B/L",
             cells,
-            format!("must be at most {}: take larger cells", Stationary::MOST_CELLS),
+            format!("must be at most {}: use larger cells", Stationary::MOST_CELLS),
         )?;
         let cells = cells as usize;
         let cell = buffer / cells as f64;
@@ -299,7 +301,7 @@ impl QueueMap {
             cell <= noise,
             "cell L",
             format!("{cell} bits"),
-            format!("must not exceed the deviation of the noise, {noise} bits: take smaller cells"),
+            format!("must not exceed the deviation of the noise, {noise} bits: use smaller cells"),
         )?;
         // State 0 is the empty queue, the last one the full one.
         let queue = |state: usize| match state {
@@ -327,7 +329,7 @@ impl QueueMap {
             quantity: "distribution of the queue".into(),
             reason: format!(
                 "noise of {noise} bits does not lead from every queue back to q_e = {equilibrium} bits, so it \
-                 depends on where the queue began; the map is not stable, or sigma is too small"
+                 depends on the initial queue; the map is not stable, or sigma is too small"
             ),
         })?;
         let mut probabilities = vec![0.0; cells + 2];
@@ -377,16 +379,17 @@ impl Stationary {
     }
 }
 
-/// The queue at which `n` flows with the same delay `d` (s) rest: `N W - d C`, in bits (redtail, below
-/// proposition 6.2). Below 0 where eq. 8 does not hold.
+/// The queue at which `n` flows with the same delay `d` (s) are in equilibrium: `N W - d C`, in bits (Jou et
+/// al. 2003, below proposition 6.2). Below 0 where eq. 8 does not hold.
 pub fn homogeneous_equilibrium(n: f64, window: f64, delay: f64, capacity: f64) -> f64 {
     n * window - delay * capacity
 }
 
-/// The least mean delay of RED+Tail's first queue, in seconds: `maxth1 / C` (redtail VI.A), with
+/// The least mean delay of RED+Tail's first queue, in seconds: `maxth1 / C` (Jou et al. 2003, section VI.A),
+/// with
 /// `max_th` in bits.
 ///
-/// The document derives it from `C1 <= q1 C / maxth1`, which holds while the queue is not served at
+/// The paper derives it from `C1 <= q1 C / maxth1`, which holds while the queue is not served at
 /// the minimum rate `C1_min`: it bounds the delay where `C1_min` is small beside the queue's load.
 ///
 /// # Errors
@@ -531,7 +534,7 @@ mod tests {
         assert!(
             map.stability().is_err() && map.gaussian(1e4).is_err() && map.stationary(1e6, 1e4, 1e3).is_err()
         );
-        // Those that fill it exactly rest at an empty queue.
+        // Those that fill it exactly settle at an empty queue.
         let map = QueueMap::new(1e6, 1e4, vec![0.1; 10], 0.1).unwrap();
         assert!(map.equilibrium().unwrap() < 1e-6);
     }
@@ -687,7 +690,7 @@ mod tests {
                     let slope = 1.0 - slots;
                     let expected = n as f64 * sigma * sigma / (1.0 - slope * slope);
                     close(gaussian.normalized_deviation.powi(2), expected, 1e-9);
-                    // The curvature of f pushes the queue up; linearised, it does not.
+                    // The curvature of f pushes the queue up; linearized, it does not.
                     close(gaussian.deviation, fine.deviation(), 0.02);
                     close(gaussian.mean, fine.mean(), 0.023);
                 } else {

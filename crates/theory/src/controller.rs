@@ -1,4 +1,4 @@
-//! What an algorithm is near its rest, for the loop.
+//! What an algorithm is near its equilibrium, for the loop.
 
 use crate::num::Rational;
 
@@ -11,7 +11,7 @@ pub enum Input {
     Rate,
 }
 
-/// A law near its rest: `dp = C(s) dq`, or `C(s) dr`.
+/// A law near its equilibrium: `dp = C(s) dq`, or `C(s) dr`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Controller {
     /// C(s).

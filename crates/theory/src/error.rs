@@ -15,7 +15,7 @@ pub enum TheoryError {
         /// What it must be, with the source of the rule.
         rule: String,
     },
-    /// The model has no point at which it rests.
+    /// The model has no equilibrium.
     NoEquilibrium {
         /// The quantity that cannot be found.
         quantity: String,

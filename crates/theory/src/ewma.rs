@@ -1,16 +1,16 @@
-//! What an exponentially weighted average knows (fuzzy 4.3).
+//! What an exponentially weighted average knows (Trinh and Molnár, section 4.3).
 //!
-//! RED's average of the queue, `avg_t = w q_t + (1 - w) avg_(t-1)` (fuzzy eq. 2), is an estimator of
-//! the mean queue. Its variance is given here in units of the variance of the samples, at the `t`-th
+//! RED's average of the queue, `avg_t = w q_t + (1 - w) avg_(t-1)` (Trinh and Molnár, eq. 2), is an estimator
+//! of the mean queue. Its variance is given here in units of the variance of the samples, at the `t`-th
 //! sample and in the limit.
 //!
-//! The document begins with `avg_1 = q_1 = 0`, a queue that is known to be empty. What is left is
+//! The paper begins with `avg_1 = q_1 = 0`, a queue that is known to be empty. What is left is
 //! `avg_t = sum_(i=2..t) w (1 - w)^(t-i) q_i`: `t - 1` random samples, so that a lag takes the values
 //! 1 to `t - 2`, and of the products of weights at lag `k` there are `t - 1 - k`. Derived from that:
 //!
 //! - eq. 3 holds as printed;
 //! - the limits of the sums of eq. 4 hold as printed, but its second sum lacks the factor `sigma^2`,
-//!   without which it is no variance ([`Ewma::variance`] has it);
+//!   without which it is not a variance ([`Ewma::variance`] has it);
 //! - lemma 1, that the average is unbiased, holds in the limit only: with the first sample fixed at 0
 //!   the expectation is `1 - (1 - w)^(t-1)` times the mean ([`Ewma::expectation`]);
 //! - remark 5 is about the coefficient with which `rho(k)` enters the second sum of eq. 4, and right
@@ -44,7 +44,7 @@ impl Ewma {
             weight > 0.0 && weight <= 1.0,
             "weight w_q",
             weight,
-            "must lie in (0, 1] (fuzzy eq. 2; with 0 no sample would count)",
+            "must lie in (0, 1] (Trinh and Molnár, eq. 2; with 0 no sample would count)",
         )?;
         Ok(Ewma { weight })
     }
@@ -67,7 +67,7 @@ impl Ewma {
     }
 
     /// The variance at the `t`-th sample, over that of the samples, where these are uncorrelated and
-    /// the first is 0 (fuzzy eq. 3).
+    /// the first is 0 (Trinh and Molnár, eq. 3).
     pub fn variance_independent(&self, t: u64) -> f64 {
         self.variance_independent_limit() * self.forgotten(2.0 * t.saturating_sub(1) as f64)
     }
@@ -78,11 +78,11 @@ impl Ewma {
     }
 
     /// The variance at the `t`-th sample, over that of the samples, where these have the correlation
-    /// `rho(k)` at lag `k` and the first is 0 (fuzzy eq. 4, with the `sigma^2` that its second sum
-    /// lacks). The inner sum has a closed form, so that this takes `t` steps.
+    /// `rho(k)` at lag `k` and the first is 0 (Trinh and Molnár, eq. 4, with the `sigma^2` that its second
+    /// sum lacks). The inner sum has a closed form, so that this takes `t` steps.
     ///
     /// # Errors
-    /// Where `rho` leaves [-1, 1], or the result is negative: then it is no correlation of a
+    /// Where `rho` leaves [-1, 1], or the result is negative: then it is not a correlation of a
     /// stationary sequence.
     pub fn variance(&self, t: u64, rho: impl Fn(u64) -> f64) -> Result<f64, TheoryError> {
         let mut sum = 0.0;
@@ -127,7 +127,7 @@ impl Ewma {
         Ok(self.variance_independent_limit() * (1.0 + (1.0 - self.weight) * r) / below)
     }
 
-    /// What `rho(k)` is multiplied with in the second sum of fuzzy eq. 4 as `t` grows (remark 5):
+    /// What `rho(k)` is multiplied with in the second sum of Trinh and Molnár, eq. 4 as `t` grows (remark 5):
     /// `w / (2 - w) * (1 - w)^k`. The sum itself is doubled.
     pub fn lag_coefficient(&self, k: u64) -> f64 {
         self.variance_independent_limit() * self.autocorrelation_independent(k)
@@ -153,7 +153,7 @@ impl Ewma {
             variance > 0.0,
             "correlation r",
             r,
-            "with this weight the average is constant, and so correlated with nothing",
+            "with this weight the average is constant and has no correlation",
         )?;
         let c = self.weight / ((1.0 - r) + self.weight * r);
         let (mut covariance, mut power) = (variance, 1.0);
@@ -177,7 +177,7 @@ fn nonnegative(variance: f64) -> Result<f64, TheoryError> {
         variance >= -1e-12,
         "variance of the average",
         variance,
-        "is negative: no stationary sequence has the correlation rho that was given",
+        "is negative: no stationary sequence has the given correlation rho",
     )?;
     Ok(variance.max(0.0))
 }
@@ -255,14 +255,14 @@ mod tests {
         }
         // Samples that never change: the average is as uncertain as one of them.
         close(Ewma::new(0.002).unwrap().variance_limit_geometric(1.0).unwrap(), 1.0, 1e-14);
-        // The document's approximation for small weights.
+        // The paper's approximation for small weights.
         close(Ewma::new(1e-6).unwrap().variance_independent_limit(), 0.5e-6, 1e-6);
     }
 
     #[test]
     fn remark_5_is_the_coefficient_of_rho() {
         let ewma = Ewma::new(0.25).unwrap();
-        // rho that is 1 at one lag only is no correlation, but shows its coefficient.
+        // rho that is 1 at one lag only is not a correlation, but shows its coefficient.
         for k in 1..6 {
             let with = ewma.variance(500, |lag| if lag == k { 0.3 } else { 0.0 }).unwrap();
             close((with - ewma.variance_independent(500)) / 0.6, ewma.lag_coefficient(k), 1e-9);

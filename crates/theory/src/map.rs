@@ -66,7 +66,7 @@ pub struct Grid<T> {
     pub x: Vec<f64>,
     /// Up.
     pub y: Vec<f64>,
-    /// The value at `x[i]`, `y[j]` stands at `j x.len() + i`.
+    /// The value at `x[i]`, `y[j]` is at `j x.len() + i`.
     pub values: Vec<T>,
 }
 
@@ -136,7 +136,7 @@ impl Shown {
 }
 
 /// A quantity of the loop that `build` makes for each point, on all cores. Points without a loop, or
-/// without a rest, keep their error.
+/// without an equilibrium, keep their error.
 ///
 /// # Errors
 /// Those of [`Axis::values`].
@@ -150,7 +150,7 @@ pub fn loop_map(
 }
 
 /// For each `x`, the largest y in `[low, high]` up to which `stable(x, y)` holds without a gap that 100
-/// steps would see: the curves of vrc Fig. 4, 7 and 8. `None` where it does not hold at `low`.
+/// steps would see: the curves of Park et al. 2004, Fig. 4, 7 and 8. `None` where it does not hold at `low`.
 ///
 /// # Errors
 /// Those of [`Axis::values`].
@@ -216,15 +216,15 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// RED's loop gain at `w_g = 0.1 min(2N/(R^2 C), 1/R)`, thesis eq. 4.11-4.12: at most 1 is stable.
+    /// RED's loop gain at `w_g = 0.1 min(2N/(R^2 C), 1/R)`, Chen 2010, eq. 4.11-4.12: at most 1 is stable.
     /// With the slope L per packet and the filter K per second.
     pub fn red(flows: f64, rtt: f64, capacity: f64, slope: f64, filter: f64) -> Closed {
         Closed { form: Form::Red, inverse_decrease: 0.5, base: [flows, rtt, capacity, slope, filter, 0.0] }
     }
 
-    /// The two sides of vrc eq. 17 (its sign corrected), as `(left - right)/(|left| + right)`, between -1
-    /// and 1: positive is stable with the first-order lag in place of the delay. PI for K_D = 0; windows
-    /// grow by one packet per round trip.
+    /// The two sides of Park et al. 2004, eq. 17 (its sign corrected), as `(left - right)/(|left| + right)`,
+    /// between -1 and 1: positive is stable with the first-order lag in place of the delay. PI for K_D = 0;
+    /// windows grow by one packet per round trip.
     pub fn pid(flows: f64, rtt: f64, capacity: f64, gains: &PidGains, tcp: Tcp) -> Closed {
         Closed {
             form: Form::Pid,
@@ -301,7 +301,7 @@ impl Closed {
         places: usize,
     ) -> Result<(), TheoryError> {
         require(x_is != y_is, "axes", format!("both {x_is:?}"), "must differ")?;
-        require(places == x.len() * y.len(), "places of a map", places, "must be one for each point")?;
+        require(places == x.len() * y.len(), "points of a map", places, "must be one for each point")?;
         let physical = |is: Input, v: f64| {
             let gain = self.form == Form::Pid && matches!(is, Input::First | Input::Third);
             require(
@@ -366,7 +366,7 @@ fn red<T: Number>([n, r, c, slope, filter, _]: [T; 6]) -> T {
     slope * product / (v * v * (one + damping * damping).root())
 }
 
-/// vrc eq. 17, both sides times R: with `t = tau1 R = N/(RC)` and `u = tau2 R = C (RC)/(a N)`.
+/// Park et al. 2004, eq. 17, both sides times R: with `t = tau1 R = N/(RC)` and `u = tau2 R = C (RC)/(a N)`.
 #[inline(always)]
 fn pid<T: Number>([n, r, c, k_p, k_i, k_d]: [T; 6], inverse_decrease: T) -> T {
     let (one, two) = (T::narrow(1.0), T::narrow(2.0));
@@ -502,7 +502,7 @@ mod tests {
         }
     }
 
-    /// vrc Fig. 3: stability is lost as R and C grow or N falls, at most once along each.
+    /// Park et al. 2004, Fig. 3: stability is lost as R and C grow or N falls, at most once along each.
     #[test]
     fn figure_3_of_vrc() {
         let closed = Closed::pid(100.0, 0.1, 1250.0, &FIG_3, Tcp::SAWTOOTH);
@@ -519,8 +519,8 @@ mod tests {
         assert!(count(50.0) < count(100.0) && count(100.0) < count(300.0));
     }
 
-    /// vrc Fig. 4 and 8: the largest K_I over K_P, by bisection of the scheme of Routh, is where eq. 21
-    /// has its K_P; with the exact delay it is smaller. It contracts as R grows.
+    /// Park et al. 2004, Fig. 4 and 8: the largest K_I over K_P, by bisection of the scheme of Routh, is
+    /// where eq. 21 has its K_P; with the exact delay it is smaller. It contracts as R grows.
     #[test]
     fn figures_4_and_8_of_vrc() {
         let k_p = Axis::linear(0.001, 0.008, 5);
@@ -561,7 +561,7 @@ mod tests {
         let roots = loop_map(&x, &y, Shown::UnstableRoots, build).unwrap();
         let row: Vec<f64> = (0..5).map(|i| roots.at(i, 0).clone().unwrap().unwrap()).collect();
         assert_eq!(row, [0.0, 0.0, 2.0, 2.0, 2.0]);
-        // 200 flows have no rest at 0.1 s.
+        // 200 flows have no equilibrium at 0.1 s.
         assert!(roots.at(0, 1).is_err());
         let phase = loop_map(&x, &y, Shown::PhaseMargin, build).unwrap();
         assert!(phase.at(1, 0).clone().unwrap().unwrap() > 0.0);

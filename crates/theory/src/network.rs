@@ -14,12 +14,12 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// a = 3/2, with which `W = sqrt(3/(2p))`, as a sawtooth has it (vrc eq. 6, 13).
+    /// a = 3/2, with which `W = sqrt(3/(2p))`, as a sawtooth has it (Park et al. 2004, eq. 6, 13).
     pub const SAWTOOTH: Tcp = Tcp { increase: 1.0, decrease: 1.5 };
-    /// a = 2, with which `W = sqrt(2/p)` (Misra, Gong and Towsley 2000; thesis eq. 4.1).
+    /// a = 2, with which `W = sqrt(2/p)` (Misra et al. 2000; Chen 2010, eq. 4.1).
     pub const HALVING: Tcp = Tcp { increase: 1.0, decrease: 2.0 };
 
-    /// `W^2 p` at rest.
+    /// `W^2 p` at equilibrium.
     pub fn product(&self) -> f64 {
         self.increase * self.decrease
     }
@@ -88,7 +88,7 @@ impl FluidNetwork {
         positive("decrease constant a", self.tcp.decrease, "")
     }
 
-    /// vrc eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
+    /// Park et al. 2004, eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
     pub fn rtt(&self, class: &Class, q: f64) -> f64 {
         class.propagation + q / self.capacity
     }
@@ -98,11 +98,11 @@ impl FluidNetwork {
         self.classes.iter().map(|c| c.flows / self.rtt(c, q)).sum()
     }
 
-    /// vrc eq. 13, thesis eq. 4.7: the probability with which the flows together bring `rate` packets
-    /// per second to the queue, which holds `q` packets. Dropped packets do not count.
+    /// Park et al. 2004, eq. 13, Chen 2010, eq. 4.7: the probability with which the flows together bring
+    /// `rate` packets per second to the queue, which holds `q` packets. Dropped packets do not count.
     ///
     /// # Errors
-    /// Even signalling every packet would leave them faster.
+    /// Even signaling every packet would leave them faster.
     pub fn needed_probability(&self, q: f64, rate: f64) -> Result<f64, TheoryError> {
         let window = rate / self.rate_per_window(q);
         let product = self.tcp.product();
@@ -118,7 +118,7 @@ impl FluidNetwork {
             // Next to 1 every digit counts.
             if (p - 1.0).abs() < 1e-3 { p.to_string() } else { figure(p) },
             format!(
-                "must lie in (0, 1]: at rest a flow would have a window of {} packets; fewer flows, a higher capacity or a longer round-trip time would have a rest [vrc eq. 13]",
+                "must lie in (0, 1]: at equilibrium a flow would have a window of {} packets; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium [Park et al. 2004, eq. 13]",
                 figure(window)
             ),
         )?;
@@ -126,7 +126,7 @@ impl FluidNetwork {
     }
 }
 
-/// A class of flows at rest.
+/// A class of flows at equilibrium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// N.
@@ -137,7 +137,7 @@ pub struct Share {
     pub window: f64,
 }
 
-/// Where a network rests.
+/// The equilibrium of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatingPoint {
     /// The flows.
@@ -158,7 +158,7 @@ pub struct OperatingPoint {
 
 impl OperatingPoint {
     /// `flows` flows with the round-trip time `rtt` (queueing included, in seconds) that fill a
-    /// capacity in packets per second: the setting of the documents' formulas. The queue is called
+    /// capacity in packets per second: the setting of the papers' formulas. The queue is called
     /// `q`; it enters only where an algorithm's slope depends on it.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl OperatingPoint {
 }
 
 impl FluidNetwork {
-    /// The rest at which the queue holds `q` packets and takes in `rate` packets per second, the
+    /// The equilibrium at which the queue holds `q` packets and takes in `rate` packets per second, the
     /// capacity unless it is empty.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ impl FluidNetwork {
 mod tests {
     use super::*;
 
-    /// vrc eq. 13 for its own example; `p = a (N/RC)^2`.
+    /// Park et al. 2004, eq. 13 for its own example; `p = a (N/RC)^2`.
     #[test]
     fn one_class_with_marks() {
         let example = OperatingPoint::at(100.0, 0.1, 1250.0, 50.0, Tcp::SAWTOOTH).unwrap();

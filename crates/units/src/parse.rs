@@ -49,7 +49,7 @@ pub(crate) fn number_and_unit<U: Copy>(s: &str, units: &[(&str, U)]) -> Option<(
     (x.is_finite() && x >= 0.0).then_some((x, *factor))
 }
 
-/// Serialises a type as the string it prints, and reads the string it parses.
+/// Serializes a type as the string it prints, and reads the string it parses.
 macro_rules! serde_as_string {
     ($t:ty) => {
         #[cfg(feature = "serde")]

@@ -33,7 +33,7 @@ impl BitRate {
         self.bytes_per_sec() / size.get() as f64
     }
 
-    /// How long `size` takes to serialise, to the nearest nanosecond; [`Duration::MAX`] at rate 0.
+    /// How long `size` takes to serialize, to the nearest nanosecond; [`Duration::MAX`] at rate 0.
     pub fn transmission_time(self, size: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;

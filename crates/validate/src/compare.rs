@@ -86,7 +86,7 @@ fn in_segments(p: &Parameters) -> bool {
 
 /// Every figure, in the order of the tables.
 pub const FIGURES: &[Figure] = &[
-    figure("utilisation", "%", ("util", Metric::Utilization), 2, SHARE, always),
+    figure("utilization", "%", ("util", Metric::Utilization), 2, SHARE, always),
     figure("loss", "%", ("loss", Metric::LossRate), 3, RATE, always),
     figure("marks", "%", ("mark", Metric::MarkRate), 3, RATE, with_ecn),
     figure("queue", "packets", ("qavg", Metric::QueueMean), 1, MEAN, always),

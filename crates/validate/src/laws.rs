@@ -1,5 +1,5 @@
 //! Laws that hold without ns-2: TCP's throughput at a given loss rate, one flow's sawtooth, the
-//! synchronisation of drop-tail.
+//! synchronization of drop-tail.
 
 use quell_lab::{Metric, Options, Replication};
 use quell_scenario::{Plugins, Study};
@@ -86,7 +86,7 @@ pub fn all(losses: &[f64], seconds: u32) -> Result<Laws, String> {
         }
     }
     let mut checks = vec![sawtooth()?];
-    checks.extend(synchronisation()?);
+    checks.extend(synchronization()?);
     Ok(Laws { windows, checks })
 }
 
@@ -223,7 +223,7 @@ fn epochs(run: &Replication, from: f64, gap: f64) -> Vec<f64> {
 
 /// Greedy flows over a drop-tail buffer: how many of them each episode of drops hits. With one
 /// round-trip time for all, each adds one packet per round trip until all have lost one.
-fn synchronisation() -> Result<Vec<Check>, String> {
+fn synchronization() -> Result<Vec<Check>, String> {
     let share = |what: &str, aqm: &str, rtt: &str, law: f64, tolerance| -> Result<Check, String> {
         let runs = run(&format!(
             r#"

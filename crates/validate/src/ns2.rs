@@ -15,7 +15,7 @@ pub struct Name {
     pub scenario: String,
     /// What departs from the scenario's base; may be empty.
     pub variant: String,
-    /// The algorithm, by ns-2's name for it or the documents'.
+    /// The algorithm, by ns-2's name for it or the papers'.
     pub algorithm: String,
     /// 1 with ECN, 0 without.
     pub ecn: u8,
@@ -84,7 +84,7 @@ impl Parameters {
 
     pub fn number(&self, key: &str) -> f64 {
         let text = self.text(key);
-        text.parse().unwrap_or_else(|_| panic!("the script's {key} is {text}, which is no number"))
+        text.parse().unwrap_or_else(|_| panic!("the script's {key} is {text}, which is not a number"))
     }
 
     pub fn count(&self, key: &str) -> u32 {

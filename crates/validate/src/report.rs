@@ -11,7 +11,7 @@ const HEAD: &str = "\
 # Validation
 
 `make validate` writes this file: every figure in it comes from a run, and the same sources give the same
-file. It compares Quell with ns-2 2.35, the simulator of the documents, and with laws that hold without it.
+file. It compares Quell with ns-2 2.35, the simulator of the five source papers, and with laws that hold without it.
 
 ";
 
@@ -27,7 +27,7 @@ A figure agrees if the means over seeds lie within its band:
 
 | figure | band |
 | --- | --- |
-| utilisation | 1 point |
+| utilization | 1 point |
 | loss, marks | 10 %; 0.05 points where ns-2 has less than 0.5 % |
 | mean queue | 10 % or 1.5 packets |
 | deviation of the queue | 20 % or 1.5 packets |
@@ -36,7 +36,7 @@ A figure agrees if the means over seeds lie within its band:
 
 R2, R4 and R5 are greedy Reno flows under each algorithm; R4-tcp has the other kinds of TCP; R7-mixed adds
 web clients, on/off UDP and flows the other way, with queues measured in bytes; TM-S1 and VRC-B2 are
-scenarios of the documents (fuzzy, vrc). The cases X1 to X15 differ from all these in the number of flows,
+scenarios of the source papers (Trinh and Molnár; Park et al. 2004). The cases X1 to X15 differ from all these in the number of flows,
 capacity, round-trip times, buffer and kind of TCP; they were added last, and nothing was changed for
 them.
 
@@ -170,7 +170,7 @@ fn throughput(out: &mut String, laws: &Laws) {
         "\n## TCP's throughput at a given loss\n\n\
          40 flows with a round-trip time of 100 ms that share nothing but a wire which loses each packet with \
          probability p. W is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses \
-         that are independent of each other (Ott, Kemperman and Mathis 1996; periodic ones give 1.22/√p), and \
+         that are independent of each other (Ott et al. 1996; periodic ones give 1.22/√p), and \
          Padhye et al. 1998 eq. 30 with timeouts of 200 ms. NewReno and SACK must be within 7 % of the first up \
          to p = 0.001, where losses are so rare that each is repaired alone; Reno, which halves again for a second \
          loss in a window, within 15 %. Beyond that timers count, and all three must be within 25 % of Padhye's \
@@ -202,7 +202,7 @@ fn throughput(out: &mut String, laws: &Laws) {
 
 fn others(out: &mut String, laws: &Laws) {
     out.push_str(
-        "\n## Sawtooth and synchronisation\n\n\
+        "\n## Sawtooth and synchronization\n\n\
          One flow fills a link of 8 Mbit/s and a buffer of its bandwidth-delay product (100 packets). Its window \
          grows by one packet per round trip up to one more than fits; duplicates tell a round trip later, and the \
          repair takes another. 20 flows with equal round-trip times at a drop-tail buffer go up together and lose \

@@ -303,8 +303,8 @@ fn lives(events: &str, first: u32, n: u32, p: &Parameters) -> Result<(Vec<Durati
     let words: Vec<&str> = events.split_whitespace().collect();
     for event in words.chunks(4) {
         let [at, what, flow, _] = event else { return Err("events come in fours".into()) };
-        let at = seconds(at.parse().map_err(|_| format!("{at} is no time"))?);
-        let flow: u32 = flow.parse().map_err(|_| format!("{flow} is no flow"))?;
+        let at = seconds(at.parse().map_err(|_| format!("{at} is not a time"))?);
+        let flow: u32 = flow.parse().map_err(|_| format!("{flow} is not a flow"))?;
         let times = match *what {
             "startone" => &mut starts,
             "stopone" => &mut stops,

@@ -1,6 +1,6 @@
 "use strict";
 // Draws the charts from the data in the page, and makes tables sortable. Everything that a control
-// changes is drawn anew: that is a few milliseconds, and there is no state to keep in step.
+// changes is redrawn: that is a few milliseconds, and there is no state to keep in step.
 (function () {
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
@@ -32,7 +32,7 @@
     return String(+x.toPrecision(4));
   }
 
-  // The places on an axis: neighbours must not read the same.
+  // The places on an axis: neighbors must not read the same.
   function place(x) {
     const size = Math.abs(x);
     return size !== 0 && (size < 1e-4 || size >= 1e7) ? x.toExponential() : String(+x.toPrecision(8));

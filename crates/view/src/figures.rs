@@ -38,9 +38,9 @@ fn is_share(metric: Metric) -> bool {
 
 /// Digits of a mean without an interval.
 const DIGITS_ALONE: i32 = 4;
-/// The most digits of a mean: more than that nobody reads.
+/// The most digits of a mean; nobody reads more.
 const MAX_DIGITS: i32 = 6;
-/// The most decimals, whatever the digits.
+/// The most decimals, regardless of the digits.
 const MAX_DECIMALS: i32 = 9;
 
 /// A mean and half the width of its interval, as text.

@@ -77,7 +77,7 @@ fn every_figure_of_the_table_is_on_the_page() {
         }
     }
     for text in
-        ["utilisation", "goodput", "mean queue", "P99 delay", "Jain index", "± ", "Mbit/s", "packets", "ms"]
+        ["utilization", "goodput", "mean queue", "P99 delay", "Jain index", "± ", "Mbit/s", "packets", "ms"]
     {
         assert!(page().contains(text), "{text}");
     }

@@ -155,7 +155,7 @@ macro_rules! catalog {
                 match self { $( AqmConfig::$variant(_) => $name, )+ }
             }
 
-            /// Reads the parameters of the algorithm called `name`; `None` if there is none.
+            /// Reads the parameters of the algorithm called `name`; `None` if there is no such algorithm.
             pub fn deserialize_named<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Option<Result<Self, D::Error>> {
                 match name {
                     $( $name => Some(Deserialize::deserialize(parameters).map(AqmConfig::$variant)), )+
@@ -197,7 +197,7 @@ catalog! {
     Red, "RED", red {
         Red, "red", red::RedParams => Red, "Random Early Detection", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
         Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
-        AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "Jou, Tan and Baras, technical report ISR TR 2003-36, 2003", Experimental;
+        AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
         FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
         AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
         ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
@@ -217,7 +217,7 @@ catalog! {
         Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
         Pid, "pid", pid::PidParams => Pid, "PID controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
         Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
-        StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "Chen, Parameter self-tuning in internet congestion control, Loughborough University, 2010", Faithful;
+        StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "Chen, PhD thesis, Loughborough University, 2010, chapter 6", Faithful;
         PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
         Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
     }

@@ -56,7 +56,7 @@ pub struct FlowId(pub u32);
 /// The protocol a packet belongs to, which its IP header names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// TCP, whose senders slow down when congestion is signalled.
+    /// TCP, whose senders slow down when congestion is signaled.
     #[default]
     Tcp,
     /// UDP.
@@ -87,7 +87,7 @@ impl Ecn {
     }
 }
 
-/// Why a packet was signalled or dropped.
+/// Why a packet was signaled or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// By chance, to slow the senders down before the queue is full.
@@ -107,7 +107,7 @@ pub enum Verdict {
     /// Signal congestion: the host marks the packet if it is ECN-capable (RFC 3168) and its queue
     /// is set to mark, and drops it otherwise.
     Signal(Cause),
-    /// Drop it, whatever its ECN field says.
+    /// Drop it, regardless of its ECN field.
     Drop(Cause),
 }
 

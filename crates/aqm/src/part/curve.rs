@@ -53,7 +53,7 @@ impl Curve {
         (self.min_th, self.max_th)
     }
 
-    /// thesis eq. 2.4 (gentle), Floyd and Jacobson 1993 section 4 (not gentle).
+    /// Chen 2010, eq. 2.4 (gentle), Floyd and Jacobson 1993 section 4 (not gentle).
     #[inline]
     pub fn probability(&self, avg: f64) -> f64 {
         if avg < self.min_th {
@@ -78,7 +78,7 @@ pub fn thresholds(min_th: QueueSize, max_th: QueueSize, link: &Link) -> Result<(
         min_th.same_unit(max_th),
         "max_th",
         max_th,
-        format!("must be in the unit of min_th ({min_th}): both in packets or both in bytes"),
+        format!("must have the unit of min_th ({min_th}): give both in packets or both in bytes"),
     )?;
     let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
     // A gap that is lost in rounding would make the curve's slope infinite.

@@ -1,4 +1,4 @@
-//! Detects a change in the size of a queue's oscillations (Chen 2010, thesis ch. 5 and 6).
+//! Detects a change in the size of a queue's oscillations (Chen 2010, chapters 5 and 6).
 
 /// The two functions that watch how far a queue swings around `q_ref`: a fast average of the squared
 /// distance that measures (sigma), and a slow one over a narrower range that detects (g).
@@ -18,7 +18,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// thesis Fig. 5.3 and 6.1, initialization. `phi1` and `phi2` are for a sample of weight 1.
+    /// Chen 2010, Fig. 5.3 and 6.1, initialization. `phi1` and `phi2` are for a sample of weight 1.
     pub fn new(gamma: f64, h_s: f64, phi1: f64, phi2: f64, q_ref: f64) -> Self {
         let h_l = upper_coefficient(gamma);
         let mut detector = Detector { s2: 0.0, g2: 0.0, q_ref, gamma, h_l, h_s, phi1, phi2 };
@@ -26,13 +26,13 @@ impl Detector {
         detector
     }
 
-    /// thesis Fig. 5.3 and 6.1: the detection function begins half way between its thresholds.
+    /// Chen 2010, Fig. 5.3 and 6.1: the detection function begins half way between its thresholds.
     pub fn restart(&mut self, q_ref: f64) {
         self.q_ref = q_ref;
         self.g2 = half_way(self.h_s * q_ref, self.h_l * q_ref);
     }
 
-    /// thesis Fig. 5.3 and 6.1: takes in a sample of weight `w`; the factor k, if the oscillations
+    /// Chen 2010, Fig. 5.3 and 6.1: takes in a sample of weight `w`; the factor k, if the oscillations
     /// have changed.
     #[inline]
     pub fn sample(&mut self, q: f64, w: f64) -> Option<f64> {
@@ -58,18 +58,18 @@ impl Detector {
     }
 }
 
-/// thesis eq. 5.5, 5.7, 6.11 and 6.12: `(1 - phi w) x + phi w (q - q_ref)^2`.
+/// Chen 2010, eq. 5.5, 5.7, 6.11 and 6.12: `(1 - phi w) x + phi w (q - q_ref)^2`.
 #[inline]
 pub fn moving_average(x: f64, phi_w: f64, square: f64) -> f64 {
     (1.0 - phi_w) * x + phi_w * square
 }
 
-/// thesis 5.4.2: `h_l = gamma / sqrt 3`, the deviation of a uniform law of that half width.
+/// Chen 2010, section 5.4.2: `h_l = gamma / sqrt 3`, the deviation of a uniform law of that half width.
 pub fn upper_coefficient(gamma: f64) -> f64 {
     gamma / libm::sqrt(3.0)
 }
 
-/// thesis 5.3.1: where `g^2` begins.
+/// Chen 2010, section 5.3.1: where `g^2` begins.
 pub fn half_way(small: f64, large: f64) -> f64 {
     (small * small + large * large) / 2.0
 }

@@ -1,12 +1,12 @@
 //! The exponentially weighted moving average of a queue.
 
-/// `avg = (1 - w) avg + w q` per sample (Floyd and Jacobson 1993, eq. 1; thesis eq. 2.3).
+/// `avg = (1 - w) avg + w q` per sample (Floyd and Jacobson 1993, eq. 1; Chen 2010, eq. 2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ewma {
     /// The average.
     pub avg: f64,
     weight: f64,
-    /// `ln(1 - weight)`: ageing happens at every arrival of a lightly loaded link, and an
+    /// `ln(1 - weight)`: aging happens at every arrival of a lightly loaded link, and an
     /// exponential is cheaper than a power.
     ln_keep: f64,
 }
@@ -39,7 +39,7 @@ impl Ewma {
         self.avg += weight * (x - self.avg);
     }
 
-    /// Ages the average as if `samples` samples of zero had come (thesis 2.2: `avg *= (1-w)^m`).
+    /// Ages the average as if `samples` samples of zero had come (Chen 2010, section 2.2: `avg *= (1-w)^m`).
     #[inline]
     pub fn age(&mut self, samples: f64) {
         // At weight 1 the logarithm is infinite, and no sample must change nothing.
@@ -50,8 +50,8 @@ impl Ewma {
 }
 
 /// The weight whose time constant is `seconds` at `capacity` samples per second:
-/// `w = 1 - exp(-1 / (seconds C))`. One second gives thesis 3.2.3 (ARED), `10 R` gives thesis 2.3.4
-/// (Auto-Tuning RED), and 0.1 s gives ns-2's `q_weight_ -2`.
+/// `w = 1 - exp(-1 / (seconds C))`. One second gives Chen 2010, section 3.2.3 (ARED), `10 R` gives Chen 2010,
+/// section 2.3.4 (Auto-Tuning RED), and 0.1 s gives ns-2's `q_weight_ -2`.
 pub fn link_rate_weight(capacity: f64, seconds: f64) -> f64 {
     -libm::expm1(-1.0 / (seconds * capacity))
 }
@@ -74,14 +74,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn automatic_weights_match_the_documents() {
+    fn automatic_weights_match_the_papers() {
         // 15 Mb/s of 1000-byte packets (fuzzy 4): 0.00053, and 0.0053 by ns-2's rule.
         assert!((link_rate_weight(1875.0, 1.0) - 0.000533).abs() < 1e-6);
         assert!((link_rate_weight(1875.0, 0.1) - 0.00532).abs() < 1e-5);
     }
 
     #[test]
-    fn ageing_equals_that_many_zero_samples() {
+    fn aging_equals_that_many_zero_samples() {
         let mut a = Ewma::new(0.002);
         a.avg = 10.0;
         let mut b = a;

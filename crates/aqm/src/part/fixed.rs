@@ -130,7 +130,7 @@ const ROOTS_OF_HALF: [u64; 32] = [
     0xffff_ffff_4e8d_e808,
 ];
 
-/// `x 2^-halvings`, with the halvings in Q32: ageing without an exponential function.
+/// `x 2^-halvings`, with the halvings in Q32: aging without an exponential function.
 pub fn halved(x: u64, halvings: u64) -> u64 {
     let mut x = x;
     for (i, root) in ROOTS_OF_HALF.iter().enumerate() {

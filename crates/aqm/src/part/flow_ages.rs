@@ -23,7 +23,7 @@ const FREE: Slot = Slot { flow: FlowId(0), packets: 0, last: Time::ZERO };
 /// Counts the packets of each flow, and forgets flows that have been silent.
 ///
 /// A flow may be in any of eight slots. When others have all of them, it takes the place of the one
-/// that has been silent for longest; that one begins anew if it comes again.
+/// that has been silent for longest; that one starts again if it comes back.
 #[derive(Clone, Debug)]
 pub struct FlowAges {
     slots: Vec<Slot>,
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((table.count(ms(12), FlowId(0)), table.displaced()), (3, 1));
         // Flow 1 made room for flow 8, and flow 2 makes room for flow 1.
         assert_eq!((table.count(ms(13), FlowId(1)), table.displaced()), (1, 2));
-        // Taking the place of a flow that is forgotten displaces nobody.
+        // Taking the place of a forgotten flow displaces no other flow.
         assert_eq!((table.count(ms(5000), FlowId(20)), table.displaced()), (1, 2));
     }
 

@@ -12,7 +12,7 @@ use crate::{FlowId, PacketMeta};
 const NONE: u32 = u32::MAX;
 
 /// The connections seen in the last `interval`, and the round-trip times that their handshakes show
-/// (thesis 4.4).
+/// (Chen 2010, section 4.4).
 ///
 /// - A connection is a 5-tuple. A flow identifier stands for one; where a host uses it again, as the
 ///   simulator's web flows do for one transfer after the other, a SYN that comes after other packets
@@ -21,8 +21,8 @@ const NONE: u32 = u32::MAX;
 ///   when they arrive, whatever becomes of them.
 /// - The round-trip time is the time from a SYN to the next packet of its flow that is none: the
 ///   acknowledgment that completes the handshake, or the first data where hosts send none before. A
-///   repeated SYN gives no sample, for nobody knows which one was answered (Karn). The estimate is the
-///   mean of the samples of the last `interval`; where there are none, the last one stands.
+///   repeated SYN gives no sample, because it is unknown which one was answered (Karn). The estimate is the
+///   mean of the samples of the last `interval`; where there are none, the last estimate is kept.
 ///
 /// Room for `capacity` connections is taken when the table is made, and none after. In a full table
 /// a new connection takes the place of the one that has been silent longest, so the count is then
@@ -60,7 +60,7 @@ struct Entry {
     older: u32,
     /// The next entry of the chain, or of the free list.
     next: u32,
-    /// A packet that is no SYN has come.
+    /// A packet that is not a SYN has arrived.
     open: bool,
     /// A later connection uses the identifier: no longer in a chain.
     superseded: bool,
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(t.see(at(4200), &packet(1, false)), Some(Duration::from_millis(200)));
         assert_eq!(t.rtt(at(60_000)), Some(Duration::from_millis(160)));
         assert_eq!(t.rtt(at(60_121)), Some(Duration::from_millis(200)));
-        assert_eq!(t.rtt(at(1_000_000)), Some(Duration::from_millis(200)), "the last one stands");
+        assert_eq!(t.rtt(at(1_000_000)), Some(Duration::from_millis(200)), "the last estimate is kept");
     }
 
     #[test]
@@ -460,7 +460,7 @@ mod tests {
         for capacity in [4096, 50] {
             let mut rng = Seed(5).stream("flows");
             let mut t = table(capacity);
-            // Flow, last seen, and whether a packet that is no SYN has come.
+            // Flow, last seen, and whether a packet that is not a SYN has come.
             let mut list: Vec<(u32, Time, bool)> = Vec::new();
             let mut now = at(0);
             for _ in 0..20_000 {

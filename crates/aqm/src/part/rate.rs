@@ -14,8 +14,8 @@ choice! {
     }
 }
 
-/// Estimates the rate of arrivals at each arrival, in mean packets per second (Stoica, Shenker and
-/// Zhang 1998, eq. 5; vrc reference 16).
+/// Estimates the rate of arrivals at each arrival, in mean packets per second (Stoica et al. 1998, eq. 5;
+/// Park et al. 2004, reference 16).
 ///
 /// It averages `l/T`, and the mean of a reciprocal lies above the reciprocal of the mean: with Poisson
 /// arrivals of rate C its mean is `C (1 + C K) ln(1 + 1/(C K))`, about `C + 1/(2 K)`. Arrivals in

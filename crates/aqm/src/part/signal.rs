@@ -1,15 +1,15 @@
-//! What a packet's size does to its probability of being signalled.
+//! What a packet's size does to its probability of being signaled.
 
 use quell_units::{Bytes, QueueSize};
 
 use crate::{Link, choice};
 
 choice! {
-    /// What a packet's size does to its probability of being signalled (thesis 2.3.5).
+    /// What a packet's size does to its probability of being signaled (Chen 2010, section 2.3.5).
     pub enum SignalMode {
         /// Every packet alike (RFC 7567 section 4.4).
         PerPacket = "per-packet",
-        /// In proportion to its size: `p *= size / mean_packet` (thesis eq. 2.5).
+        /// In proportion to its size: `p *= size / mean_packet` (Chen 2010, eq. 2.5).
         BySize = "by-size",
     }
 }

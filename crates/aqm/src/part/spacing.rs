@@ -6,15 +6,15 @@ choice! {
     /// How signals are spread over arrivals that each deserve one with probability p.
     pub enum Spacing {
         /// Gaps uniform on [1, 1/p]: `p / (1 - count p)`, the count without the arriving packet (Floyd and
-        /// Jacobson 1993, the text of section 7). About 2p of the arrivals are signalled.
+        /// Jacobson 1993, the text of section 7). About 2p of the arrivals are signaled.
         Uniform = "uniform",
         /// Gaps uniform on [1, 1/p - 1]: the same with the arriving packet counted, as the pseudo-code of
-        /// the same paper and ns-2 without `wait_` do. 2p of the arrivals are signalled.
+        /// the same paper and ns-2 without `wait_` do. 2p of the arrivals are signaled.
         UniformPseudocode = "uniform-pseudocode",
         /// Gaps uniform on [1/p, 2/p): `p / (2 - count p)` from the arrival that makes count p reach
-        /// 1, ns-2's `wait_`. About 2p/3 of the arrivals are signalled.
+        /// 1, ns-2's `wait_`. About 2p/3 of the arrivals are signaled.
         Wait = "wait",
-        /// Independent decisions: geometric gaps, p of the arrivals are signalled.
+        /// Independent decisions: geometric gaps, p of the arrivals are signaled.
         Geometric = "geometric",
     }
 }
@@ -42,7 +42,7 @@ impl Spacer {
     }
 
     /// Counts an arrival of `packets` mean packets and turns `p` into the probability that it is
-    /// signalled.
+    /// signaled.
     #[inline]
     pub fn next(&mut self, p: f64, packets: f64) -> f64 {
         let before = self.count;
@@ -50,14 +50,14 @@ impl Spacer {
         spaced(self.spacing, p, if self.spacing.counts_arriving() { self.count } else { before })
     }
 
-    /// Starts counting anew, after a signal or where none is due.
+    /// Restarts counting, after a signal or where none is due.
     #[inline]
     pub fn restart(&mut self) {
         self.count = 0.0;
     }
 }
 
-/// The probability that an arrival is signalled. `count` is the number of unsignalled arrivals since
+/// The probability that an arrival is signaled. `count` is the number of unsignaled arrivals since
 /// the last signal, with this one where [`Spacing::counts_arriving`] says so.
 #[inline]
 pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {

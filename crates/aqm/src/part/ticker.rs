@@ -17,7 +17,7 @@ pub struct Ticker {
 impl Ticker {
     /// Shorter intervals would make a host do nothing but updates.
     const SHORTEST: Duration = Duration::from_micros(1);
-    /// Longer ones are a slip of the pen: no algorithm controls a queue once an hour.
+    /// Longer ones are almost certainly typos: no algorithm controls a queue once an hour.
     const LONGEST: Duration = Duration::from_secs(3600);
 
     /// The first update is due one interval after the start.

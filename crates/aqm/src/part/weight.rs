@@ -27,15 +27,15 @@ pub enum Weight {
 choice! {
     /// Rules for the weight of the average.
     pub enum WeightRule {
-        /// A time constant of one second: `1 - exp(-1/C)` (Floyd 2001; thesis 3.2.3).
+        /// A time constant of one second: `1 - exp(-1/C)` (Floyd et al. 2001; Chen 2010, section 3.2.3).
         LinkRate = "link-rate",
         /// A time constant of a tenth of a second: `1 - exp(-10/C)` (ns-2's `q_weight_ -2`).
         LinkRateFast = "link-rate-fast",
     }
 }
 
-/// How long the average remembers: `w = 1 - exp(-1/(time_constant C))`; thesis 2.3.4 recommends ten
-/// round-trip times.
+/// How long the average remembers: `w = 1 - exp(-1/(time_constant C))`; Chen 2010, section 2.3.4 recommends
+/// ten round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
@@ -72,7 +72,7 @@ impl Weight {
             Weight::Rule(WeightRule::LinkRate) => 1.0,
             Weight::Rule(WeightRule::LinkRateFast) => 0.1,
             Weight::Memory(m) => {
-                require(!m.time_constant.is_zero(), "weight", self.show(), "must remember longer than 0 s")?;
+                require(!m.time_constant.is_zero(), "weight", self.show(), "must be longer than 0 s")?;
                 m.time_constant.as_secs_f64()
             }
         };

@@ -131,7 +131,7 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
                 Some(at) if at <= point.scenario.duration => Time::ZERO + at,
                 Some(at) => {
                     return Err(Failure::BadInput(format!(
-                        "--at = {at}: must not lie behind the end of the scenario ({})",
+                        "--at = {at}: must not be after the end of the scenario ({})",
                         point.scenario.duration
                     )));
                 }
@@ -186,7 +186,7 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
         }
     );
     for left in &found.bottleneck.left_out {
-        text.push_str(&format!("left out: {left}\n"));
+        text.push_str(&format!("omitted: {left}\n"));
     }
     let mut text = terminal::prose(&text);
     text.push('\n');
@@ -215,7 +215,8 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
         unit: unit.into(),
         cells: assessments.iter().map(cell_of).collect(),
     };
-    let rest = |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.rest.as_ref().map(f)), Tint::Plain);
+    let equilibrium =
+        |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);
     let margin = |f: fn(&MarginFigures) -> Option<f64>| {
         move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
     };
@@ -229,9 +230,9 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
     };
     let mut all = vec![
         column("verdict", "", &verdict),
-        column("queue", "packets", &rest(|r| r.queue_packets)),
-        column("signals", "%", &rest(|r| 100.0 * r.probability)),
-        column("window", "packets", &rest(|r| r.window_packets)),
+        column("queue", "packets", &equilibrium(|r| r.queue_packets)),
+        column("signals", "%", &equilibrium(|r| 100.0 * r.probability)),
+        column("window", "packets", &equilibrium(|r| r.window_packets)),
         column("gain margin", "1", &margin(|m| m.gain)),
         column("phase margin", "degrees", &margin(|m| m.phase_deg)),
         column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),

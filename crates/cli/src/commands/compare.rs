@@ -58,7 +58,7 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::BadInput(format!(
-            "{option} is for scenarios; {} holds results, which are compared as they are",
+            "{option} applies to scenarios; {} holds results, which are compared as they are",
             args.source.display()
         ))),
         None => Ok(()),
@@ -216,7 +216,7 @@ fn judge(metric: Metric, difference: &Estimate) -> Tint {
 fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
     let mut text = format!("differences from {}, paired by seed", args.baseline);
     if intervals == 0 {
-        text.push_str("; no intervals: one common seed, or seeds that change nothing\n");
+        text.push_str("; no intervals: there is only one common seed, or the seeds change nothing\n");
         return text;
     }
     let seeds = |point: usize| {
@@ -229,7 +229,7 @@ fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
     let most = (0..results.run.points.len()).map(seeds).max().unwrap_or(0);
     text.push_str(&format!(": mean ± half-width of the 95 % interval over {most} seeds\n"));
     text.push_str(&format!(
-        "* the interval excludes 0 (if nothing differed, about {:.0} of these {intervals} would by chance)\n",
+        "* the interval excludes 0 (if nothing differed, about {:.0} of these {intervals} would do so by chance)\n",
         (intervals as f64 * 0.05).ceil()
     ));
     text

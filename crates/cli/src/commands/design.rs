@@ -43,7 +43,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
         return Err(Failure::BadInput(format!(
-            "--aqm {name}: no document has a rule for its parameters; there are rules for {}",
+            "--aqm {name}: no source gives a rule for its parameters; there are rules for {}",
             DESIGNED.join(", ")
         )));
     }
@@ -57,7 +57,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     if designs.is_empty() {
-        return Err(Failure::BadInput("no rule suits this link; the notes say why".into()));
+        return Err(Failure::BadInput("no rule suits this link; the notes explain why".into()));
     }
     for file in args.save.iter().chain(&args.svg) {
         folder::check_writable(file)?;
@@ -93,17 +93,17 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         }
         Format::Table => {
             let mut text = String::new();
-            // What all suppose is said once, after them.
+            // Common assumptions are printed once, after them.
             let common =
                 |line: &String| designs.len() > 1 && designs.iter().all(|d| d.assumptions.contains(line));
             for (design, assessment) in designs.iter().zip(&assessments) {
                 text.push_str(&format!("[[aqm]]\n{}\n", parameters(design)?));
                 let mut words = String::new();
                 for assumption in design.assumptions.iter().filter(|line| !common(line)) {
-                    words.push_str(&format!("supposes: {assumption}\n"));
+                    words.push_str(&format!("assumes: {assumption}\n"));
                 }
                 for warning in &design.warnings {
-                    words.push_str(&format!("mind: {warning}\n"));
+                    words.push_str(&format!("note: {warning}\n"));
                 }
                 words.push_str(&assess::limits(assessment));
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
@@ -111,7 +111,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
             let all: Vec<String> =
                 designs[0].assumptions.iter().filter(|line| common(line)).cloned().collect();
             if !all.is_empty() {
-                let words: String = all.iter().map(|line| format!("all suppose: {line}\n")).collect();
+                let words: String = all.iter().map(|line| format!("all assume: {line}\n")).collect();
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
             text.push_str(&table::figures(&analyze::names(&assessments), &analyze::columns(&assessments)));

@@ -154,7 +154,8 @@ impl Setting {
         let study = assess::study(&args.network)?;
         let [point] = &study.points[..] else {
             return Err(Failure::BadInput(
-                "a map is of one network: the scenario sweeps; set its swept fields with --set".into(),
+                "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
+                    .into(),
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
@@ -162,7 +163,7 @@ impl Setting {
         let [(label, config)] = &bottleneck.algorithms[..] else {
             let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
             return Err(Failure::BadInput(format!(
-                "a map is of one algorithm: choose with --aqm one of {}",
+                "a map shows one algorithm; choose one with --aqm: {}",
                 labels.join(", ")
             )));
         };
@@ -186,7 +187,7 @@ impl Setting {
         parameters.remove("algorithm");
         if args.x.name == args.y.name {
             return Err(Failure::BadInput(format!(
-                "--x and --y both vary {}: let one of them vary something else",
+                "--x and --y both vary {}: choose another quantity for one of them",
                 args.x.name
             )));
         }
@@ -220,7 +221,7 @@ impl Setting {
         };
         match &self.varies[i] {
             Varies::Flows | Varies::Rate | Varies::Rtt if axis.from <= 0.0 => {
-                refuse("must be positive from its first value on".into())
+                refuse("must be positive over its whole range".into())
             }
             Varies::Flows if !axis.unit.is_empty() => refuse("is a number without a unit".into()),
             Varies::Flows => Ok(()),
@@ -256,11 +257,12 @@ impl Setting {
         if args.show == Shown::Swing {
             return swing(network, model).map(Some);
         }
-        let rest = model.rest(&network)?;
-        let of_loop =
-            |shown: OfLoop| shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?);
+        let equilibrium = model.equilibrium(&network)?;
+        let of_loop = |shown: OfLoop| {
+            shown.of(&Loop::new(&equilibrium.point, &model.controller(&equilibrium)?, args.plant.into())?)
+        };
         let if_stable = |shown: OfLoop| {
-            let control = Loop::new(&rest.point, &model.controller(&rest)?, args.plant.into())?;
+            let control = Loop::new(&equilibrium.point, &model.controller(&equilibrium)?, args.plant.into())?;
             if control.stable() { shown.of(&control) } else { Ok(None) }
         };
         match args.show {
@@ -270,9 +272,9 @@ impl Setting {
             Shown::PhaseMargin => Ok(if_stable(OfLoop::PhaseMargin)?.map(f64::to_degrees)),
             Shown::DelayMargin => if_stable(OfLoop::DelayMargin),
             Shown::Settling => of_loop(OfLoop::Settling),
-            Shown::Queue => Ok(Some(rest.point.queue)),
-            Shown::Probability => Ok(Some(rest.point.probability)),
-            Shown::Swing => unreachable!("it needs no rest"),
+            Shown::Queue => Ok(Some(equilibrium.point.queue)),
+            Shown::Probability => Ok(Some(equilibrium.point.probability)),
+            Shown::Swing => unreachable!("it needs no equilibrium"),
         }
     }
 
@@ -280,7 +282,7 @@ impl Setting {
     fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
         match self.found(args, x, y) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) if args.show == Shown::GainMargin => Err("no gain brings it to the border".into()),
+            Ok(None) if args.show == Shown::GainMargin => Err("no gain makes it marginally stable".into()),
             Ok(None) => Err(format!("unstable, or without a limit: no {}", name(args.show))),
             Err(TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. }) => {
                 Err("no equilibrium".into())
@@ -400,7 +402,7 @@ impl Setting {
         ));
         let unit = |a: &AxisArg| {
             let of = if a.unit.is_empty() { a.name.clone() } else { format!("{} ({})", a.name, a.unit) };
-            if a.logarithmic { format!("{of} by equal factors") } else { of }
+            if a.logarithmic { format!("{of}, logarithmic") } else { of }
         };
         text.push_str(&format!("\nacross {}, up {}\n", unit(&args.x), unit(&args.y)));
         match border {
@@ -532,7 +534,7 @@ fn name(show: Shown) -> &'static str {
         Shown::PhaseMargin => "phase margin",
         Shown::DelayMargin => "delay margin",
         Shown::Settling => "settling time",
-        Shown::Queue => "queue at rest",
+        Shown::Queue => "queue at equilibrium",
         Shown::Probability => "signal probability",
         Shown::Swing => "swing of the fluid",
     }

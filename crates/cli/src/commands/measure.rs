@@ -51,7 +51,7 @@ pub fn measure(args: &MeasureArgs) -> Result<(), Failure> {
     let report = capture::measure(watched, &options, keep);
     meter.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("the capture was not read to its end; nothing is printed".into()));
+        return Err(Failure::Interrupted("the capture was not read to its end; nothing was printed".into()));
     }
     let report = report.map_err(|e| match e {
         CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
@@ -202,16 +202,16 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::Full => (
             busiest,
             format!(
-                "The link was full: the busiest 100 ms (at {at}) carried what packet pairs show ({pairs}, on \
-                 which {agree:.0} % agree). Assumes a capture at the bottleneck or behind it, and that the link spaced \
-                 the packets: a sender that paces them evenly looks the same."
+                "The link was full: the busiest 100 ms (at {at}) carried the rate that packet pairs show ({pairs}, on \
+                 which {agree:.0} % agree). Assumes a capture at or after the bottleneck, and that the link spaced the \
+                 packets: a sender that paces evenly looks the same."
             ),
         ),
         CapacityVerdict::NeverFull => (
             pairs,
             format!(
-                "Packet pairs: {agree:.0} % of {of} agree. No 100 ms were full{}. Assumes that pairs left the \
-                 slowest link before the capture back to back, and were stamped one by one.",
+                "Packet pairs: {agree:.0} % of {of} agree. No interval of 100 ms was full{}. Assumes that \
+                 pairs left the slowest link before the capture back to back and were timestamped individually.",
                 if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
             ),
         ),
@@ -219,18 +219,18 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
-                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}). Assumes a capture at the \
+                "The capacity cannot be determined: {}. This is the busiest 100 ms (at {at}). Assumes a capture at the \
                  bottleneck or behind it.",
                 match c.pairs {
-                    Some(p) if p.told => format!("packet pairs say {pairs}, less than was carried"),
+                    Some(p) if p.told => format!("packet pairs show {pairs}, less than was carried"),
                     Some(p) if p.pairs < 10 => format!("there are only {of} packet pairs"),
                     Some(p) if p.share >= 0.5 =>
-                        "packets came closer than the capture's clock can tell".into(),
+                        "packets came closer together than the capture's clock resolves".into(),
                     Some(p) if p.share >= 0.1 => format!(
                         "only {agree:.0} % of {of} packet pairs agree on a rate ({pairs}), and where fewer than \
                          half do, the capacity often is another (Dovrolis et al. 2001)"
                     ),
-                    _ => format!("packet pairs agree on nothing ({agree:.0} % at most)"),
+                    _ => format!("packet pairs do not agree on a rate ({agree:.0} % at most)"),
                 }
             ),
         ),
@@ -280,7 +280,7 @@ fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
     let plural = if count.active == 1 { "" } else { "s" };
     let mut how = format!(
         "TCP flows that sent data within {}, the median over the intervals. In the last {} there were {} \
-         5-tuples, {} with data (thesis 4.4); flows that have ended count there.",
+         5-tuples, {} with data (Chen 2010, section 4.4); there, flows that have ended count.",
         options.interval, options.window, count.flows, count.data_flows
     );
     if !report.window_filled {
@@ -295,12 +295,12 @@ fn round_trip(report: &Report) -> Vec<String> {
         n => format!(" {n} with a repeated SYN are left out."),
     };
     let (value, how) = match &report.round_trips {
-        None => ("–".into(), format!("No handshake was captured whole.{repeated}")),
+        None => ("–".into(), format!("No complete handshake was captured.{repeated}")),
         Some(trips) => {
             let [low, .., high] = trips.quantiles_s;
             let how = format!(
                 "The median of {} handshakes, from the SYN to the acknowledgment of its answer (5 % took less \
-                 than {}, 5 % more than {}).{repeated} Includes the queueing they met.",
+                 than {}, 5 % more than {}).{repeated} Includes the queueing delay at that time.",
                 trips.handshakes,
                 time(low),
                 time(high)
@@ -364,20 +364,20 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         ));
     }
     if report.unreadable > 0 {
-        remarks.push(format!("{name}: {} blocks could not be understood", report.unreadable));
+        remarks.push(format!("{name}: {} blocks could not be parsed", report.unreadable));
     }
     if let Some(dropped) = report.dropped.filter(|&n| n > 0) {
         remarks.push(format!("the capturing host dropped {dropped} packets; all counts are too low"));
     }
     if let Some((packets, link)) = report.unknown_link {
-        remarks.push(format!("{packets} packets are of a link that is not read (LINKTYPE {link})"));
+        remarks.push(format!("{packets} packets have an unsupported link type (LINKTYPE {link})"));
     }
     if report.untimed > 0 {
-        remarks.push(format!("{} packets have no time and are not measured", report.untimed));
+        remarks.push(format!("{} packets have no timestamp and are not measured", report.untimed));
     }
     if report.late > 0 {
         remarks.push(format!(
-            "{} packets are earlier than one before them; they count when they come",
+            "{} packets have timestamps earlier than a preceding packet; they count in the order of the file",
             report.late
         ));
     }
@@ -472,10 +472,10 @@ mod tests {
         for (pairs, part) in [
             (Some(pairs), "less than was carried"),
             (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
-            (Some(coarse), "closer than the capture's clock"),
+            (Some(coarse), "closer together than the capture's clock"),
             (Some(capture::Pairs { pairs: 9, ..coarse }), "there are only 9 packet pairs"),
-            (Some(vague), "agree on nothing (2 % at most)"),
-            (None, "agree on nothing"),
+            (Some(vague), "do not agree on a rate (2 % at most)"),
+            (None, "do not agree on a rate"),
         ] {
             let least = of(CapacityVerdict::AtLeast, Some(2e7), pairs);
             assert!(least.starts_with("C at least 20.0 Mbit/s") && least.contains(part), "{least}");

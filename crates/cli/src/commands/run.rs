@@ -19,7 +19,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     scenario::say_notes(&study);
     let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
     let results = simulate::run(&study, &args.simulation, line)?;
-    // Whatever happens to the files, what was found is printed.
+    // The findings are printed even if the files cannot be written.
     let kept = keep(place, &results, !args.no_report);
     let path = |p: &PathBuf| p.display().to_string();
     let (folder, report) = (kept.folder.as_ref().map(path), kept.report.as_ref().map(path));
@@ -84,7 +84,7 @@ pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failu
     }
     let (finished, asked) = (results.replications.len(), selection::asked(results));
     let kept =
-        folder.map_or(String::new(), |f| format!("; they are kept in {}, marked partial", f.display()));
+        folder.map_or(String::new(), |f| format!("; they are kept in {} and marked partial", f.display()));
     Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
 }
 

@@ -57,7 +57,7 @@ fn read(file: &Path) -> Result<Study, ScenarioError> {
     quell_lab::read(file)?.study(&Plugins::new())
 }
 
-/// Checks files; all are looked at, whatever the first one is like.
+/// Checks files; all are examined, even if the first one is invalid.
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
         let (summary, error) = match read(file) {
@@ -108,7 +108,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
         .collect();
     (!marks && !capable.is_empty()).then(|| {
         let names = capable.join(", ");
-        format!("{names}: ECN-capable, but a queue has ecn = false; there every signal is a drop")
+        format!("{names}: ECN-capable, but a queue has ecn = false; every signal there is a drop")
     })
 }
 

@@ -23,13 +23,13 @@ use crate::aqm::Trap;
 use crate::attend::interruptible;
 use crate::{errors, results, run};
 
-/// Where a network and an algorithm rest.
+/// The equilibrium of a network and an algorithm.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
-pub struct Rest(Figures);
+pub struct Equilibrium(Figures);
 
 #[pymethods]
-impl Rest {
+impl Equilibrium {
     /// float: The queue.
     #[getter]
     fn queue_packets(&self) -> f64 {
@@ -71,7 +71,7 @@ impl Rest {
     fn __repr__(&self) -> String {
         let f = &self.0;
         format!(
-            "Rest(queue_packets={:.2}, probability={:.4}, window_packets={:.2}, rtt_s={:.4})",
+            "Equilibrium(queue_packets={:.2}, probability={:.4}, window_packets={:.2}, rtt_s={:.4})",
             f.queue_packets, f.probability, f.window_packets, f.rtt_s
         )
     }
@@ -135,7 +135,7 @@ fn word(verdict: &Beyond) -> &str {
     match verdict {
         Beyond::Stable => "stable",
         Beyond::Unstable => "unstable",
-        Beyond::NoRest(reason) => reason,
+        Beyond::NoEquilibrium(reason) => reason,
     }
 }
 
@@ -170,10 +170,10 @@ impl Analysis {
         self.0.reasons.clone()
     }
 
-    /// Rest or None: Where it rests.
+    /// Equilibrium or None: The equilibrium.
     #[getter]
-    fn rest(&self) -> Option<Rest> {
-        self.0.rest.clone().map(Rest)
+    fn equilibrium(&self) -> Option<Equilibrium> {
+        self.0.equilibrium.clone().map(Equilibrium)
     }
 
     /// Margins or None: How far it is from the limit of stability.
@@ -306,7 +306,7 @@ impl Bottleneck {
 impl Bottleneck {
     fn unknown(&self, label: &str) -> String {
         let all: Vec<&str> = self.assessments.iter().map(|a| a.label.as_str()).collect();
-        format!("no algorithm is labelled \"{label}\" (there are {})", all.join(", "))
+        format!("no algorithm is labeled \"{label}\" (there are {})", all.join(", "))
     }
 }
 
@@ -333,7 +333,7 @@ pub fn bottlenecks(
             if let Some(label) = labels.iter().find(|l| !known.contains(l)) {
                 let known = known.join(", ");
                 return Err(errors::argument(format!(
-                    "no algorithm is labelled \"{label}\" (there are {known})"
+                    "no algorithm is labeled \"{label}\" (there are {known})"
                 )));
             }
             bottleneck.algorithms.retain(|(label, _)| labels.contains(label));
@@ -365,9 +365,9 @@ pub fn one(
     Ok(bottleneck)
 }
 
-/// Ask the theory about a scenario: where each algorithm rests, and whether it is stable there.
+/// Ask the theory about a scenario: each algorithm's equilibrium, and whether it is stable.
 ///
-/// The model is TCP in congestion avoidance and a fluid queue, linearized where it rests, with the delay
+/// The model is TCP in congestion avoidance and a fluid queue, linearized at its equilibrium, with the delay
 /// as it is. Only long-lived flows are in it; what is left out is said.
 ///
 /// Parameters
@@ -398,7 +398,7 @@ pub fn one(
 /// ScenarioError
 ///     If the scenario breaks a rule, or no long-lived flow crosses the link at that time.
 /// TheoryError
-///     If a parameter breaks a rule. That there is no rest, or no model, is a verdict.
+///     If a parameter breaks a rule. That there is no equilibrium, or no model, is a verdict.
 /// OSError
 ///     If the file cannot be read.
 ///
@@ -506,7 +506,7 @@ pub fn dumbbell<'py>(
     Ok(dict)
 }
 
-/// The packet of the documents.
+/// The packet of the source papers.
 const PACKET: Bytes = Bytes::new(1000);
 
 /// Parameters by a published rule, and what becomes of them.
@@ -528,7 +528,7 @@ impl Design {
         results::resolved(py, &self.aqm)
     }
 
-    /// list of str: The rule with its source, and what it supposes.
+    /// list of str: The rule with its source, and what it assumes.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.design.assumptions.clone()
@@ -540,7 +540,7 @@ impl Design {
         self.design.warnings.clone()
     }
 
-    /// Analysis: Where it rests, its margins, and how far the network may move.
+    /// Analysis: Its equilibrium, its margins, and how far the network may move.
     #[getter]
     fn analysis(&self) -> Analysis {
         Analysis(self.assessment.clone())
@@ -561,8 +561,7 @@ impl Design {
 
 /// Find parameters for a link by the algorithm's published rule.
 ///
-/// Rules design for the worst case: the fewest flows and the longest round-trip time that the link will
-/// see.
+/// Give the worst case: the fewest flows and the longest round-trip time that the link will see.
 ///
 /// Parameters
 /// ----------
@@ -587,7 +586,7 @@ impl Design {
 /// Returns
 /// -------
 /// Design
-///     The parameters, what the rule supposes, and what the theory says of them.
+///     The parameters, what the rule assumes, and what the theory says of them.
 ///
 /// Raises
 /// ------

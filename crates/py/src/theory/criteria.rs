@@ -20,7 +20,7 @@ pub struct Criterion(pub criteria::Criterion);
 
 #[pymethods]
 impl Criterion {
-    /// str: What it says and where: "thesis eq. 4.9: L w <= 0.8 N^3/(RC)^5".
+    /// str: What it says and where: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
     #[getter]
     fn statement(&self) -> &str {
         &self.0.statement
@@ -110,7 +110,8 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
 /// plant : {"exact", "simplified"}, default "exact"
 ///     As for :class:`Loop`.
 /// delay : {"exact", "first-order-lag"}, default "exact"
-///     "first-order-lag" puts ``1/(1 + R s)`` in place of the delay (vrc eq. 16), which is optimistic.
+///     "first-order-lag" puts ``1/(1 + R s)`` in place of the delay (Park et al. 2004, eq. 16), which is
+///     optimistic.
 ///
 /// Returns
 /// -------
@@ -124,7 +125,7 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
 ///
 /// Examples
 /// --------
-/// vrc 5.4.2 prints 0.361 s for VRC's gains, by the lag; the exact delay allows less.
+/// Park et al. 2004, section 5.4.2 prints 0.361 s for VRC's gains, by the lag; the exact delay allows less.
 ///
 /// >>> from quell.theory import critical_rtt
 /// >>> vrc = ([0.0003, 0.0024, 0.0045], [1, 0])
@@ -154,7 +155,8 @@ pub fn critical_rtt(
     found.map_err(|e| errors::theory(py, &e))
 }
 
-/// Evaluate vrc's theorem: VRC, PID and PI are stable, with a lag for the delay, if and only if eq. 17.
+/// Evaluate the theorem of Park et al. 2004: VRC, PID and PI are stable, with a lag for the delay, if and
+/// only if eq. 17.
 ///
 /// The misprint of eq. 17 is corrected: its bracket ends in ``- tau2 R K_P``.
 ///
@@ -201,7 +203,7 @@ pub fn vrc_theorem(
     criterion(py, criteria::vrc_theorem(&PidGains { k_p, k_i, k_d }, &now, words::tcp(py, a, 1.0)?))
 }
 
-/// Compute the bound of K_I, vrc eq. 20.
+/// Compute the bound of K_I, Park et al. 2004, eq. 20.
 ///
 /// Parameters
 /// ----------
@@ -228,7 +230,7 @@ pub fn vrc_theorem(
 ///
 /// Examples
 /// --------
-/// The example of vrc 3.2:
+/// The example of Park et al. 2004, section 3.2:
 ///
 /// >>> from quell.theory import vrc_largest_k_i, vrc_k_p_range
 /// >>> round(vrc_largest_k_i(0.001, flows=100, rtt=0.1, capacity=1250), 3)
@@ -251,7 +253,7 @@ pub fn vrc_largest_k_i(
     Ok(criteria::vrc_largest_integral(k_d, &now, words::tcp(py, a, 1.0)?))
 }
 
-/// Compute the range of K_P for a K_I and a K_D, vrc eq. 19 and 21.
+/// Compute the range of K_P for a K_I and a K_D, Park et al. 2004, eq. 19 and 21.
 ///
 /// Parameters
 /// ----------
@@ -295,7 +297,7 @@ pub fn vrc_k_p_range(
     Ok(criteria::vrc_proportional(k_i, k_d, &now, words::tcp(py, a, 1.0)?))
 }
 
-/// Evaluate thesis proposition 4.9: RED with a small weight is stable if ``L w <= 0.8 N^3/(RC)^5``.
+/// Evaluate Chen 2010, proposition 4.9: RED with a small weight is stable if ``L w <= 0.8 N^3/(RC)^5``.
 ///
 /// That is for ``N <= RC/2``, else ``L w <= 0.4 N^2/(RC)^4``. Sufficient, not necessary.
 ///
@@ -343,7 +345,7 @@ pub fn red_proposition(
     criterion(py, criteria::red_proposition(&Setting { min_th, max_th, max_p, w: weight }, &now))
 }
 
-/// Evaluate RED's rule of Hollot, Misra, Towsley and Gong 2001 (thesis eq. 4.11-4.13).
+/// Evaluate RED's rule of Hollot et al. 2001a (Chen 2010, eq. 4.11-4.13).
 ///
 /// Parameters
 /// ----------
@@ -423,7 +425,7 @@ pub struct PiDesign {
     pub k_p: f64,
     /// float: K_I per packet and second; K of ``K (s/z + 1)/s``.
     pub k_i: f64,
-    /// float: The phase margin with the delay R, in degrees (thesis eq. 6.5).
+    /// float: The phase margin with the delay R, in degrees (Chen 2010, eq. 6.5).
     pub phase_margin_deg: f64,
     /// float or None: Gain a of the discrete form per packet, if a sampling rate was given.
     pub a: Option<f64>,
@@ -441,7 +443,7 @@ impl PiDesign {
     }
 }
 
-/// Design PI by Hollot, Misra, Towsley and Gong 2001 (thesis 3.4.2 and eq. 6.2-6.5).
+/// Design PI by Hollot et al. 2001b (Chen 2010, section 3.4.2 and eq. 6.2-6.5).
 ///
 /// The zero cancels the corner of TCP's windows, ``z = 2N/(R^2 C)``, and the gain makes the crossover
 /// ``lambda/R``. The windows are those with a = 2.
@@ -490,7 +492,7 @@ pub fn pi_design(
     let lambda = lambda_.unwrap_or(zero * rtt);
     let margin = criteria::pi_phase_margin(lambda);
     if !(lambda > 0.0 && margin > 0.0) {
-        let rule = "must be positive and leave a phase margin: below 0.8603 (thesis eq. 6.5)";
+        let rule = "must be positive and leave a phase margin: below 0.8603 (Chen 2010, eq. 6.5)";
         return Err(errors::theory(py, &TheoryError::quantity("lambda", lambda, rule)));
     }
     let k_p = criteria::pi_proportional(lambda, &now);
@@ -595,13 +597,13 @@ pub fn avq_largest_phi(
     if !(tau > 0.0 && tau <= 1.0) {
         return Err(errors::theory(
             py,
-            &TheoryError::quantity("tau", tau, "must lie in (0, 1] [vrc eq. 30]"),
+            &TheoryError::quantity("tau", tau, "must lie in (0, 1] [Park et al. 2004, eq. 30]"),
         ));
     }
     py.detach(|| criteria::avq_largest_phi(tau, &now, tcp)).map_err(|e| errors::theory(py, &e))
 }
 
-/// Evaluate hred eq. 9: HRED is stable at a queue if its gain ``|G|`` is below 1.
+/// Evaluate Joo et al. 2006, eq. 9: HRED is stable at a queue if its gain ``|G|`` is below 1.
 ///
 /// Sufficient, not necessary.
 ///
@@ -612,7 +614,7 @@ pub fn avq_largest_phi(
 /// max_th : float
 ///     The upper threshold in packets.
 /// kappa : float
-///     The slope's parameter of hred eq. 10.
+///     The slope's parameter of Joo et al. 2006, eq. 10.
 /// queue : float
 ///     The queue in packets.
 /// bandwidth_delay : float
@@ -644,7 +646,7 @@ pub fn hred_local(
     criterion(py, criteria::hred_local(&line, queue, bandwidth_delay))
 }
 
-/// Evaluate Auto-Tuning RED's set-up: ``max_th - min_th >= 0.21 R C`` (thesis 3.3.2).
+/// Evaluate Auto-Tuning RED's set-up: ``max_th - min_th >= 0.21 R C`` (Chen 2010, section 3.3.2).
 ///
 /// Parameters
 /// ----------

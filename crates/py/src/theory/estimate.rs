@@ -1,4 +1,4 @@
-//! Estimators: captures, averages, oscillations, and redtail's map.
+//! Estimators: captures, averages, oscillations, and Jou et al.'s map.
 
 use std::fs::File;
 use std::io::Read;
@@ -30,8 +30,8 @@ impl<R: Read> Read for Stopped<'_, R> {
 ///
 /// "Up" is what the side sends that opens connections, "down" what comes back; with ``inside``, up is
 /// what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
-/// (thesis 4.4), and beside it the TCP flows that sent data in an interval, which is what fluid models
-/// mean. R is the time from a SYN to the acknowledgment that completes the handshake. C is the busiest
+/// (Chen 2010, section 4.4), and beside it the TCP flows that sent data in an interval, which is what fluid
+/// models mean. R is the time from a SYN to the acknowledgment that completes the handshake. C is the busiest
 /// 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how they go
 /// together; ``capacity_bps`` is None unless it can be told. Capture behind the bottleneck, on the side
 /// of the receivers, where the link has spaced the packets.
@@ -57,7 +57,7 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// Raises
 /// ------
 /// TheoryError
-///     If the file is no capture, or an option breaks a rule.
+///     If the file is not a capture, or an option breaks a rule.
 /// OSError
 ///     If the file cannot be read.
 #[pyfunction]
@@ -127,7 +127,8 @@ impl Correlation {
     }
 }
 
-/// Compute the variance of an exponentially weighted average over that of its samples (fuzzy 4.3).
+/// Compute the variance of an exponentially weighted average over that of its samples (Trinh and Molnár,
+/// section 4.3).
 ///
 /// At sample ``t``, where the first sample is 0 (an empty queue), or in the limit: ``w/(2 - w)`` for
 /// independent samples. For correlated ones eq. 4 is used, with the sigma^2 that its second sum lacks in
@@ -184,8 +185,8 @@ pub fn ewma_variance(
 
 /// Compute the expectation of an exponentially weighted average over the mean of its samples.
 ///
-/// The first sample is 0, all others have the same mean: ``1 - (1 - w)**(t - 1)`` (fuzzy lemma 1 holds in
-/// the limit only).
+/// The first sample is 0, all others have the same mean: ``1 - (1 - w)**(t - 1)`` (Trinh and Molnár, lemma 1
+/// holds in the limit only).
 ///
 /// Parameters
 /// ----------
@@ -322,10 +323,11 @@ pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyRes
     Ok(quell_analysis::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation))
 }
 
-/// The map behind ARED with dynamic thresholds: the queue from one time slot to the next (redtail VI).
+/// The map behind ARED with dynamic thresholds: the queue from one time slot to the next (Jou et al. 2003,
+/// section VI).
 ///
-/// ``f(q) = q + S (sum_k W C/(q + d_k C) - C)`` (redtail eq. 6), and noise, within the buffer (eq. 15).
-/// Units are bits, seconds and bits per second.
+/// ``f(q) = q + S (sum_k W C/(q + d_k C) - C)`` (Jou et al. 2003, eq. 6), and noise, within the buffer (eq.
+/// 15). Units are bits, seconds and bits per second.
 ///
 /// Parameters
 /// ----------
@@ -345,7 +347,7 @@ pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyRes
 ///
 /// Examples
 /// --------
-/// Twenty flows of redtail Fig. 17:
+/// Twenty flows of Jou et al. 2003, Fig. 17:
 ///
 /// >>> from quell.theory import QueueMap
 /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
@@ -376,13 +378,13 @@ impl QueueMap {
         map.map(|map| QueueMap(map, interval)).map_err(|e| errors::theory(py, &e))
     }
 
-    /// float: The queue q_e at which the map rests (redtail eq. 9), in bits.
+    /// float: The queue q_e at the map's fixed point (Jou et al. 2003, eq. 9), in bits.
     #[getter]
     fn equilibrium(&self, py: Python<'_>) -> PyResult<f64> {
         self.0.equilibrium().map_err(|e| errors::theory(py, &e))
     }
 
-    /// float: Below this slot the map contracts (redtail eq. 10), in seconds.
+    /// float: Below this slot the map contracts (Jou et al. 2003, eq. 10), in seconds.
     #[getter]
     fn contracting_interval_s(&self) -> f64 {
         self.0.contracting_interval()
@@ -419,7 +421,7 @@ impl QueueMap {
         Ok(self.stability(py)?.locally())
     }
 
-    /// Compute the queue one slot later, without noise and limits (redtail eq. 6).
+    /// Compute the queue one slot later, without noise and limits (Jou et al. 2003, eq. 6).
     ///
     /// Parameters
     /// ----------
@@ -434,7 +436,7 @@ impl QueueMap {
         numbers::<f64>(queue)?.map(py, |q| self.0.next(q))
     }
 
-    /// Compute f' (redtail eq. 13).
+    /// Compute f' (Jou et al. 2003, eq. 13).
     ///
     /// Parameters
     /// ----------
@@ -449,7 +451,8 @@ impl QueueMap {
         numbers::<f64>(queue)?.map(py, |q| self.0.slope(q))
     }
 
-    /// Compute the factor by which two queues come closer in a slot, or drift apart (redtail eq. 14, 16).
+    /// Compute the factor by which two queues come closer in a slot, or drift apart (Jou et al. 2003, eq. 14,
+    /// 16).
     ///
     /// Parameters
     /// ----------
@@ -464,7 +467,7 @@ impl QueueMap {
         self.0.contraction(largest)
     }
 
-    /// Follow the queue slot by slot, held within the buffer (redtail eq. 15).
+    /// Follow the queue slot by slot, held within the buffer (Jou et al. 2003, eq. 15).
     ///
     /// Parameters
     /// ----------
@@ -495,7 +498,7 @@ impl QueueMap {
         array(py, &py.detach(|| self.0.trajectory(start, buffer, noise).collect::<Vec<f64>>()))
     }
 
-    /// Approximate the queue by a normal distribution (redtail eq. 20 and 21).
+    /// Approximate the queue by a normal distribution (Jou et al. 2003, eq. 20 and 21).
     ///
     /// Parameters
     /// ----------
@@ -516,7 +519,7 @@ impl QueueMap {
         Ok((g.mean, g.deviation))
     }
 
-    /// Compute the stationary distribution of the queue as a Markov chain (redtail eq. 15 to 19).
+    /// Compute the stationary distribution of the queue as a Markov chain (Jou et al. 2003, eq. 15 to 19).
     ///
     /// Its states are an empty queue, a full one, and cells between. The time grows with the cube of the
     /// number of cells.
@@ -557,7 +560,7 @@ impl QueueMap {
     }
 }
 
-/// Compute the least mean delay of RED+Tail's first queue, ``maxth1/C`` (redtail VI.A).
+/// Compute the least mean delay of RED+Tail's first queue, ``maxth1/C`` (Jou et al. 2003, section VI.A).
 ///
 /// Parameters
 /// ----------

@@ -66,7 +66,7 @@ impl Summary {
         self.0.period
     }
 
-    /// bool: Whether the queue rests, or its oscillations die out; else they stay or grow.
+    /// bool: Whether the queue settles, or its oscillations die out; else they stay or grow.
     #[getter]
     fn settles(&self) -> bool {
         self.0.settles()
@@ -200,12 +200,12 @@ fn start(word: &str, nudge: f64) -> PyResult<Start> {
     #[derive(Clone, Copy)]
     enum From {
         Empty,
-        Rest,
+        Equilibrium,
     }
-    match words::choice("start", word, &[("empty", From::Empty), ("rest", From::Rest)])? {
-        From::Rest => Ok(Start::Rest(nudge)),
+    match words::choice("start", word, &[("empty", From::Empty), ("equilibrium", From::Equilibrium)])? {
+        From::Equilibrium => Ok(Start::Equilibrium(nudge)),
         From::Empty if nudge == 0.0 => Ok(Start::Empty),
-        From::Empty => Err(errors::argument("nudge: needs start=\"rest\"")),
+        From::Empty => Err(errors::argument("nudge: needs start=\"equilibrium\"")),
     }
 }
 
@@ -240,8 +240,8 @@ fn changed(
 
 /// Follow TCP and an algorithm as a fluid: delay differential equations, with the delay that the queue makes.
 ///
-/// Thesis eq. 4.1, vrc eq. 6-9, for any number of classes of flows: windows, queue, and the algorithm's
-/// own variables. N, C and R may change in steps.
+/// Chen 2010, eq. 4.1, Park et al. 2004, eq. 6-9, for any number of classes of flows: windows, queue, and the
+/// algorithm's own variables. N, C and R may change in steps.
 ///
 /// Parameters
 /// ----------
@@ -251,16 +251,16 @@ fn changed(
 ///     How long ("100 s", or seconds).
 /// algorithm : str, optional
 ///     Which algorithm, by label; needed if there are several.
-/// start : {"empty", "rest"}, default "empty"
-///     Windows of one packet and an empty queue, or the rest that :func:`analyze` finds.
+/// start : {"empty", "equilibrium"}, default "empty"
+///     Windows of one packet and an empty queue, or the equilibrium that :func:`analyze` finds.
 /// nudge : float, default 0.0
-///     With "rest", so many packets more in the queue: does it come back?
+///     With "equilibrium", so many packets more in the queue: does it come back?
 /// changes : sequence of tuple, optional
 ///     Times in seconds, rising, each with a dict of what changes then: "flows" (N), "rate" ("5 Mbit/s",
 ///     or bit/s) and "rtt" (the mean without queueing, a packet's own transmission in it). The algorithm
 ///     is not told.
 /// overflow : {"signals", "ignored"}, default "signals"
-///     Whether senders see what a full queue loses, or not, as in the documents' equations.
+///     Whether senders see what a full queue loses, or not, as in the papers' equations.
 /// sample : str or float, optional
 ///     The time between samples; by default 10 ms.
 /// tolerance : float, optional
@@ -280,7 +280,7 @@ fn changed(
 /// Raises
 /// ------
 /// TheoryError
-///     If the algorithm has no continuous form, there is no rest to start from, a quantity is not
+///     If the algorithm has no continuous form, there is no equilibrium to start from, a quantity is not
 ///     physical, or the tolerance cannot be reached.
 /// ScenarioError
 ///     If the scenario breaks a rule.
@@ -289,7 +289,7 @@ fn changed(
 /// --------
 /// >>> from quell.theory import dumbbell, fluid
 /// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
-/// >>> path = fluid(net, 60, start="rest", nudge=1)
+/// >>> path = fluid(net, 60, start="equilibrium", nudge=1)
 /// >>> len(path.time_s), path.windows_packets.shape
 /// (6001, (1, 6001))
 #[pyfunction]
@@ -357,7 +357,7 @@ const TOGETHER: usize = 1024;
 /// x : tuple
 ///     What varies across, as for :func:`map`.
 /// y : tuple
-///     What varies upwards.
+///     What varies from bottom to top.
 /// duration : str or float
 ///     How long each is followed ("100 s", or seconds).
 /// from_s : float, optional
@@ -366,7 +366,7 @@ const TOGETHER: usize = 1024;
 ///     "settles" (1 or 0), "mean", "deviation", "least", "most", "amplitude" (packets) or "period" (s).
 /// algorithm : str, optional
 ///     Which algorithm, by label; needed if there are several.
-/// start : {"empty", "rest"}, default "empty"
+/// start : {"empty", "equilibrium"}, default "empty"
 ///     As for :func:`fluid`.
 /// nudge : float, default 0.0
 ///     As for :func:`fluid`.

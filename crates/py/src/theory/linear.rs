@@ -94,9 +94,10 @@ impl Mode {
     }
 }
 
-/// A network and an algorithm near the point where they rest: a loop, with its delays as they are.
+/// A network and an algorithm near their equilibrium: a loop, with its delays as they are.
 ///
-/// The flows are linearized as in vrc eq. 14 and appendix A.1, for any number of classes; the loop is
+/// The flows are linearized as in Park et al. 2004, eq. 14 and appendix A.1, for any number of classes; the
+/// loop is
 /// ``L(s) = C(s) P(s)`` with the algorithm's ``C`` and the negative feedback of the flows and the queue.
 /// Transfer functions are pairs of coefficients, numerator and denominator, with the highest power of s
 /// first, as scipy and python-control have them.
@@ -109,21 +110,21 @@ impl Mode {
 /// flows : float or array_like
 ///     N; several for several classes.
 /// rtt : float or array_like
-///     R with the queue at rest in it, in seconds, one for each class.
+///     R with the queue at equilibrium in it, in seconds, one for each class.
 /// capacity : float
 ///     C in packets/s.
 /// queue : float, default 0.0
-///     The queue at rest, in packets.
+///     The queue at equilibrium, in packets.
 /// input : {"queue", "rate"}, default "queue"
 ///     What the controller is applied to.
 /// signal : {"mark", "drop"}, default "mark"
 ///     How a signal reaches the senders.
 /// a : float, default 1.5
-///     A signal takes W/a of the window: 1.5 as vrc has it, 2 as thesis eq. 4.1.
+///     A signal takes W/a of the window: 1.5 as Park et al. 2004 have it, 2 as Chen 2010, eq. 4.1.
 /// increase : float, default 1.0
 ///     Packets that a window gains per round trip.
 /// plant : {"exact", "simplified"}, default "exact"
-///     "simplified" neglects the delay in the windows' own motion (thesis eq. 4.2; Hollot et al. 2001).
+///     "simplified" neglects the delay in the windows' own motion (Chen 2010, eq. 4.2; Hollot et al. 2001a).
 ///
 /// Raises
 /// ------
@@ -452,7 +453,7 @@ impl Loop {
         Ok((numerator, denominator, delay))
     }
 
-    /// Give the characteristic equation ``P(s) + Q(s) exp(-s R) = 0`` (vrc eq. 15).
+    /// Give the characteriztic equation ``P(s) + Q(s) exp(-s R) = 0`` (Park et al. 2004, eq. 15).
     ///
     /// Returns
     /// -------
@@ -473,7 +474,8 @@ impl Loop {
         Ok((array(py, &high_first(&p))?, array(py, &high_first(&q))?, delay))
     }
 
-    /// Give the characteristic polynomial with ``1/(1 + R s)`` in place of the delay (vrc eq. 16).
+    /// Give the characteriztic polynomial with ``1/(1 + R s)`` in place of the delay (Park et al. 2004, eq.
+    /// 16).
     ///
     /// The lag is late by less than the delay from 1/R on: what it calls stable need not be.
     ///

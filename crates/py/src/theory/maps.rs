@@ -40,7 +40,7 @@ impl Map {
         &self.names[0]
     }
 
-    /// str: What varies upwards.
+    /// str: What varies from bottom to top.
     #[getter]
     fn y_name(&self) -> &str {
         &self.names[1]
@@ -136,8 +136,8 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 
 /// Map a quantity of an algorithm over two of its parameters, or of the network's quantities.
 ///
-/// At each point the algorithm is built anew, so that automatic parameters follow the link, and the rest
-/// is found anew. All cores are used.
+/// At each point the algorithm is built again, so that automatic parameters follow the link, and the
+/// equilibrium is found again. All cores are used.
 ///
 /// Parameters
 /// ----------
@@ -148,7 +148,7 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 ///     Names are "flows", "rate" (bit/s), "rtt" (the mean without queueing, a packet's own transmission
 ///     in it, seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
 /// y : tuple
-///     What varies upwards.
+///     What varies from bottom to top.
 /// show : str, default "growth"
 ///     "growth" (real part of the slowest mode's root, per second: negative is stable),
 ///     "unstable-roots", "gain-margin", "phase-margin" (degrees), "delay-margin" (s), "crossover"
@@ -236,7 +236,7 @@ fn closed<'py>(
     let (x, y) = (side("x", x)?, side("y", y)?);
     for (name, is) in names {
         if given[*is as usize].is_none() && *is != x.0 && *is != y.0 {
-            return Err(errors::argument(format!("{name} is missing: it is no axis")));
+            return Err(errors::argument(format!("{name} is missing: it is not an axis")));
         }
     }
     // Axes take the place of what is given here.
@@ -255,7 +255,7 @@ fn closed<'py>(
     shaped(py, &values, &shape)
 }
 
-/// Map RED's loop gain at ``w_g = 0.1 min(2N/(R^2 C), 1/R)`` (thesis eq. 4.11-4.12): at most 1 is stable.
+/// Map RED's loop gain at ``w_g = 0.1 min(2N/(R^2 C), 1/R)`` (Chen 2010, eq. 4.11-4.12): at most 1 is stable.
 ///
 /// A closed form, for maps of a million points in milliseconds. One class of flows, marks. The two
 /// quantities that vary need not be given otherwise.
@@ -265,7 +265,7 @@ fn closed<'py>(
 /// x : tuple
 ///     What varies across: its name ("flows", "rtt", "capacity", "slope" or "filter") and its values.
 /// y : tuple
-///     What varies upwards.
+///     What varies from bottom to top.
 /// flows : float, optional
 ///     N.
 /// rtt : float, optional
@@ -322,9 +322,11 @@ pub fn red_map<'py>(
     closed(py, &names, x, y, given, double, |[n, r, c, l, k, _]| Closed::red(n, r, c, l, k))
 }
 
-/// Map vrc's theorem for VRC, PID and PI: positive is stable, with a lag in place of the delay.
+/// Map the theorem of Park et al. 2004 for VRC, PID and PI: positive is stable, with a lag in place of the
+/// delay.
 ///
-/// The figure is ``(left - right)/(|left| + right)`` of vrc eq. 17, its misprint corrected: between -1 and
+/// The figure is ``(left - right)/(|left| + right)`` of Park et al. 2004, eq. 17, its misprint corrected:
+/// between -1 and
 /// 1. A closed form, for maps of a million points in milliseconds. The two quantities that vary need not
 /// be given otherwise.
 ///
@@ -333,7 +335,7 @@ pub fn red_map<'py>(
 /// x : tuple
 ///     What varies across: its name ("flows", "rtt", "capacity", "k_p", "k_i" or "k_d") and its values.
 /// y : tuple
-///     What varies upwards.
+///     What varies from bottom to top.
 /// flows : float, optional
 ///     N.
 /// rtt : float, optional

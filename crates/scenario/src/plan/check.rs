@@ -39,7 +39,7 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
         )?;
     }
     check_algorithms(s)?;
-    require(!s.flows.is_empty(), steps!["flows"], "at least one [[flows]] group is needed")?;
+    require(!s.flows.is_empty(), steps!["flows"], "needs at least one [[flows]] group")?;
     let mut names: Vec<&str> = Vec::new();
     for (i, group) in s.flows.iter().enumerate() {
         let ok = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -56,7 +56,7 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
         require(
             !reserved,
             steps!["flows", i, field],
-            "cannot be a class: \"all\", \"data\" and \"acks\" have a meaning of their own",
+            "cannot be a class: \"all\", \"data\" and \"acks\" are reserved",
         )?;
     }
     Ok(())
@@ -102,18 +102,18 @@ fn check_seeds(s: &Scenario) -> Result<(), Problem> {
         )?;
     }
     let seeds = s.seeds.list();
-    require(!seeds.is_empty(), steps!["seeds"], "at least one seed is needed")?;
+    require(!seeds.is_empty(), steps!["seeds"], "needs at least one seed")?;
     let mut sorted = seeds;
     sorted.sort_unstable();
     let twice = sorted.windows(2).find(|w| w[0] == w[1]).map(|w| w[0]);
     match twice {
-        Some(seed) => Err(Problem::new(steps!["seeds"], format!("has the seed {seed} twice"))),
+        Some(seed) => Err(Problem::new(steps!["seeds"], format!("contains the seed {seed} twice"))),
         None => Ok(()),
     }
 }
 
 fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
-    require(!s.aqm.is_empty(), steps!["aqm"], "at least one [[aqm]] is needed")?;
+    require(!s.aqm.is_empty(), steps!["aqm"], "needs at least one [[aqm]]")?;
     let mut labels: Vec<&str> = Vec::new();
     for (i, choice) in s.aqm.iter().enumerate() {
         let field = if choice.label.is_some() { "label" } else { "algorithm" };
@@ -121,7 +121,7 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
         require(
             !labels.contains(&choice.label()),
             steps!["aqm", i, field],
-            "is the label of another algorithm: give this one a label of its own",
+            "is the label of another algorithm: give this one its own label",
         )?;
         labels.push(choice.label());
     }
@@ -151,7 +151,7 @@ pub(super) fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
         steps!["segments"],
         format!(
             "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, more \
-             than the {} that memory is kept for: use longer segments, or one class for several groups",
+             than the limit of {}: use longer segments, or one class for several groups",
             limits::CLASS_SEGMENTS
         ),
     )

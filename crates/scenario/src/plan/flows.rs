@@ -74,7 +74,7 @@ fn arrivals(s: &Scenario, g: &FlowGroup, seed: Seed, k: usize) -> Vec<Duration> 
     }
 }
 
-/// The flows; `moment` is when their round-trip times are read, without it when each begins.
+/// The flows; `moment` is when their round-trip times are read; if `None`, at each flow's start.
 pub(super) fn draw_flows(
     s: &Scenario,
     topology: &mut Topology,
@@ -115,7 +115,7 @@ pub(super) fn draw_flows(
                     require(
                         none,
                         at_group.then("rtt"),
-                        "needs an access link that adds the delay, but there is none",
+                        "needs an access link to add the delay, but there is none",
                     )?;
                 }
                 let tcp = g.kind != Kind::Udp;

@@ -38,7 +38,7 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         if present && !kinds.contains(&g.kind) {
             let owners: Vec<_> = kinds.iter().map(word).collect();
             let rule =
-                format!("does not apply to kind {}; it belongs to {}", word(&g.kind), owners.join(", "));
+                format!("does not apply to kind {}; it applies to {}", word(&g.kind), owners.join(", "));
             return Err(Problem::new(at.then(field), rule));
         }
     }
@@ -97,10 +97,10 @@ fn check_rtt(rtt: &Rtt, s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Pr
             (Duration::ZERO, list.iter().copied().max().unwrap_or_default())
         }
     };
-    require(low <= high, at.clone(), "must rise from the first value to the second")?;
+    require(low <= high, at.clone(), "must increase from the first value to the second")?;
     let which = if low < high { format!(", but reaches {high}") } else { String::new() };
     require(high <= most, at.clone(), format!("must be at most {most}{which}"))?;
-    let rule = format!("must be shorter than duration ({}){which}: no answer would ever arrive", s.duration);
+    let rule = format!("must be shorter than duration ({}){which}: no reply would ever arrive", s.duration);
     require(high < s.duration, at.clone(), rule)
 }
 
@@ -135,11 +135,11 @@ fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
             Some(OneOr::Spread(_)) if g.kind == Kind::Sessions => {
                 return Err(Problem::new(
                     at.then(field),
-                    "must be one time: sessions arrive at random anyway",
+                    "must be a single time: sessions already arrive at random",
                 ));
             }
             Some(OneOr::Spread(WhenSpread::Between([a, b]))) => {
-                require(a <= b, at.then(field), "must rise from the first time to the second")?;
+                require(a <= b, at.then(field), "must increase from the first time to the second")?;
             }
             Some(OneOr::Spread(WhenSpread::List(list))) => {
                 require(!list.is_empty(), at.then(field), "must list at least one time")?;
@@ -193,7 +193,7 @@ fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         check_rate(rate, here.clone())?;
         if let Access::Rate(limit) = access {
             let rule =
-                format!("exceeds the access link's rate ({limit}), whose queue would grow without end");
+                format!("exceeds the access link's rate ({limit}), so its queue would grow without bound");
             require(rate <= limit, here, rule)?;
         }
     }

@@ -1,4 +1,4 @@
-//! Beyond these a scenario would not fit into memory, so it is a slip of the pen.
+//! Beyond these a scenario would not fit into memory, so it is almost certainly a typo.
 
 pub(super) const FLOWS: f64 = 200_000.0;
 pub(super) const SEGMENTS: u64 = 10_000;

@@ -82,7 +82,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
             }
         }
         (None, None, Some(g)) => {
-            require(!g.links.is_empty(), steps!["graph", "links"], "at least one link is needed")?;
+            require(!g.links.is_empty(), steps!["graph", "links"], "needs at least one link")?;
             require(
                 g.links.len() <= limits::BOTTLENECKS as usize,
                 steps!["graph", "links"],
@@ -92,13 +92,13 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                 let at = steps!["graph", "links", i];
                 require(!l.from.trim().is_empty(), at.then("from"), "must not be empty")?;
                 require(!l.to.trim().is_empty(), at.then("to"), "must not be empty")?;
-                require(l.from != l.to, at.then("to"), "must not be the node that the link comes from")?;
+                require(l.from != l.to, at.then("to"), "must not be the node at the other end of the link")?;
                 let same =
                     |m: &GraphLink| (m.from == l.from && m.to == l.to) || (m.from == l.to && m.to == l.from);
                 require(
                     !g.links[..i].iter().any(same),
                     at,
-                    format!("{} and {} are linked already (a link has both directions)", l.from, l.to),
+                    format!("{} and {} are already linked (a link has both directions)", l.from, l.to),
                 )?;
                 out.extend(duplex(Duplex {
                     at: steps!["graph", "links", i],
@@ -113,13 +113,12 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
         (None, None, None) => {
             return Err(Problem::new(
                 steps![],
-                "a topology is missing: [dumbbell], [parking_lot] or [graph]",
+                "a topology is missing: give [dumbbell], [parking_lot] or [graph]",
             ));
         }
         _ => {
             let second = if s.graph.is_some() { "graph" } else { "parking_lot" };
-            let rule =
-                "there is another topology: a scenario has one of [dumbbell], [parking_lot] and [graph]";
+            let rule = "there is already a topology: a scenario has exactly one of [dumbbell], [parking_lot] and [graph]";
             return Err(Problem::new(steps![second], rule).with_value(""));
         }
     }
@@ -136,8 +135,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     if let Some(buffer) = link.buffer {
         check_buffer(buffer, d.at.then("buffer"))?;
     } else {
-        require(d.aqm.is_none(), d.at.then("aqm"), "needs a buffer beside it")?;
-        require(!link.ecn, d.at.then("ecn"), "needs a buffer beside it")?;
+        require(d.aqm.is_none(), d.at.then("aqm"), "requires a buffer")?;
+        require(!link.ecn, d.at.then("ecn"), "requires a buffer")?;
     }
     let mut before = None;
     for (i, change) in link.changes.iter().enumerate() {
@@ -170,8 +169,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let [from, to] = d.ends;
     let buffer_back = r.buffer.or(link.buffer);
     if buffer_back.is_none() {
-        require(r.aqm.is_none(), back.then("aqm"), "needs a buffer beside it")?;
-        require(r.ecn.is_none(), back.then("ecn"), "needs a buffer beside it")?;
+        require(r.aqm.is_none(), back.then("aqm"), "requires a buffer")?;
+        require(r.ecn.is_none(), back.then("ecn"), "requires a buffer")?;
     }
     Ok([
         LinkPlan {
@@ -208,7 +207,7 @@ pub(super) fn check_change(
     end: Duration,
     path: Path,
 ) -> Result<(), Problem> {
-    require(before.is_none_or(|b| at > b), path.clone(), "must be later than the change before it")?;
+    require(before.is_none_or(|b| at > b), path.clone(), "must be later than the preceding change")?;
     require(at < end, path, format!("is not before the end ({end})"))
 }
 

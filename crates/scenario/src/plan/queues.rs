@@ -20,7 +20,7 @@ pub(super) fn build(
     let on_link = if name == "bottleneck" { String::new() } else { format!(" (link {name})") };
     if let Some(factory) = plugins.get(&choice.algorithm) {
         return factory(link, &choice.parameters).map(|aqm| AnyAqm::Custom(aqm).into()).map_err(|why| {
-            Problem::new(at.then("algorithm"), format!("the plug-in refuses: {why}{on_link}"))
+            Problem::new(at.then("algorithm"), format!("the plug-in reports: {why}{on_link}"))
         });
     }
     let config = configure(choice, at, plugins)?;
@@ -38,7 +38,7 @@ pub(super) fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Res
         let names: Vec<&str> = CATALOG.iter().map(|e| e.name).chain(plugins.names()).collect();
         return Err(Problem::new(
             at.then("algorithm"),
-            format!("is no algorithm; {}", known("known", &names)),
+            format!("is an unknown algorithm; {}", known("known", &names)),
         )
         .with_nearest(nearest(name, names.iter().copied())));
     };

@@ -36,7 +36,7 @@ impl Frame {
                 .map(|(from, to)| {
                     let missing = |a, b| {
                         let name = |n: topology::NodeId| topology.name(n).to_string();
-                        let rule = format!("no way leads from {} to {}", name(a), name(b));
+                        let rule = format!("no path leads from {} to {}", name(a), name(b));
                         Problem::new(steps!["flows", i, "to"], rule)
                     };
                     let there = topology.route(from, to).ok_or_else(|| missing(from, to))?;
@@ -110,7 +110,7 @@ fn ends(
     let find = |name: &str, field: &str| {
         topology.find(name).ok_or_else(|| {
             let names: Vec<&str> = topology.names().iter().map(String::as_str).collect();
-            Problem::new(at.then(field), known("is no node of the topology; the nodes are", &names))
+            Problem::new(at.then(field), known("is not a node of the topology; the nodes are", &names))
                 .with_nearest(nearest(name, names.iter().copied()))
         })
     };
@@ -118,13 +118,14 @@ fn ends(
         require(
             g.direction == Direction::Forward,
             at.then("direction"),
-            "cannot stand beside from and to, nor in a graph",
+            "cannot be combined with from and to, or used in a graph",
         )?;
         let name = |end: &Option<String>, field: &str| {
-            end.clone().ok_or_else(|| Problem::new(at.then(field), "is missing: from and to belong together"))
+            end.clone()
+                .ok_or_else(|| Problem::new(at.then(field), "is missing: give both from and to, or neither"))
         };
         let (from, to) = (name(&g.from, "from")?, name(&g.to, "to")?);
-        require(from != to, at.then("to"), "must not be the node that the data comes from")?;
+        require(from != to, at.then("to"), "must not be the node that sends the data")?;
         return Ok(vec![(find(&from, "from")?, find(&to, "to")?)]);
     }
     let names = topology.names();

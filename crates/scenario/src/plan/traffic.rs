@@ -25,7 +25,7 @@ fn distribution<Q: Quantity>(
             require(
                 convert(*low) <= convert(*high),
                 at.then("uniform"),
-                "must rise from the first value to the second",
+                "must increase from the first value to the second",
             )?;
             Distribution::Uniform(convert(*low), convert(*high))
         }
@@ -39,11 +39,11 @@ fn distribution<Q: Quantity>(
                     require(
                         p.shape > 1.0,
                         at.then("shape"),
-                        "must exceed 1: below it there is no finite mean",
+                        "must exceed 1: otherwise the mean is infinite",
                     )?;
                     convert(mean) * (p.shape - 1.0) / p.shape
                 }
-                _ => return Err(Problem::new(at, "needs either min or mean").with_value("")),
+                _ => return Err(Problem::new(at, "requires either min or mean").with_value("")),
             };
             require(scale > 0.0, at, "its smallest value must be positive")?;
             Distribution::Pareto { shape: p.shape, scale }
@@ -63,7 +63,7 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             let size = distribution(size, &here, |q: QueueSize| q.in_packets(packet))?;
             require(size.mean() > 0.0, here.clone(), "must be positive")?;
             let huge = size.mean().is_finite() && size.mean() > 1e9;
-            require(!huge, here, "is more than 1e9 packets: use kind \"bulk\" for data without end")?;
+            require(!huge, here, "is more than 1e9 packets: use kind \"bulk\" for unlimited data")?;
             let think = match &g.think {
                 Some(think) => distribution(think, &at.then("think"), seconds)?,
                 None => Distribution::Constant(0.0),

@@ -252,7 +252,7 @@ impl Net {
                     }
                 }
             }
-            Link::Served(_) => unreachable!("it has a way of its own"),
+            Link::Served(_) => unreachable!("it has its own path"),
         }
         inbox.skip(batch);
     }

@@ -34,7 +34,7 @@ impl Key {
 
 pub(super) type Entry = (Key, Pkt);
 
-/// Days shown to begin with, and at most.
+/// Initial number of days, and at most.
 const FEWEST_DAYS: usize = 256;
 const MOST_DAYS: usize = 1 << 16;
 
@@ -73,7 +73,7 @@ pub(super) struct Inbox {
     spare: Vec<Vec<Entry>>,
     /// What sorts a day.
     words: Vec<u64>,
-    /// Room for all packets, when days are ruled anew.
+    /// Room for all packets, when the calendar is rebuilt.
     scratch: Vec<Entry>,
     /// Since the last review: days with packets, their packets, and packets that came for days not
     /// shown.

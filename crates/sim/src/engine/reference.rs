@@ -199,7 +199,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         count: Conservation::default(),
     };
     // The earliest timer event of each flow. One that comes too early finds nothing due and is
-    // scheduled anew; a deadline that moves earlier gets an event of its own.
+    // scheduled again; a deadline that moves earlier gets an event of its own.
     let mut timers = vec![Time::MAX; ends.flows.len()];
     for (i, flow) in ends.flows.iter().enumerate() {
         timers[i] = flow.due();

@@ -1,6 +1,6 @@
 //! Pending events: a winner tree with one fixed leaf per source.
 //!
-//! Each source has at most one pending event. Setting, moving and cancelling it are one walk from
+//! Each source has at most one pending event. Setting, moving and canceling it are one walk from
 //! its leaf to the root without a branch that depends on the data, and events at the same time come
 //! in the order of their sources' numbers.
 

@@ -20,11 +20,11 @@ choice! {
 
 params! {
     /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, with which the
-    /// documents were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
+    /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno" or "sack".
-        variant: Variant = Variant::Reno, unit "name", source "the documents use Reno";
+        variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -52,7 +52,7 @@ params! {
         /// Granularity of round-trip time measurements.
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
-        ecn: bool = false, unit "true or false", source "the documents switch it on where they use it";
+        ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
     }

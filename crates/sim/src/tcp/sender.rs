@@ -1,7 +1,7 @@
 //! The sending end of a TCP connection: congestion control and loss recovery.
 //!
 //! Windows count packets, as in ns-2 and the fluid models. The equations are those of RFC 2581, the
-//! TCP of the documents and of their simulator. Where it differs from RFC 5681:
+//! TCP of the source papers and of their simulator. Where it differs from RFC 5681:
 //! - `ssthresh` comes from the congestion window (RFC 2001) instead of the flight size; for a sender
 //!   that always has data the two agree. It is a whole number of packets, as in BSD and in ns-2, and
 //!   as a flight size is: rounding down takes 4 % off the loss of 64 flows at a full drop-tail buffer.

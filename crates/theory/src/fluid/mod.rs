@@ -1,4 +1,4 @@
-//! TCP and an algorithm as a fluid: thesis eq. 4.1, vrc eq. 6-9.
+//! TCP and an algorithm as a fluid: Chen 2010, eq. 4.1, Park et al. 2004, eq. 6-9.
 //!
 //! Per class i of flows, with the queue q that all share:
 //!
@@ -10,10 +10,10 @@
 //!
 //! and the algorithm's law for p. The delay R depends on the state; N, C and T may change in steps.
 //!
-//! What the documents leave open is settled so:
+//! What the papers leave open is settled so:
 //!
 //! - The queue stays in `[0, B]`. At a full queue what exceeds C is lost. Those losses are signals, too,
-//!   as a sender sees them: [`Overflow::Signals`]. The documents leave them out: [`Overflow::Ignored`].
+//!   as a sender sees them: [`Overflow::Signals`]. The papers leave them out: [`Overflow::Ignored`].
 //! - With [`Signal::Drop`] what the algorithm drops does not enter the queue: `q' = (1 - p) r - C`.
 //! - New flows have the windows of those that are there.
 //! - A window is any positive number. Below about 4 packets TCP relies on timeouts, which no document's

@@ -175,9 +175,9 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
         Seen { queue, growth, arrivals, admitted, capacity }
     }
 
-    /// What was signalled at a time of the past, and the round-trip time of a class then.
+    /// What was signaled at a time of the past, and the round-trip time of a class then.
     #[inline(always)]
-    fn signalled(&self, leg: usize, t: V, y: &[V; D], class: usize) -> (V, V) {
+    fn signaled(&self, leg: usize, t: V, y: &[V; D], class: usize) -> (V, V) {
         let mixed;
         let mut then = &self.net.legs[leg];
         if leg > 0 && V::any(t.lt(V::of(then.from))) {
@@ -218,7 +218,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant
             let rtt = now.propagation[i] + queue * now.per_capacity;
             let then = V::of(t) - rtt;
             let old = past.at(i, then);
-            let (p, rtt_then) = self.signalled(leg, then, &old, i);
+            let (p, rtt_then) = self.signaled(leg, then, &old, i);
             // One division for two.
             let both = V::of(1.0) / (rtt * rtt_then);
             let rate = both * rtt_then;

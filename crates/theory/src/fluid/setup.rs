@@ -11,7 +11,7 @@ pub enum Overflow {
     /// Signals like any other: `p + (1 - p) (1 - C/r)` for the rate r that meets the full queue.
     #[default]
     Signals,
-    /// Unnoticed, as in the documents' equations.
+    /// Unnoticed, as in the papers' equations.
     Ignored,
 }
 
@@ -21,8 +21,8 @@ pub enum Start {
     /// Windows of one packet and an empty queue.
     #[default]
     Empty,
-    /// At its rest, with this many packets more in the queue from t = 0 on.
-    Rest(f64),
+    /// At its equilibrium, with this many packets more in the queue from t = 0 on.
+    Equilibrium(f64),
     /// Anywhere.
     At {
         /// W of each class in packets.
@@ -75,7 +75,7 @@ impl Fluid {
             network.classes.len() <= most,
             "classes of flows",
             network.classes.len(),
-            format!("must be at most {most}: put flows of like round-trip times together"),
+            format!("must be at most {most}: merge flows with similar round-trip times"),
         )?;
         let fluid = Fluid { legs: vec![(0.0, network)], model, start: Start::Empty };
         for (name, x) in with_model!(&fluid.model, m => m.numbers()) {
@@ -88,7 +88,7 @@ impl Fluid {
     /// Starts there.
     ///
     /// # Errors
-    /// There is no rest to start at, or a value is not physical.
+    /// There is no equilibrium to start at, or a value is not physical.
     pub fn starting(mut self, start: Start) -> Result<Fluid, TheoryError> {
         self.start = start;
         self.initial()?;
@@ -119,7 +119,7 @@ impl Fluid {
             network.buffer == first.buffer && network.tcp == first.tcp && network.signal == first.signal,
             "buffer, window rule and signal",
             format!("{}, {:?}, {:?}", network.buffer, network.tcp, network.signal),
-            "must stay what they are: only N, C and T_p may change",
+            "must not change: only N, C and T_p may change",
         )?;
         self.legs.push((at, network));
         Ok(self)
@@ -144,11 +144,11 @@ impl Fluid {
                 with_model!(self.model, m => Law::<f64>::start(&m, network.capacity, &mut state));
                 ([vec![1.0; network.classes.len()], vec![0.0], state].concat(), 0.0)
             }
-            Start::Rest(more) => {
-                let rest = self.model.rest(network)?;
-                let windows = rest.point.classes.iter().map(|c| c.window).collect();
-                let queue = rest.point.queue + more;
-                ([windows, vec![rest.point.queue], rest.state].concat(), queue)
+            Start::Equilibrium(more) => {
+                let equilibrium = self.model.equilibrium(network)?;
+                let windows = equilibrium.point.classes.iter().map(|c| c.window).collect();
+                let queue = equilibrium.point.queue + more;
+                ([windows, vec![equilibrium.point.queue], equilibrium.state].concat(), queue)
             }
             Start::At { windows, queue, state } => {
                 let (classes, variables) = (network.classes.len(), self.model.variables());
@@ -193,13 +193,13 @@ impl Fluid {
                 x.is_finite(),
                 format!("rate of change of {name} at the start"),
                 format!("{x} {unit}/s"),
-                "must be finite: look at the parameters of the algorithm",
+                "must be finite: check the parameters of the algorithm",
             )?;
         }
         Ok((before, now))
     }
 
-    /// The law's rates of change in a state, to find parameters that are no numbers.
+    /// The law's rates of change in a state, to find parameters that are not numbers.
     fn speeds(&self, y: &[f64]) -> Vec<f64> {
         fn of<M: Model>(m: &M, network: &FluidNetwork, y: &[f64]) -> Vec<f64> {
             let k = network.classes.len();
@@ -226,7 +226,7 @@ impl Fluid {
             samples <= 1e8,
             "samples",
             format!("{samples:e}"),
-            "must be at most 1e8: let more time be between them",
+            "must be at most 1e8: use a longer interval between them",
         )
     }
 }

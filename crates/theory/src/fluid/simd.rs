@@ -7,7 +7,7 @@ use crate::error::TheoryError;
 use crate::num::dde::{self, Past, Piece, System, Tolerance, Work};
 use crate::num::{Real, Wide};
 
-/// How many fluids stand side by side.
+/// How many fluids are computed side by side.
 pub(super) const SIDE: usize = 8;
 
 /// A plant with its rates compiled for one kind of processor.

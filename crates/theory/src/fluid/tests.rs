@@ -19,7 +19,7 @@ fn hollot() -> (FluidNetwork, Pi) {
     (network, Pi { k_p: 1.819e-5, k_i: 9.6e-6, q_ref: 175.0 })
 }
 
-/// Every algorithm with a model stays where it rests, with one class of flows and with two, with marks
+/// Every algorithm with a model stays at its equilibrium, with one class of flows and with two, with marks
 /// and with drops. What detects oscillations finds none and lets q_ref fall: not those.
 #[test]
 fn a_rest_stays() {
@@ -42,7 +42,8 @@ fn a_rest_stays() {
             if matches!(model, AnyModel::StRed(_) | AnyModel::StPi(_)) {
                 continue;
             }
-            let fluid = Fluid::new(network.clone(), model).unwrap().starting(Start::Rest(0.0)).unwrap();
+            let fluid =
+                Fluid::new(network.clone(), model).unwrap().starting(Start::Equilibrium(0.0)).unwrap();
             let run = fluid.run(2.0, &tight()).unwrap();
             let (first, last) = (run.queue[0], run.queue[run.queue.len() - 1]);
             assert!((last - first).abs() < 1e-3, "{}: {first} {last}", entry.name);
@@ -98,7 +99,7 @@ fn a_trajectory_that_others_computed() {
 #[test]
 fn packets_are_conserved() {
     let (network, pi) = hollot();
-    let fluid = Fluid::new(network, AnyModel::Pi(pi)).unwrap().starting(Start::Rest(40.0)).unwrap();
+    let fluid = Fluid::new(network, AnyModel::Pi(pi)).unwrap().starting(Start::Equilibrium(40.0)).unwrap();
     let run = fluid.run(20.0, &Options { sample: 0.001, ..tight() }).unwrap();
     let n = run.time.len() - 1;
     let weight = |i: usize| if i == 0 || i == n { 1.0 } else { [2.0, 4.0][i % 2] };
@@ -106,10 +107,10 @@ fn packets_are_conserved() {
     assert!((run.queue[n] - run.queue[0] - grown).abs() < 1e-5, "{grown} {}", run.queue[n]);
 }
 
-/// The growth rate of vrc's loop with one class of marked flows near its rest, from the
-/// characteristic equation with the exact delay: its rightmost root, by Newton's method.
+/// The growth rate of Park et al.'s loop with one class of marked flows near its equilibrium, from the
+/// characteriztic equation with the exact delay: its rightmost root, by Newton's method.
 ///
-/// With `W = W0 + w` and so on, `w' = -(1/(R W0)...)`: thesis eq. 4.2 before it is simplified,
+/// With `W = W0 + w` and so on, `w' = -(1/(R W0)...)`: Chen 2010, eq. 4.2 before it is simplified,
 /// `s w = -(p W/(a R)) (w + w_R e^-sR) - W^2/(a R) p_R e^-sR - (queueing terms)`.
 fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex64) -> Complex64 {
     let class = network.classes[0];
@@ -137,16 +138,16 @@ fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex6
     s
 }
 
-/// vrc 3.2, the exact boundary for PI with K_P = 0.0024 and K_I = 0.0045: R = 0.242 s. A small
-/// perturbation grows on one side and decays on the other, at the rate of the characteristic root.
+/// Park et al. 2004, section 3.2, the exact boundary for PI with K_P = 0.0024 and K_I = 0.0045: R = 0.242 s.
+/// A small perturbation grows on one side and decays on the other, at the rate of the characteriztic root.
 #[test]
-fn small_perturbations_follow_the_characteristic_root() {
+fn small_perturbations_follow_the_characteriztic_root() {
     let (k_p, k_i, q_ref) = (0.0024, 0.0045, 50.0);
     for rtt in [0.22, 0.235, 0.25, 0.26] {
         let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
         let root = rightmost(&network, k_p, k_i, q_ref, Complex64::new(0.0, 2.0));
         let fluid = Fluid::new(network, AnyModel::Pi(Pi { k_p, k_i, q_ref })).unwrap();
-        let fluid = fluid.starting(Start::Rest(0.001)).unwrap();
+        let fluid = fluid.starting(Start::Equilibrium(0.001)).unwrap();
         let options = Options { tolerance: Tolerance::of(1e-11), sample: 0.001, ..Options::default() };
         let run = fluid.run(20.0, &options).unwrap();
         // The amplitude per period of the root, late enough for the other roots to have died.
@@ -162,9 +163,9 @@ fn small_perturbations_follow_the_characteristic_root() {
     }
 }
 
-/// vrc 3.2, the same for VRC with K_D = 0.0003: R = 0.280 s. `alpha = K_D`, and `beta` and `gamma`
-/// solve `K_P = alpha (beta + gamma)` and `K_I = alpha beta gamma` (vrc eq. 12): 3 and 5 per second.
-/// The document's VRC knows the rate at once; 0.1 ms of memory is next to that.
+/// Park et al. 2004, section 3.2, the same for VRC with K_D = 0.0003: R = 0.280 s. `alpha = K_D`, and `beta`
+/// and `gamma` solve `K_P = alpha (beta + gamma)` and `K_I = alpha beta gamma` (Park et al. 2004, eq. 12): 3
+/// and 5 per second. The paper's VRC knows the rate at once; 0.1 ms of memory is next to that.
 #[test]
 fn vrc_is_stable_up_to_its_critical_round_trip_time() {
     let q_ref = 50.0;
@@ -172,7 +173,7 @@ fn vrc_is_stable_up_to_its_critical_round_trip_time() {
     for rtt in [0.27, 0.278, 0.282, 0.29] {
         let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
         let fluid = Fluid::new(network, AnyModel::Vrc(vrc)).unwrap();
-        let fluid = fluid.starting(Start::Rest(0.001)).unwrap();
+        let fluid = fluid.starting(Start::Equilibrium(0.001)).unwrap();
         let options = Options { tolerance: Tolerance::of(1e-9), sample: 0.01, ..Options::default() };
         let run = fluid.run(40.0, &options).unwrap();
         let amplitude =
@@ -183,13 +184,13 @@ fn vrc_is_stable_up_to_its_critical_round_trip_time() {
     }
 }
 
-/// More flows after 20 s: the new rest is reached, and the change itself is no step of the solver.
+/// More flows after 20 s: the new equilibrium is reached, and the change itself is not a step of the solver.
 #[test]
 fn a_step_of_the_load() {
     let (network, pi) = hollot();
     let more = FluidNetwork { classes: vec![Class { flows: 90.0, propagation: 0.2 }], ..network.clone() };
     let fluid = Fluid::new(network, AnyModel::Pi(Pi { k_i: 4e-5, k_p: 4e-5, ..pi })).unwrap();
-    let fluid = fluid.starting(Start::Rest(0.0)).unwrap().changing(20.0, more.clone()).unwrap();
+    let fluid = fluid.starting(Start::Equilibrium(0.0)).unwrap().changing(20.0, more.clone()).unwrap();
     let run = fluid.run(200.0, &tight()).unwrap();
     let at = |t: f64| (t / 0.1).round() as usize;
     assert!((run.queue[at(20.0)] - 175.0).abs() < 1e-6, "{}", run.queue[at(20.0)]);
@@ -197,10 +198,10 @@ fn a_step_of_the_load() {
     assert!((run.arrivals[at(20.0)] - 3750.0).abs() < 1e-4);
     assert!(run.queue[at(20.1)] > 270.0, "{}", run.queue[at(20.1)]);
     let last = run.time.len() - 1;
-    let rest = AnyModel::Pi(pi).rest(&more).unwrap();
+    let equilibrium = AnyModel::Pi(pi).equilibrium(&more).unwrap();
     assert!((run.queue[last] - 175.0).abs() < 0.1, "{}", run.queue[last]);
-    assert!((run.windows[0][last] - rest.point.classes[0].window).abs() < 0.01);
-    assert!((run.probability[last] - rest.point.probability).abs() < 1e-5);
+    assert!((run.windows[0][last] - equilibrium.point.classes[0].window).abs() < 0.01);
+    assert!((run.probability[last] - equilibrium.point.probability).abs() < 1e-5);
 }
 
 /// Without an algorithm's signals a full buffer's losses hold the flows' windows; what is lost is what
@@ -242,7 +243,7 @@ fn a_batch_is_its_members() {
         .map(|i| {
             let classes = vec![Class { flows: 40.0 + i as f64, propagation: 0.1 + 0.004 * i as f64 }];
             let (model, start) = match i % 3 {
-                0 => (AnyModel::Red(red), Start::Rest(20.0)),
+                0 => (AnyModel::Red(red), Start::Equilibrium(20.0)),
                 _ => (AnyModel::Pi(pi), Start::Empty),
             };
             Fluid::new(FluidNetwork { classes, ..network.clone() }, model).unwrap().starting(start).unwrap()
@@ -314,12 +315,12 @@ fn what_is_refused_is_named() {
     let text = said(Fluid::new(network.clone(), wrong).unwrap_err());
     assert!(text.contains("parameter k_i of the model = NaN"), "{text}");
     let fluid = Fluid::new(network.clone(), model).unwrap();
-    let text = said(fluid.clone().starting(Start::Rest(1000.0)).unwrap_err());
+    let text = said(fluid.clone().starting(Start::Equilibrium(1000.0)).unwrap_err());
     assert!(text.contains("queue q at the start = 1175 packets"), "{text}");
     assert!(said(fluid.run(-1.0, &tight()).unwrap_err()).contains("duration = -1 s"));
     let options = Options { tolerance: Tolerance { steps: 100, ..Tolerance::of(1e-9) }, ..tight() };
     let text = said(fluid.run(100.0, &options).unwrap_err());
     assert!(text.contains("100 steps did not suffice"), "{text}");
     let other = FluidNetwork { buffer: 1.0, ..network };
-    assert!(said(fluid.changing(1.0, other).unwrap_err()).contains("must stay"));
+    assert!(said(fluid.changing(1.0, other).unwrap_err()).contains("must not change"));
 }

@@ -58,7 +58,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// A queue whose oscillations are smaller than this, in packets, rests.
+    /// A queue whose oscillations are smaller than this, in packets, has settled.
     pub const STILL: f64 = 0.5;
     /// Oscillations that become smaller than this share of what they were die out.
     pub const DYING: f64 = 0.9;
@@ -72,7 +72,7 @@ impl Summary {
             queue.len() >= 8,
             "samples",
             queue.len(),
-            "must be at least 8 in the time that is summed up: sample more often",
+            "must be at least 8 in the summarized time: sample more often",
         )?;
         let n = queue.len() as f64;
         let mean = queue.iter().sum::<f64>() / n;
@@ -102,7 +102,7 @@ impl Summary {
         Ok(Summary { mean, deviation, least, most, amplitude, amplitude_before, period })
     }
 
-    /// Whether the queue rests, or its oscillations die out; else they stay or grow.
+    /// Whether the queue settles, or its oscillations die out; else they stay or grow.
     pub fn settles(&self) -> bool {
         self.amplitude < Self::STILL || self.amplitude < Self::DYING * self.amplitude_before
     }

@@ -182,7 +182,7 @@ fn sign_changes(
     }
     Err(TheoryError::Tolerance {
         at: 0.0,
-        reason: format!("crossovers between {from} and {to} rad/s are too many to tell apart"),
+        reason: format!("crossovers between {from} and {to} rad/s are too many to separate"),
     })
 }
 

@@ -1,7 +1,7 @@
-//! A network and an algorithm near the point where they rest: one loop, with the delays kept as they
+//! A network and an algorithm near their equilibrium: one loop, with the delays kept as they
 //! are.
 //!
-//! The flows are linearized as in vrc eq. 14 and appendix A.1, for any number of classes. With
+//! The flows are linearized as in Park et al. 2004, eq. 14 and appendix A.1, for any number of classes. With
 //! `tau_i = increase/(W R_i)` and `e_i = e^(-s R_i)`, a class answers by
 //!
 //! ```text

@@ -30,7 +30,7 @@ impl std::fmt::Display for Mode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.settling {
             Some(t) => write!(f, "the slowest mode falls to 2 % in {} s", figure(t))?,
-            None => write!(f, "a mode grows e-fold every {} s", figure(1.0 / self.root.re))?,
+            None => write!(f, "a mode grows by a factor of e every {} s", figure(1.0 / self.root.re))?,
         }
         match self.period {
             Some(t) => write!(
@@ -59,8 +59,8 @@ impl std::fmt::Display for Stability {
         }
         match m.gain {
             Some(k) if self.stable() => write!(f, "; the gain may rise {} times", figure(k))?,
-            Some(k) => write!(f, "; it would be stable with less than {} of the gain", figure(k))?,
-            None => write!(f, "; no factor of the gain changes that")?,
+            Some(k) => write!(f, "; it would be stable with less than {} times the gain", figure(k))?,
+            None => write!(f, "; no change of the gain alone stabilizes it")?,
         }
         if let (Some(phase), Some(w)) = (m.phase, m.crossovers.last()) {
             write!(
@@ -73,7 +73,7 @@ impl std::fmt::Display for Stability {
             write!(f, ", the gain is below 1 at every frequency")?;
         }
         if let Some(delay) = m.delay {
-            write!(f, ", and the signal may come {} s later", figure(delay))?;
+            write!(f, ", and the signal may be delayed by another {} s", figure(delay))?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ fn one(n: f64, r: f64, c: f64, tcp: Tcp, controller: &Controller, plant: Plant) 
     Loop::new(&OperatingPoint::at(n, r, c, 0.0, tcp).unwrap(), controller, plant).unwrap()
 }
 
-/// vrc 5.1, Table 1, with N = 100, C = 1250 and R seconds.
+/// Park et al. 2004, section 5.1, Table 1, with N = 100, C = 1250 and R seconds.
 fn table_1(r: f64) -> Loop {
     one(100.0, r, 1250.0, Tcp::SAWTOOTH, &pid(0.0024, 0.0045, 0.0003), Plant::Exact)
 }
@@ -39,9 +39,9 @@ fn close(x: f64, wanted: f64, relative: f64) {
     assert!((x - wanted).abs() <= relative * wanted.abs(), "{x}, not {wanted}");
 }
 
-/// vrc eq. 15 and 16, coefficient by coefficient.
+/// Park et al. 2004, eq. 15 and 16, coefficient by coefficient.
 #[test]
-fn the_characteristic_equation_of_vrc() {
+fn the_characteriztic_equation_of_vrc() {
     let (n, r, c, k_d, k_p, k_i) = (100.0, 0.1, 1250.0, 0.001, 0.02, 0.01);
     let (tau1, tau2) = (n / (r * r * c), c * c / (1.5 * n));
     let l = one(n, r, c, Tcp::SAWTOOTH, &pid(k_p, k_i, k_d), Plant::Exact);
@@ -67,7 +67,7 @@ fn the_characteristic_equation_of_vrc() {
 /// The loop's value is that of eq. 15: `L = Q e^(-sR)/P` where the delay's part of the plant is
 /// counted into neither, checked through `F = 0` on the roots.
 #[test]
-fn the_response_and_the_characteristic_equation_agree() {
+fn the_response_and_the_characteriztic_equation_agree() {
     for plant in [Plant::Exact, Plant::Simplified] {
         let l = one(100.0, 0.1, 1250.0, Tcp::SAWTOOTH, &pid(0.0024, 0.0045, 0.0003), plant);
         let (p, q, r) = l.quasi_polynomial().unwrap();
@@ -77,9 +77,9 @@ fn the_response_and_the_characteristic_equation_agree() {
                 Plant::Simplified => s + 16.0,
             };
             let f = (p.at(s) + q.at(s) * (-s * r).exp()) / window;
-            assert!((f - l.characteristic(s).0).norm() < 1e-9 * f.norm(), "{s}");
-            let slope = (l.characteristic(s + 1e-6).0 - l.characteristic(s - 1e-6).0) / 2e-6;
-            assert!((slope - l.characteristic(s).1).norm() < 1e-5 * slope.norm(), "{s}");
+            assert!((f - l.characteriztic(s).0).norm() < 1e-9 * f.norm(), "{s}");
+            let slope = (l.characteriztic(s + 1e-6).0 - l.characteriztic(s - 1e-6).0) / 2e-6;
+            assert!((slope - l.characteriztic(s).1).norm() < 1e-5 * slope.norm(), "{s}");
         }
     }
     let (rational, delay) = hollot(Plant::Simplified).rational().unwrap();
@@ -93,7 +93,7 @@ fn the_verdict_in_words() {
     let words = hollot(Plant::Exact).stability().unwrap().to_string();
     assert_eq!(
         words,
-        "stable: the slowest mode falls to 2 % in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may come 2.553 s later"
+        "stable: the slowest mode falls to 2 % in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may be delayed by another 2.553 s"
     );
     let words = table_1(0.4).stability().unwrap().to_string();
     assert!(
@@ -151,7 +151,8 @@ fn margins_as_python_control_has_them() {
     }
 }
 
-/// vrc 5.4.2: where eq. 15 itself loses its stability, 0.280 s for VRC and 0.242 s for PI.
+/// Park et al. 2004, section 5.4.2: where eq. 15 itself loses its stability, 0.280 s for VRC and 0.242 s for
+/// PI.
 #[test]
 fn the_exact_critical_delays() {
     let pi = |r| one(100.0, r, 1250.0, Tcp::SAWTOOTH, &pid(0.0024, 0.0045, 0.0), Plant::Exact);
@@ -257,7 +258,7 @@ fn growth_in_time(signal: Signal, k_p: f64, k_i: f64) -> Complex64 {
         Signal::Mark => (1.0, 0.0),
         Signal::Drop => (1.0 - p, arrivals),
     };
-    // W_1, W_2, q and the integral, with the past from before the start at rest.
+    // W_1, W_2, q and the integral, with the past from before the start in equilibrium.
     let mut past: Vec<[f64; 4]> = vec![[0.0; 4]; 1000];
     past.push([0.0, 0.0, 1.0, 0.0]);
     let probability = |x: &[f64; 4]| k_p * x[2] + x[3];

@@ -10,11 +10,11 @@ use crate::num::{Poly, Rational};
 /// How much of the flows' delay is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plant {
-    /// All of it (vrc eq. 14).
+    /// All of it (Park et al. 2004, eq. 14).
     #[default]
     Exact,
     /// `W(t - R)` and `q(t - R)` in the windows' own motion are those of now; only the signal is late
-    /// (thesis eq. 4.2; Hollot, Misra, Towsley and Gong 2001). Good where `W` is much larger than 1.
+    /// (Chen 2010, eq. 4.2; Hollot et al. 2001a). Good where `W` is much larger than 1.
     Simplified,
 }
 
@@ -50,7 +50,7 @@ impl Windows {
     }
 }
 
-/// The loop of a network and an algorithm near their rest.
+/// The loop of a network and an algorithm near their equilibrium.
 #[derive(Clone, Debug)]
 pub struct Loop {
     pub(super) controller: Rational,
@@ -74,7 +74,7 @@ pub(super) struct Values {
 }
 
 impl Loop {
-    /// The loop of an algorithm and a network at rest.
+    /// The loop of an algorithm and a network at equilibrium.
     ///
     /// # Errors
     /// A quantity is not physical, or the algorithm's transfer function grows with the frequency faster
@@ -114,7 +114,7 @@ impl Loop {
         for c in &point.classes {
             let (n, r, w) = (c.flows, c.rtt, c.window);
             for (name, x) in [("flows N", n), ("round-trip time R", r), ("window W", w)] {
-                crate::error::positive(name, x, "at rest")?;
+                crate::error::positive(name, x, "at equilibrium")?;
             }
             leak += share * n * w / (r * r * point.capacity);
             let gain = share * n / r * w * w / (point.tcp.decrease * r);
@@ -162,7 +162,7 @@ impl Loop {
     }
 
     /// What the simplified loop of one class is without its delay, and the delay in seconds: the form in
-    /// which other tools take it. `None` where the delay does not stand apart.
+    /// which other tools take it. `None` where the delay is not a separate factor.
     pub fn rational(&self) -> Option<(Rational, f64)> {
         let [c] = self.classes[..] else { return None };
         if self.plant == Plant::Exact || self.direct != 0.0 {
@@ -181,7 +181,8 @@ impl Loop {
         ))
     }
 
-    /// The characteristic equation of one class, `P(s) + Q(s) e^(-s R) = 0`, as P, Q and R (vrc eq. 15).
+    /// The characteriztic equation of one class, `P(s) + Q(s) e^(-s R) = 0`, as P, Q and R (Park et al. 2004,
+    /// eq. 15).
     /// `None` for several classes or a further delay.
     pub fn quasi_polynomial(&self) -> Option<(Poly, Poly, f64)> {
         let [c] = self.classes[..] else { return None };
@@ -207,14 +208,15 @@ impl Loop {
         Some((&(&e0 * d) + &(&b0 * z), &(&e1 * d) + &(&b1 * z), c.rtt))
     }
 
-    /// The characteristic polynomial with the first-order lag `1/(1 + R s)` in place of the delay, its
-    /// leading coefficient 1: vrc eq. 16, for any algorithm. `None` where the quasi-polynomial is.
+    /// The characteriztic polynomial with the first-order lag `1/(1 + R s)` in place of the delay, its
+    /// leading coefficient 1: Park et al. 2004, eq. 16, for any algorithm. `None` where the quasi-polynomial
+    /// is.
     ///
     /// The lag is late by less than the delay from `1/R` on: what it calls stable need not be.
     pub fn first_order_lag(&self) -> Option<Poly> {
         let (p, q, r) = self.quasi_polynomial()?;
         let all = &(&p * &Poly::new([1.0, r])) + &q;
-        let lead = *all.coefficients().last().expect("a polynomial has a coefficient");
+        let lead = *all.coefficients().last().expect("a polynomial has at least one coefficient");
         Some(all.scaled(1.0 / lead))
     }
 
@@ -271,7 +273,7 @@ impl Loop {
     }
 
     /// F at `s`, whose roots are the modes, and its slope.
-    pub(super) fn characteristic(&self, s: Complex64) -> (Complex64, Complex64) {
+    pub(super) fn characteriztic(&self, s: Complex64) -> (Complex64, Complex64) {
         let v = self.values(s);
         let (z, d) = (&self.controller.numerator, &self.controller.denominator);
         let (zs, ds) = (z.at(s), d.at(s));

@@ -1,4 +1,5 @@
-//! Adaptive RED (thesis 3.2, Fig. 3.1): RED whose `max_p` moves while the average is outside its band.
+//! Adaptive RED (Chen 2010, section 3.2, Fig. 3.1): RED whose `max_p` moves while the average is outside its
+//! band.
 
 use quell_aqm::Link;
 use quell_aqm::ared::{AredParams, target_band};
@@ -6,7 +7,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, adapted, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, model};
 use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::Controller;
@@ -87,7 +88,7 @@ impl Ared {
     }
 }
 
-/// `max_p'` (thesis Fig. 3.1, spread over the interval): up above the band, down below it.
+/// `max_p'` (Chen 2010, Fig. 3.1, spread over the interval): up above the band, down below it.
 #[inline(always)]
 pub(super) fn adaptation<V: Real>(avg: V, band: (V, V), max_p: V, rise: V, growth: V, decay: V) -> V {
     let up = rise.min(growth * max_p);
@@ -106,7 +107,7 @@ impl<V: Real> Law<V> for Ared<V> {
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
         let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
-        Spread::signalled(self.spread, self.crowding, p)
+        Spread::signaled(self.spread, self.crowding, p)
     }
 
     #[inline(always)]
@@ -132,27 +133,27 @@ impl Model for Ared {
         }
     }
 
-    /// Any average in the band is a rest; this is the middle one, or, where no allowed `max_p` leads
-    /// there, the rest of RED with the bound of `max_p`.
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    /// Any average in the band is an equilibrium; this is the middle one, or, where no allowed `max_p` leads
+    /// there, the equilibrium of RED with the bound of `max_p`.
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
         let needed = |p| self.red(self.max_p).max_p_for(middle, p);
-        let held = |max_p| Ok(self.red(max_p).rest(network)?.point);
+        let held = |max_p| Ok(self.red(max_p).equilibrium(network)?.point);
         let (point, max_p, at_bound) = adapted(network, middle, (self.bottom, self.top), needed, held)?;
         let remark = if at_bound {
-            format!("max_p stands at its bound {max_p}; the average rests outside its band")
+            format!("max_p is at its bound {max_p}; the average settles outside its band")
         } else {
             let (low, high) = target_band(self.min_th, self.max_th);
             format!(
-                "any average from {} to {} packets is a rest; this is the middle one",
+                "any average from {} to {} packets is an equilibrium; the middle is used",
                 figure(low),
                 figure(high)
             )
         };
-        Ok(Rest { state: vec![point.queue, max_p], point, remark: Some(remark) })
+        Ok(Equilibrium { state: vec![point.queue, max_p], point, remark: Some(remark) })
     }
 
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        self.red(rest.state[1]).controller(rest)
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        self.red(equilibrium.state[1]).controller(equilibrium)
     }
 }

@@ -1,5 +1,5 @@
-//! Auto-Tuning RED (thesis 3.3, eq. 3.4-3.5, Fig. 3.2): RED whose `max_p` integrates the average's
-//! distance from the middle of its thresholds.
+//! Auto-Tuning RED (Chen 2010, section 3.3, eq. 3.4-3.5, Fig. 3.2): RED whose `max_p` integrates the
+//! average's distance from the middle of its thresholds.
 
 use quell_aqm::Link;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
@@ -9,7 +9,7 @@ use quell_aqm::part::{Memory, Weight};
 use quell_aqm::red::RedParams;
 use quell_units::Duration;
 
-use super::law::{Law, Model, Rest, Seen, Variable, adapted, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, model};
 use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::{Controller, Input};
@@ -97,7 +97,7 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
         let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
-        Spread::signalled(self.spread, self.crowding, p)
+        Spread::signaled(self.spread, self.crowding, p)
     }
 
     #[inline(always)]
@@ -121,23 +121,23 @@ impl Model for AutoTuningRed {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let q_ref = 0.5 * (self.min_th + self.max_th);
         let needed = |p| self.red(self.max_p).max_p_for(q_ref, p);
-        let held = |max_p| Ok(self.red(max_p).rest(network)?.point);
+        let held = |max_p| Ok(self.red(max_p).equilibrium(network)?.point);
         let (point, max_p, at_bound) = adapted(network, q_ref, (self.bottom, self.top), needed, held)?;
         let remark =
-            at_bound.then(|| format!("max_p stands at its bound {max_p}; the average rests off its target"));
-        Ok(Rest { state: vec![point.queue, max_p], point, remark })
+            at_bound.then(|| format!("max_p is at its bound {max_p}; the average settles off its target"));
+        Ok(Equilibrium { state: vec![point.queue, max_p], point, remark })
     }
 
     /// The slope of RED's line, and the integral of the average through `max_p`; at a bound of `max_p`
     /// only the former.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        let (avg, max_p) = (rest.state[0], rest.state[1]);
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        let (avg, max_p) = (equilibrium.state[0], equilibrium.state[1]);
         let red = self.red(max_p);
-        let line = red.controller(rest)?;
-        if rest.remark.is_some() {
+        let line = red.controller(equilibrium)?;
+        if equilibrium.remark.is_some() {
             return Ok(line);
         }
         let gap = self.max_th - self.min_th;
@@ -146,6 +146,6 @@ impl Model for AutoTuningRed {
         let spaced = red.slope(avg) / (max_p / gap);
         let integral = spaced * (avg - self.min_th) / gap * self.pace * 2.0 * max_p / gap;
         let both = Rational::new([integral, red.slope(avg)], [0.0, 1.0]);
-        Ok(Controller { transfer: &both * &red.average(rest.point.capacity), input: Input::Queue })
+        Ok(Controller { transfer: &both * &red.average(equilibrium.point.capacity), input: Input::Queue })
     }
 }

@@ -1,11 +1,11 @@
-//! AVQ, read as a rate controller (vrc eq. 30-32; Kunniyur and Srikant 2001, section 4).
+//! AVQ, read as a rate controller (Park et al. 2004, eq. 30-32; Kunniyur and Srikant 2001, section 4).
 
 use quell_aqm::Link;
 use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
 use quell_aqm::catalog::AqmConfig;
 
-use super::law::{Law, Model, Rest, Seen, Variable, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::{FluidNetwork, Signal};
@@ -63,13 +63,13 @@ impl<V: Real> Law<V> for Avq<V> {
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        // vrc eq. 32.
+        // Park et al. 2004, eq. 32.
         (V::of(1.0) - x[0] / x[1].max(V::of(1e-9))).within(V::of(0.0), V::of(1.0))
     }
 
     #[inline(always)]
     fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
-        // vrc eq. 30, below the capacity (thesis Fig. 3.4).
+        // Park et al. 2004, eq. 30, below the capacity (Chen 2010, Fig. 3.4).
         let change = self.phi * (self.tau * seen.capacity - seen.admitted);
         dx[0] = super::pi::bounded(change, x[0], seen.capacity);
         dx[1] = (seen.arrivals - x[1]) / self.rate_memory;
@@ -90,20 +90,20 @@ impl Model for Avq {
         }
     }
 
-    /// The rate rests at `tau C`, and the queue is empty.
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    /// The rate settles at `tau C`, and the queue is empty.
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = network.point(0.0, self.tau * network.capacity)?;
         let virtual_capacity = (1.0 - point.probability) * point.arrivals;
-        Ok(Rest { state: vec![virtual_capacity, point.arrivals], point, remark: None })
+        Ok(Equilibrium { state: vec![virtual_capacity, point.arrivals], point, remark: None })
     }
 
-    /// vrc eq. 30 and 32 linearized: `dp = Cv/r^2 dr - dCv/r` and `Cv' = -phi dr`. With drops it is the
-    /// admitted rate `(1 - p) r` that moves Cv, which feeds p back on itself.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        let (cv, r, p) = (rest.state[0], rest.point.arrivals, rest.point.probability);
+    /// Park et al. 2004, eq. 30 and 32 linearized: `dp = Cv/r^2 dr - dCv/r` and `Cv' = -phi dr`. With drops
+    /// it is the admitted rate `(1 - p) r` that moves Cv, which feeds p back on itself.
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        let (cv, r, p) = (equilibrium.state[0], equilibrium.point.arrivals, equilibrium.point.probability);
         let (slope, phi, t) = (cv / (r * r), self.phi, self.rate_memory);
         // Over s (1 + t s), or (s + phi)(1 + t s) where p feeds back.
-        let (share, leak) = match rest.point.signal {
+        let (share, leak) = match equilibrium.point.signal {
             Signal::Mark => (1.0, 0.0),
             Signal::Drop => (1.0 - p, phi),
         };

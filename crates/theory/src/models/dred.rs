@@ -1,10 +1,10 @@
-//! DRED (vrc eq. 23): an integral controller behind a filter.
+//! DRED (Park et al. 2004, eq. 23): an integral controller behind a filter.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dred::DredParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, at_target, memory, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -69,13 +69,13 @@ impl Model for Dred {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = at_target(network, self.q_ref)?;
-        Ok(Rest { state: vec![self.q_ref, point.probability], point, remark: None })
+        Ok(Equilibrium { state: vec![self.q_ref, point.probability], point, remark: None })
     }
 
-    /// vrc eq. 23: `K_I/s` behind the filter.
-    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+    /// Park et al. 2004, eq. 23: `K_I/s` behind the filter.
+    fn controller(&self, _: &Equilibrium) -> Result<Controller, TheoryError> {
         let integral = Rational::new([self.k_i], [0.0, 1.0]);
         Ok(Controller { transfer: &integral * &Rational::lag(self.filter), input: Input::Queue })
     }

@@ -1,11 +1,12 @@
-//! HRED (hred III, eq. 8-10, Fig. 1): a line whose level moves while the queue is outside its thresholds.
+//! HRED (Joo et al. 2006, section III, eq. 8-10, Fig. 1): a line whose level moves while the queue is outside
+//! its thresholds.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
-use super::law::{Law, Model, Rest, Seen, Variable, adapted, crossing, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, crossing, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -57,7 +58,7 @@ impl Hred {
     }
 }
 
-/// hred eq. 8 with eq. 10 in it.
+/// Joo et al. 2006, eq. 8 with eq. 10 in it.
 #[inline(always)]
 fn line<V: Real>(queue: V, min_p: V, min_th: V, slope: V) -> V {
     (min_p * (V::of(1.0) + slope * (queue - min_th))).within(V::of(0.0), V::of(1.0))
@@ -99,26 +100,29 @@ impl Model for Hred {
         }
     }
 
-    /// Any queue between the thresholds is a rest; this is the middle one, or, where no allowed `min_p`
-    /// leads there, the rest of the line at the bound.
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    /// Any queue between the thresholds is an equilibrium; this is the middle one, or, where no allowed
+    /// `min_p` leads there, the equilibrium of the line at the bound.
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
         let needed = |p| p / (1.0 + self.slope * (middle - self.min_th));
         let held = |min_p| crossing(network, |q| line(q, min_p, self.min_th, self.slope));
         let (point, min_p, at_bound) = adapted(network, middle, (self.bottom, self.top), needed, held)?;
         let remark = if at_bound {
-            format!("min_p stands at its bound {min_p}")
+            format!("min_p is at its bound {min_p}")
         } else {
             format!(
-                "any queue from {} to {} packets is a rest; this is the middle one",
+                "any queue from {} to {} packets is an equilibrium; the middle is used",
                 self.min_th, self.max_th
             )
         };
-        Ok(Rest { point, state: vec![min_p], remark: Some(remark) })
+        Ok(Equilibrium { point, state: vec![min_p], remark: Some(remark) })
     }
 
-    /// hred eq. 9: between the thresholds only the line's slope acts.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        Ok(Controller { transfer: Rational::new([rest.state[0] * self.slope], [1.0]), input: Input::Queue })
+    /// Joo et al. 2006, eq. 9: between the thresholds only the line's slope acts.
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        Ok(Controller {
+            transfer: Rational::new([equilibrium.state[0] * self.slope], [1.0]),
+            input: Input::Queue,
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! What a model is: the law that the fluid integrates, where it rests, and what it is near there.
+//! What a model is: the law that the fluid integrates, its equilibrium, and its linear form there.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -86,18 +86,18 @@ macro_rules! model {
 }
 pub(super) use model;
 
-/// Where a law and a network rest together.
+/// The equilibrium of a law and a network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rest {
+pub struct Equilibrium {
     /// The network.
     pub point: OperatingPoint,
     /// The law's state.
     pub state: Vec<f64>,
-    /// What a user must know of this rest: that it is one of many, or that a bound holds it.
+    /// What a user must know about this equilibrium: that it is one of many, or that a bound holds it.
     pub remark: Option<String>,
 }
 
-/// A law that can be asked where it rests and what it is near there.
+/// A law that can be asked for its equilibrium and for what it is near there.
 pub trait Model: Law<f64> {
     /// The model of an algorithm on a link, if it is one of this model's; `network` is what AP-RED is told of.
     ///
@@ -111,17 +111,17 @@ pub trait Model: Law<f64> {
     where
         Self: Sized;
 
-    /// Where it rests on a network.
+    /// Its equilibrium on a network.
     ///
     /// # Errors
-    /// There is no rest; the error says why.
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError>;
+    /// There is no equilibrium; the error says why.
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError>;
 
-    /// What it is near a rest, from its paper's equations.
+    /// What it is near an equilibrium, from its paper's equations.
     ///
     /// # Errors
     /// The law has no slope there.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError>;
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError>;
 }
 
 /// The queue at which a probability that rises with the queue meets the one that the flows need, by
@@ -135,12 +135,12 @@ pub(super) fn crossing(
         Err(_) => -1.0,
     };
     if excess(network.buffer) < 0.0 {
-        // With the reason, where even the full buffer needs more than every packet signalled.
+        // With the reason, where even the full buffer needs more than every packet signaled.
         let needed = network.needed_probability(network.buffer, network.capacity)?;
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "at the full buffer of {} packets the algorithm signals with p = {}, and the flows need {}: the buffer overflows; allow a larger probability, a larger buffer or fewer flows",
+                "at the full buffer of {} packets the algorithm signals with p = {}, but the flows need {}: the buffer overflows; allow a larger probability, a larger buffer or fewer flows",
                 network.buffer,
                 figure(probability(network.buffer)),
                 figure(needed)
@@ -151,7 +151,7 @@ pub(super) fn crossing(
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "even an empty queue is signalled with p = {}, and the flows need {} to fill the link: it stays underused; lower the probability",
+                "even an empty queue is signaled with p = {}, but the flows need {} to fill the link, which stays underused; lower the probability",
                 figure(probability(0.0)),
                 figure(network.needed_probability(0.0, network.capacity)?)
             ),
@@ -167,7 +167,7 @@ pub(super) fn crossing(
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "up to {:.1} packets the flows need more than every packet signalled, and from there on p = 1 does not follow the queue; fewer flows, a higher capacity or a longer round-trip time would have a rest",
+                "up to {:.1} packets the flows need more than every packet signaled, and from there on p = 1 does not follow the queue; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium",
                 point.queue
             ),
         });
@@ -175,7 +175,7 @@ pub(super) fn crossing(
     Ok(point)
 }
 
-/// The rest at a target queue, if the buffer holds it.
+/// The equilibrium at a target queue, if the buffer holds it.
 pub(super) fn at_target(network: &FluidNetwork, q_ref: f64) -> Result<OperatingPoint, TheoryError> {
     if q_ref > network.buffer {
         return Err(TheoryError::quantity(
@@ -187,9 +187,9 @@ pub(super) fn at_target(network: &FluidNetwork, q_ref: f64) -> Result<OperatingP
     network.point(q_ref, network.capacity)
 }
 
-/// The rest of an algorithm that adapts a parameter within bounds until the queue is `q`: where the queue
-/// rests, the parameter, and whether that stands at a bound because no allowed one leads to `q`.
-/// `parameter` is the one with which p is signalled at `q`, `held` where the queue rests with a given one.
+/// The equilibrium of an algorithm that adapts a parameter within bounds until the queue is `q`: the queue's
+/// equilibrium, the parameter, and whether that is at a bound because no allowed one leads to `q`.
+/// `parameter` is the one with which p is signaled at `q`, `held` the queue's equilibrium with a given one.
 pub(super) fn adapted(
     network: &FluidNetwork,
     q: f64,
@@ -210,7 +210,7 @@ pub(super) fn adapted(
 }
 
 /// The time constant in seconds of an average that gives a new sample the weight `w` every `interval`
-/// seconds: `K = -ln(1 - w)/T_s`, thesis eq. 4.2. 0 for a weight of 1.
+/// seconds: `K = -ln(1 - w)/T_s`, Chen 2010, eq. 4.2. 0 for a weight of 1.
 pub(super) fn memory(w: f64, interval: f64) -> f64 {
     if w < 1.0 { -interval / (-w).ln_1p() } else { 0.0 }
 }

@@ -1,7 +1,7 @@
 //! The continuous form of every algorithm that has one, one file per algorithm.
 //!
 //! Two faces of one law: [`Law`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
-//! where it rests and what it is near there, a transfer function. A test holds the two together for
+//! its equilibrium and what it is near there, a transfer function. A test holds the two together for
 //! every model.
 //!
 //! What samples and averages per packet does so at the link's rate C here, and what is updated
@@ -29,7 +29,7 @@ use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
 
-pub use law::{Law, Model, Pack, Rest, Seen, Variable};
+pub use law::{Equilibrium, Law, Model, Pack, Seen, Variable};
 
 /// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
 /// ([`Model::of_config`]).
@@ -98,21 +98,21 @@ impl AnyModel {
         })
     }
 
-    /// Where it rests on a network.
+    /// Its equilibrium on a network.
     ///
     /// # Errors
-    /// There is no rest; the error says why.
-    pub fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    /// There is no equilibrium; the error says why.
+    pub fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         network.check()?;
-        with_model!(self, m => m.rest(network))
+        with_model!(self, m => m.equilibrium(network))
     }
 
-    /// What it is near a rest.
+    /// What it is near an equilibrium.
     ///
     /// # Errors
     /// The law has no slope there.
-    pub fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        with_model!(self, m => m.controller(rest))
+    pub fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        with_model!(self, m => m.controller(equilibrium))
     }
 
     /// The state variables of its law.
@@ -154,14 +154,14 @@ mod tests {
         vec![one, two, drops]
     }
 
-    /// Every model with its defaults, and where it rests on each network.
-    fn rests() -> Vec<(&'static str, AnyModel, FluidNetwork, Rest)> {
+    /// Every model with its defaults, and its equilibrium on each network.
+    fn equilibria() -> Vec<(&'static str, AnyModel, FluidNetwork, Equilibrium)> {
         let mut all = Vec::new();
         for entry in CATALOG {
             for network in networks() {
                 match AnyModel::of(&(entry.default)(), &link(), &network) {
-                    Ok(model) => match model.rest(&network) {
-                        Ok(rest) => all.push((entry.name, model, network, rest)),
+                    Ok(model) => match model.equilibrium(&network) {
+                        Ok(equilibrium) => all.push((entry.name, model, network, equilibrium)),
                         Err(e) => panic!("{}: {e}", entry.name),
                     },
                     Err(TheoryError::NoModel { .. }) => {}
@@ -172,8 +172,8 @@ mod tests {
         all
     }
 
-    fn seen(rest: &Rest, queue: f64, growth: f64, p: f64) -> Seen<f64> {
-        let point = &rest.point;
+    fn seen(equilibrium: &Equilibrium, queue: f64, growth: f64, p: f64) -> Seen<f64> {
+        let point = &equilibrium.point;
         let admitted = point.arrivals * share(point, point.probability) + growth;
         Seen { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
     }
@@ -185,25 +185,25 @@ mod tests {
         }
     }
 
-    /// At rest nothing moves, and the flows get the probability that they need.
+    /// At equilibrium nothing moves, and the flows get the probability that they need.
     #[test]
     fn a_rest_is_one() {
-        fn check<M: Model>(model: &M, name: &str, rest: &Rest) {
-            let q = rest.point.queue;
-            let p = model.probability(q, rest.point.capacity, &rest.state);
-            assert!((p - rest.point.probability).abs() < 1e-9, "{name}: {p}, {rest:?}");
+        fn check<M: Model>(model: &M, name: &str, equilibrium: &Equilibrium) {
+            let q = equilibrium.point.queue;
+            let p = model.probability(q, equilibrium.point.capacity, &equilibrium.state);
+            assert!((p - equilibrium.point.probability).abs() < 1e-9, "{name}: {p}, {equilibrium:?}");
             let mut dx = vec![0.0; M::STATE.len()];
-            // Detection functions decay at a resting queue; that is not p's concern.
+            // Detection functions decay at a queue at equilibrium; that is not p's concern.
             let moving = if name.starts_with("st-") { M::STATE.len() - 3 } else { M::STATE.len() };
-            model.rates(&seen(rest, q, 0.0, p), &rest.state, &mut dx);
+            model.rates(&seen(equilibrium, q, 0.0, p), &equilibrium.state, &mut dx);
             for (v, d) in M::STATE.iter().zip(&dx).take(moving) {
-                assert!(d.abs() < 1e-6, "{name}: {v:?} moves at {d}, {rest:?}");
+                assert!(d.abs() < 1e-6, "{name}: {v:?} moves at {d}, {equilibrium:?}");
             }
         }
-        let rests = rests();
-        assert!(rests.len() >= 3 * 17, "{}", rests.len());
-        for (name, model, _, rest) in &rests {
-            with_model!(model, m => check(m, name, rest));
+        let equilibria = equilibria();
+        assert!(equilibria.len() >= 3 * 17, "{}", equilibria.len());
+        for (name, model, _, equilibrium) in &equilibria {
+            with_model!(model, m => check(m, name, equilibrium));
         }
     }
 
@@ -234,32 +234,36 @@ mod tests {
         b
     }
 
-    /// What a law is near its rest, by small differences of the law itself.
-    fn measured<M: Model>(model: &M, rest: &Rest, input: Input, s: Complex64) -> Complex64 {
-        let (n, c, q0) = (M::STATE.len(), rest.point.capacity, rest.point.queue);
+    /// What a law is near its equilibrium, by small differences of the law itself.
+    fn measured<M: Model>(model: &M, equilibrium: &Equilibrium, input: Input, s: Complex64) -> Complex64 {
+        let (n, c, q0) = (M::STATE.len(), equilibrium.point.capacity, equilibrium.point.queue);
         // The input: a change of the queue with its growth, or of the rate alone.
         let rates = |x: &[f64], dq: f64, growth: f64| {
             let p = model.probability(q0 + dq, c, x);
             let mut dx = vec![0.0; n];
             let at = match input {
-                Input::Queue => seen(rest, q0 + dq, growth, p),
+                Input::Queue => seen(equilibrium, q0 + dq, growth, p),
                 Input::Rate => {
-                    let arrivals = rest.point.arrivals + growth;
-                    Seen { arrivals, admitted: arrivals * share(&rest.point, p), ..seen(rest, q0, 0.0, p) }
+                    let arrivals = equilibrium.point.arrivals + growth;
+                    Seen {
+                        arrivals,
+                        admitted: arrivals * share(&equilibrium.point, p),
+                        ..seen(equilibrium, q0, 0.0, p)
+                    }
                 }
             };
             model.rates(&at, x, &mut dx);
             dx
         };
         let shifted = |i: usize, h: f64| {
-            let mut x = rest.state.clone();
+            let mut x = equilibrium.state.clone();
             x[i] += h;
             x
         };
         let difference = |f: &dyn Fn(f64) -> Vec<f64>, h: f64| -> Vec<f64> {
             f(h).iter().zip(f(-h)).map(|(a, b)| (a - b) / (2.0 * h)).collect()
         };
-        let x0 = &rest.state;
+        let x0 = &equilibrium.state;
         let per_queue = difference(&|h| rates(x0, h, 0.0), 1e-4);
         let per_growth = difference(&|h| rates(x0, 0.0, h), 1e-3);
         let mut matrix = vec![vec![Complex64::ZERO; n]; n];
@@ -298,18 +302,19 @@ mod tests {
     /// The transfer functions written from the papers are those of the laws that are integrated.
     #[test]
     fn the_two_faces_of_a_law_agree() {
-        fn check<M: Model>(model: &M, name: &str, rest: &Rest) {
-            let controller = model.controller(rest).unwrap();
+        fn check<M: Model>(model: &M, name: &str, equilibrium: &Equilibrium) {
+            let controller = model.controller(equilibrium).unwrap();
             for s in [Complex64::new(0.0, 0.3), Complex64::new(0.0, 5.0), Complex64::new(0.7, 20.0)] {
-                let (paper, law) = (controller.transfer.at(s), measured(model, rest, controller.input, s));
+                let (paper, law) =
+                    (controller.transfer.at(s), measured(model, equilibrium, controller.input, s));
                 assert!(
                     (paper - law).norm() < 1e-4 * paper.norm(),
                     "{name} at {s}: {paper} from the paper, {law} from the law"
                 );
             }
         }
-        for (name, model, _, rest) in &rests() {
-            with_model!(model, m => check(m, name, rest));
+        for (name, model, _, equilibrium) in &equilibria() {
+            with_model!(model, m => check(m, name, equilibrium));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! PI (Hollot et al. 2001; thesis 3.4, vrc eq. 24-25).
+//! PI (Hollot et al. 2001b; Chen 2010, section 3.4, Park et al. 2004, eq. 24-25).
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::pi::PiParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -25,8 +25,9 @@ model! {
 }
 
 impl Pi {
-    /// PI with its parameters on a link. `a = K_P + K_I T_s/2` and `b = K_P - K_I T_s/2` (thesis 3.4.2,
-    /// the bilinear transform), so `K_P` is their mean; vrc eq. 25 reads it as b, which is the same up to
+    /// PI with its parameters on a link. `a = K_P + K_I T_s/2` and `b = K_P - K_I T_s/2` (Chen 2010, section
+    /// 3.4.2, the bilinear transform), so `K_P` is their mean; Park et al. 2004, eq. 25 reads it as b, which
+    /// is the same up to
     /// `K_I T_s/2`.
     ///
     /// # Errors
@@ -83,13 +84,13 @@ impl Model for Pi {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = at_target(network, self.q_ref)?;
-        Ok(Rest { state: vec![point.probability], point, remark: None })
+        Ok(Equilibrium { state: vec![point.probability], point, remark: None })
     }
 
-    /// vrc eq. 25: `K_P + K_I/s`.
-    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+    /// Park et al. 2004, eq. 25: `K_P + K_I/s`.
+    fn controller(&self, _: &Equilibrium) -> Result<Controller, TheoryError> {
         Ok(Controller { transfer: Rational::new([self.k_i, self.k_p], [0.0, 1.0]), input: Input::Queue })
     }
 }

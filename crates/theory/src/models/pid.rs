@@ -1,10 +1,10 @@
-//! PID on the queue (vrc eq. 12).
+//! PID on the queue (Park et al. 2004, eq. 12).
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pid::PidParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, at_target, crossing, memory, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, crossing, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -88,18 +88,18 @@ impl Model for Pid {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = if self.k_i > 0.0 {
             at_target(network, self.q_ref)?
         } else {
             crossing(network, |q| (self.k_p * (q - self.q_ref)).clamp(0.0, 1.0))?
         };
         let settled = if self.k_i > 0.0 { point.probability } else { 0.0 };
-        Ok(Rest { state: vec![point.queue, settled, 0.0], point, remark: None })
+        Ok(Equilibrium { state: vec![point.queue, settled, 0.0], point, remark: None })
     }
 
-    /// vrc eq. 12 behind the filter: `(K_P + K_I/s + K_D s/(1 + T_d s))/(1 + T_f s)`.
-    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+    /// Park et al. 2004, eq. 12 behind the filter: `(K_P + K_I/s + K_D s/(1 + T_d s))/(1 + T_f s)`.
+    fn controller(&self, _: &Equilibrium) -> Result<Controller, TheoryError> {
         let Pid { k_p, k_i, k_d, filter, slope_memory: t, .. } = *self;
         // Over the common denominator s (1 + t s), or 1 + t s without an integral.
         let law = if k_i > 0.0 {

@@ -1,4 +1,4 @@
-//! RED (thesis eq. 2.4, 4.2), and AP-RED with what it is told (thesis ch. 4).
+//! RED (Chen 2010, eq. 2.4, 4.2), and AP-RED with what it is told (Chen 2010, chapter 4).
 
 use quell_aqm::Link;
 use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
@@ -6,7 +6,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, crossing, memory, model, unknown};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -35,10 +35,10 @@ model! {
     }
 }
 
-/// How many of the arrivals are signalled when each deserves a signal with probability p and RED
+/// How many of the arrivals are signaled when each deserves a signal with probability p and RED
 /// spaces them: `factor p / (1 + crowding p)`.
 ///
-/// The documents' theory leaves this out: it holds for [`Spacing::Geometric`] only, and with RED's own
+/// The papers' theory leaves this out: it holds for [`Spacing::Geometric`] only, and with RED's own
 /// uniform gaps of 1 to 1/p packets the loop's gain is twice as high.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -60,13 +60,13 @@ impl Spread {
         }
     }
 
-    /// The share of arrivals that is signalled.
+    /// The share of arrivals that is signaled.
     #[inline(always)]
-    pub fn signalled<V: Real>(factor: V, crowding: V, p: V) -> V {
+    pub fn signaled<V: Real>(factor: V, crowding: V, p: V) -> V {
         factor * p / (V::of(1.0) + crowding * p)
     }
 
-    /// The probability with which the share `s` is signalled.
+    /// The probability with which the share `s` is signaled.
     pub fn deserved(&self, s: f64) -> f64 {
         s / (self.factor - self.crowding * s)
     }
@@ -77,7 +77,7 @@ impl Spread {
     }
 }
 
-/// thesis eq. 2.4 at any thresholds, before the spacing.
+/// Chen 2010, eq. 2.4 at any thresholds, before the spacing.
 #[inline(always)]
 pub(super) fn curve<V: Real>(avg: V, min_th: V, max_th: V, max_p: V, end: V) -> V {
     let one = V::of(1.0);
@@ -122,7 +122,7 @@ impl Red {
             unknown(
                 field,
                 format!("{n} steps"),
-                "must be one value, or \"measured\": the theory looks at one rest",
+                "must be one value, or \"measured\": the theory looks at one equilibrium",
             )
         };
         let flows = match &params.flows {
@@ -161,7 +161,7 @@ impl Red {
             }
         };
         // The handshakes that AP-RED measures see the mean propagation delay and whatever queue there
-        // is; it rests where the queue that its setting holds is the queue in R.
+        // is; its equilibrium is where the queue that its setting holds is the queue in R.
         match &params.rtt {
             Known::Value(rtt) => Ok(adapted(rtt.as_secs_f64())),
             Known::Steps(s) => Err(at_rest("rtt", s.len())),
@@ -171,7 +171,7 @@ impl Red {
                 let mut queue = 0.0;
                 for _ in 0..1000 {
                     let red = adapted(propagation + queue / network.capacity);
-                    let next = red.rest(network)?.point.queue;
+                    let next = red.equilibrium(network)?.point.queue;
                     if (next - queue).abs() < 1e-9 * network.buffer {
                         return Ok(red);
                     }
@@ -179,7 +179,7 @@ impl Red {
                 }
                 Err(TheoryError::NoEquilibrium {
                     quantity: "the round-trip time R that AP-RED measures".into(),
-                    reason: "its thresholds follow R, and R follows the queue that they hold, without coming to an end; tell it R".into(),
+                    reason: "its thresholds follow R, and R follows the queue that they hold, without converging; give R explicitly".into(),
                 })
             }
         }
@@ -189,12 +189,12 @@ impl Red {
         Spread { factor: self.spread, crowding: self.crowding }
     }
 
-    /// The share of arrivals that is signalled at the average `avg`.
-    pub(super) fn signalled(&self, avg: f64) -> f64 {
+    /// The share of arrivals that is signaled at the average `avg`.
+    pub(super) fn signaled(&self, avg: f64) -> f64 {
         Law::<f64>::probability(self, avg, 1.0, &[avg])
     }
 
-    /// The slope of the probability at the average `avg`, after the spacing: `L_red` of thesis eq. 4.2
+    /// The slope of the probability at the average `avg`, after the spacing: `L_red` of Chen 2010, eq. 4.2
     /// between the thresholds.
     pub fn slope(&self, avg: f64) -> f64 {
         let p = curve(avg, self.min_th, self.max_th, self.max_p, self.end);
@@ -208,12 +208,12 @@ impl Red {
         slope * self.spacing().slope(p)
     }
 
-    /// The `max_p` with which the share `signalled` belongs to the average `avg` between the thresholds.
-    pub(super) fn max_p_for(&self, avg: f64, signalled: f64) -> f64 {
-        self.spacing().deserved(signalled) * (self.max_th - self.min_th) / (avg - self.min_th)
+    /// The `max_p` with which the share `signaled` belongs to the average `avg` between the thresholds.
+    pub(super) fn max_p_for(&self, avg: f64, signaled: f64) -> f64 {
+        self.spacing().deserved(signaled) * (self.max_th - self.min_th) / (avg - self.min_th)
     }
 
-    /// The average's transfer function at a capacity: `1/(s/K + 1)` with `K = -ln(1 - w) C`, thesis
+    /// The average's transfer function at a capacity: `1/(s/K + 1)` with `K = -ln(1 - w) C`, Chen 2010,
     /// eq. 4.2.
     pub(super) fn average(&self, capacity: f64) -> Rational {
         Rational::lag(1.0 / (self.forgetting * capacity))
@@ -230,7 +230,7 @@ impl<V: Real> Law<V> for Red<V> {
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
         let p = curve(x[0], self.min_th, self.max_th, self.max_p, self.end);
-        Spread::signalled(self.spread, self.crowding, p)
+        Spread::signaled(self.spread, self.crowding, p)
     }
 
     #[inline(always)]
@@ -253,28 +253,28 @@ impl Model for Red {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
-        let point = crossing(network, |q| self.signalled(q))?;
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
+        let point = crossing(network, |q| self.signaled(q))?;
         let remark = (point.queue >= self.max_th).then(|| {
             format!(
-                "the average rests above max_th = {} packets, where the curve is steeper",
+                "the average settles above max_th = {} packets, where the curve is steeper",
                 figure(self.max_th)
             )
         });
-        Ok(Rest { state: vec![point.queue], point, remark })
+        Ok(Equilibrium { state: vec![point.queue], point, remark })
     }
 
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        let avg = rest.state[0];
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        let avg = equilibrium.state[0];
         let slope = self.slope(avg);
         if slope == 0.0 {
             return Err(TheoryError::quantity(
                 "average queue",
                 format!("{avg} packets"),
-                "must lie where the probability rises [thesis eq. 2.4]",
+                "must lie where the probability rises [Chen 2010, eq. 2.4]",
             ));
         }
         let gain = Rational::new([slope], [1.0]);
-        Ok(Controller { transfer: &gain * &self.average(rest.point.capacity), input: Input::Queue })
+        Ok(Controller { transfer: &gain * &self.average(equilibrium.point.capacity), input: Input::Queue })
     }
 }

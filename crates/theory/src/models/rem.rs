@@ -1,10 +1,10 @@
-//! REM (thesis eq. 3.8-3.10, vrc eq. 26-29).
+//! REM (Chen 2010, eq. 3.8-3.10, Park et al. 2004, eq. 26-29).
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::rem::{PriceForm, RemParams};
 
-use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -77,21 +77,21 @@ impl Model for Rem {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         if point.probability >= 1.0 {
             return Err(TheoryError::NoEquilibrium {
                 quantity: "the price".into(),
-                reason: "the flows need every packet signalled, which no finite price does [thesis eq. 3.10]"
+                reason: "the flows need every packet signaled, which no finite price achieves [Chen 2010, eq. 3.10]"
                     .into(),
             });
         }
-        Ok(Rest { state: vec![-(-point.probability).ln_1p() / self.ln_phi], point, remark: None })
+        Ok(Equilibrium { state: vec![-(-point.probability).ln_1p() / self.ln_phi], point, remark: None })
     }
 
-    /// vrc eq. 29 at any price: the slope of eq. 26 is `(1 - p) ln phi`.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        let slope = (1.0 - rest.point.probability) * self.ln_phi;
+    /// Park et al. 2004, eq. 29 at any price: the slope of eq. 26 is `(1 - p) ln phi`.
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        let slope = (1.0 - equilibrium.point.probability) * self.ln_phi;
         Ok(Controller {
             transfer: Rational::new([slope * self.per_excess, slope * self.per_growth], [0.0, 1.0]),
             input: Input::Queue,

@@ -1,4 +1,4 @@
-//! ST-PI (thesis ch. 6, Fig. 6.1): PI that is scaled when its oscillations change in size.
+//! ST-PI (Chen 2010, chapter 6, Fig. 6.1): PI that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -7,7 +7,7 @@ use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::pi::PiParams;
 use quell_aqm::st_pi::StPiParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
 use super::pi::Pi;
 use super::pi::bounded;
 use super::st_red::{between, rescale, watched};
@@ -18,7 +18,7 @@ use crate::num::Real;
 
 model! {
     /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by
-    /// `1/k^2` (thesis eq. 6.6).
+    /// `1/k^2` (Chen 2010, eq. 6.6).
     pub struct StPi {
         /// Per packet, at the start.
         k_p,
@@ -131,19 +131,19 @@ impl Model for StPi {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
-        let pi = self.pi(1.0).rest(network)?;
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
+        let pi = self.pi(1.0).equilibrium(network)?;
         let g2 = half_way(self.h_s * self.q_ref, self.h_l * self.q_ref);
-        Ok(Rest {
+        Ok(Equilibrium {
             state: vec![pi.state[0], 0.0, g2, 1.0],
             point: pi.point,
             remark: Some(
-                "as PI before any detection; traffic without noise would let q_ref fall to its bound".into(),
+                "analyzed as PI before any detection; without noise q_ref would fall to its bound".into(),
             ),
         })
     }
 
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        self.pi(1.0).controller(rest)
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        self.pi(1.0).controller(equilibrium)
     }
 }

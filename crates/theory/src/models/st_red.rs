@@ -1,4 +1,4 @@
-//! ST-RED (thesis ch. 5, Fig. 5.3): Adaptive RED that is scaled when its oscillations change in size.
+//! ST-RED (Chen 2010, chapter 5, Fig. 5.3): Adaptive RED that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
 use quell_aqm::ared::AredParams;
@@ -9,7 +9,7 @@ use quell_aqm::st_red::StRedParams;
 
 use super::ared::Ared;
 use super::ared::adaptation;
-use super::law::{Law, Model, Rest, Seen, Variable, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
 use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
@@ -130,7 +130,7 @@ impl StRed {
     }
 }
 
-/// thesis eq. 5.5, 5.7, 6.11 and 6.12: how the variance and the detection function move, at the rates
+/// Chen 2010, eq. 5.5, 5.7, 6.11 and 6.12: how the variance and the detection function move, at the rates
 /// `fast` and `slow` per second, each within its range around `q_ref`.
 #[inline(always)]
 pub(super) fn watched<V: Real>(queue: V, q_ref: V, gamma: V, fast: V, slow: V, s2: V, g2: V) -> (V, V) {
@@ -143,7 +143,7 @@ pub(super) fn watched<V: Real>(queue: V, q_ref: V, gamma: V, fast: V, slow: V, s
     (V::select(wide, fast * (square - s2), zero), V::select(narrow, slow * (square - g2), zero))
 }
 
-/// thesis Fig. 5.3 and 6.1: the factor that the oscillations ask for; 1 where they have not changed.
+/// Chen 2010, Fig. 5.3 and 6.1: the factor that the oscillations ask for; 1 where they have not changed.
 #[inline(always)]
 pub(super) fn detected<V: Real>(s2: V, g2: V, q_ref: V, h_l: V, h_s: V) -> V {
     let (large, small) = (h_l * q_ref, h_s * q_ref);
@@ -171,7 +171,7 @@ impl<V: Real> Law<V> for StRed<V> {
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
         let (min_th, max_th) = (x[4] * self.min_th, x[4] * self.max_th);
         let p = curve(x[0], min_th, max_th, x[1], V::of(2.0) * max_th);
-        Spread::signalled(self.spread, self.crowding, p)
+        Spread::signaled(self.spread, self.crowding, p)
     }
 
     #[inline(always)]
@@ -216,7 +216,7 @@ pub(super) fn rescale<V: Real>(x: &mut [V], at: usize, q_ref: V, h: (V, V), boun
     V::any(changes)
 }
 
-/// thesis 5.3.1: where `g^2` begins, as [`half_way`].
+/// Chen 2010, section 5.3.1: where `g^2` begins, as [`half_way`].
 #[inline(always)]
 pub(super) fn between<V: Real>(small: V, large: V) -> V {
     V::of(0.5) * (small * small + large * large)
@@ -230,20 +230,21 @@ impl Model for StRed {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
-        let ared = self.ared().rest(network)?;
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
+        let ared = self.ared().equilibrium(network)?;
         let q_ref = 0.5 * (self.min_th + self.max_th);
         let g2 = half_way(self.h_s * q_ref, self.h_l * q_ref);
-        Ok(Rest {
+        Ok(Equilibrium {
             state: vec![ared.state[0], ared.state[1], 0.0, g2, 1.0],
             point: ared.point,
             remark: Some(
-                "as Adaptive RED before any detection; traffic without noise would let q_ref fall to its bound".into(),
+                "analyzed as Adaptive RED before any detection; without noise q_ref would fall to its bound"
+                    .into(),
             ),
         })
     }
 
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError> {
-        self.ared().controller(rest)
+    fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
+        self.ared().controller(equilibrium)
     }
 }

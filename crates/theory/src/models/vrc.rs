@@ -1,4 +1,4 @@
-//! VRC (vrc sections 2-3).
+//! VRC (Park et al. 2004, sections 2-3).
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -6,7 +6,7 @@ use quell_aqm::params::ParamError;
 use quell_aqm::part::{RateUpdate, interval_lag};
 use quell_aqm::vrc::VrcParams;
 
-use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -26,7 +26,7 @@ model! {
         /// In packets.
         q_ref,
         /// Time constant of the estimate of the rate, in seconds: K, or by how much an estimate that is made
-        /// once per interval lags. The document's analysis has 0; the fluid model needs it positive.
+        /// once per interval lags. The paper's analysis has 0; the fluid model needs it positive.
         rate_memory,
     }
 }
@@ -61,7 +61,7 @@ impl<V: Real> Law<V> for Vrc<V> {
 
     #[inline(always)]
     fn probability(&self, queue: V, capacity: V, x: &[V]) -> V {
-        // vrc eq. 2, 4 and 5.
+        // Park et al. 2004, eq. 2, 4 and 5.
         let target = capacity - self.gamma * (queue - self.q_ref);
         (self.alpha * (x[1] - (target - x[0]))).within(V::of(0.0), V::of(1.0))
     }
@@ -89,15 +89,15 @@ impl Model for Vrc {
         }
     }
 
-    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
+    fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         let point = at_target(network, self.q_ref)?;
-        // At rest r = r_t = C, so p = alpha D.
-        Ok(Rest { state: vec![point.probability / self.alpha, point.capacity], point, remark: None })
+        // At equilibrium r = r_t = C, so p = alpha D.
+        Ok(Equilibrium { state: vec![point.probability / self.alpha, point.capacity], point, remark: None })
     }
 
-    /// vrc eq. 12 with the estimate of the rate behind its lag:
+    /// Park et al. 2004, eq. 12 with the estimate of the rate behind its lag:
     /// `alpha (1 + beta/s) (s/(1 + K s) + gamma)`, which is PID for K = 0.
-    fn controller(&self, _: &Rest) -> Result<Controller, TheoryError> {
+    fn controller(&self, _: &Equilibrium) -> Result<Controller, TheoryError> {
         let Vrc { alpha, beta, gamma, rate_memory, .. } = *self;
         let integral = Rational::new([alpha * beta, alpha], [0.0, 1.0]);
         let rate = Rational::new([gamma, 1.0 + gamma * rate_memory], [1.0, rate_memory]);

@@ -10,7 +10,7 @@ const REASONS: &[(&str, &str)] = &[
         "feng-ared",
         "max_p moves only as the average leaves the thresholds; between them it is red with that max_p",
     ),
-    ("ared-dt", "the thresholds follow the losses that were, see the map of redtail VI"),
+    ("ared-dt", "the thresholds follow past losses; see the map of Jou et al. 2003, section VI"),
     ("fuzzy-red", "the weight changes with every packet; bracket it by red with its two weights"),
     ("red-tail", "two queues share the link; analyze the algorithm of the second one"),
     ("wred", "each class has a RED of its own; analyze red with the settings of one class"),

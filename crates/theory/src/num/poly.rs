@@ -45,7 +45,7 @@ impl Poly {
         Poly::new(self.0.iter().enumerate().skip(1).map(|(i, c)| i as f64 * c).collect::<Vec<_>>())
     }
 
-    /// The roots, by the method of Aberth (1973): all at once, each by Newton's step corrected for the
+    /// The roots, by the method of Aberth 1973: all at once, each by Newton's step corrected for the
     /// others. None for a constant.
     pub fn roots(&self) -> Vec<Complex64> {
         let zeros = self.0.iter().take_while(|&&c| c == 0.0).count().min(self.degree());

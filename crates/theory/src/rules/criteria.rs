@@ -19,7 +19,7 @@ use crate::text::figure;
 /// A condition of the form `left < right`, evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Criterion {
-    /// What it says and where: "thesis eq. 4.9: L w <= 0.8 N^3/(RC)^5".
+    /// What it says and where: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
     pub statement: String,
     /// The left side.
     pub left: f64,
@@ -38,7 +38,7 @@ impl std::fmt::Display for Criterion {
         let verdict = match (self.holds, self.necessary) {
             (true, _) => "met",
             (false, true) => "not met",
-            (false, false) => "not met, which alone does not make it unstable",
+            (false, false) => "not met; that alone does not make the loop unstable",
         };
         write!(f, "{}: {verdict}; {}", self.statement, self.reason)
     }
@@ -52,7 +52,7 @@ fn conditions(c: &Conditions) -> Result<(f64, f64, f64), TheoryError> {
     Ok((c.flows, c.rtt, c.capacity))
 }
 
-/// thesis proposition 4.9: RED with a small weight is stable if `L w <= 0.8 N^3/(RC)^5` for `N <= RC/2`,
+/// Chen 2010, proposition 4.9: RED with a small weight is stable if `L w <= 0.8 N^3/(RC)^5` for `N <= RC/2`,
 /// else if `L w <= 0.4 N^2/(RC)^4`. Sufficient, not necessary.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
         setting.w > 0.0 && setting.w < 0.1,
         "weight w",
         setting.w,
-        "must be much smaller than 1 [thesis eq. 4.9]",
+        "must be much smaller than 1 [Chen 2010, eq. 4.9]",
     )?;
     let (left, right) = (ap_red::loop_gain(setting), ap_red::stability_bound(now));
     let (side, formula) = if n <= r * c / 2.0 { ("<=", "0.8 N^3/(RC)^5") } else { (">", "0.4 N^2/(RC)^4") };
@@ -82,14 +82,14 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
         )
     } else {
         format!(
-            "L w = {left:.3e} exceeds the bound {right:.3e} {} times (N = {n} {side} RC/2 = {}): lower max_p or w, widen the thresholds, or reckon with at least {:.0} flows",
+            "L w = {left:.3e} exceeds the bound {right:.3e} {} times (N = {n} {side} RC/2 = {}): lower max_p or w, widen the thresholds, or assume at least {:.0} flows",
             figure(left / right),
             figure(r * c / 2.0),
             flows_for(left, r * c).ceil()
         )
     };
     Ok(Criterion {
-        statement: format!("thesis eq. 4.9: L w <= {formula}"),
+        statement: format!("Chen 2010, eq. 4.9: L w <= {formula}"),
         left,
         right,
         holds,
@@ -98,14 +98,14 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
     })
 }
 
-/// The least N with which thesis eq. 4.9 holds.
+/// The least N with which Chen 2010, eq. 4.9 holds.
 fn flows_for(gain: f64, product: f64) -> f64 {
     let few = (gain * product.powi(5) / 0.8).cbrt();
     if few <= product / 2.0 { few } else { (gain * product.powi(4) / 0.4).sqrt() }
 }
 
-/// Hollot, Misra, Towsley and Gong 2001, "A control theoretic analysis of RED", proposition 2, which
-/// thesis eq. 4.11-4.13 shortens: `L (R+ C)^3/(2 N-)^2 <= sqrt(w_g^2/K^2 + 1)` with
+/// Hollot et al. 2001a, proposition 2, which
+/// Chen 2010, eq. 4.11-4.13 shortens: `L (R+ C)^3/(2 N-)^2 <= sqrt(w_g^2/K^2 + 1)` with
 /// `w_g = 0.1 min(2 N-/(R+^2 C), 1/R+)`. `now` holds the fewest flows N- and the longest round-trip time
 /// R+; `slope` is L per packet and `filter` K per second. Their windows have a = 2.
 ///
@@ -120,18 +120,18 @@ pub fn red_by_hollot(slope: f64, filter: f64, now: &Conditions) -> Result<Criter
     let holds = left <= right;
     let reason = if holds {
         format!(
-            "the gain {left:.3} at rest has fallen below 1 at w_g = {:.4} rad/s, where the flows hardly lag",
+            "the gain {left:.3} at equilibrium has fallen below 1 at w_g = {:.4} rad/s, where the flows hardly lag",
             red_crossover(now)
         )
     } else {
         format!(
-            "the gain {left:.3} at rest exceeds {right:.3}, by which the average damps it at w_g = {:.4} rad/s: a smaller slope, or a filter K of at most {:.3e} per second",
+            "the gain {left:.3} at equilibrium exceeds {right:.3}, by which the average damps it at w_g = {:.4} rad/s: a smaller slope, or a filter K of at most {:.3e} per second",
             red_crossover(now),
             red_filter(slope, now)
         )
     };
     Ok(Criterion {
-        statement: "Hollot et al. 2001, RED: L (RC)^3/(2N)^2 <= sqrt(w_g^2/K^2 + 1)".into(),
+        statement: "Hollot et al. 2001a: L (RC)^3/(2N)^2 <= sqrt(w_g^2/K^2 + 1)".into(),
         left,
         right,
         holds,
@@ -141,7 +141,7 @@ pub fn red_by_hollot(slope: f64, filter: f64, now: &Conditions) -> Result<Criter
     })
 }
 
-/// `w_g = 0.1 min(2N/(R^2 C), 1/R)` (thesis eq. 4.11), in radians per second.
+/// `w_g = 0.1 min(2N/(R^2 C), 1/R)` (Chen 2010, eq. 4.11), in radians per second.
 pub fn red_crossover(now: &Conditions) -> f64 {
     0.1 * (2.0 * now.flows / (now.rtt * now.rtt * now.capacity)).min(1.0 / now.rtt)
 }
@@ -152,25 +152,25 @@ pub fn red_filter(slope: f64, now: &Conditions) -> f64 {
     if gain <= 1.0 { f64::INFINITY } else { red_crossover(now) / (gain * gain - 1.0).sqrt() }
 }
 
-/// thesis eq. 6.3: K_P of PI for a crossover at `lambda/R`, `2 lambda sqrt(lambda^2 + 1) N/(R^2 C^2)`.
+/// Chen 2010, eq. 6.3: K_P of PI for a crossover at `lambda/R`, `2 lambda sqrt(lambda^2 + 1) N/(R^2 C^2)`.
 pub fn pi_proportional(lambda: f64, now: &Conditions) -> f64 {
     let product = now.rtt * now.capacity;
     2.0 * lambda * lambda.hypot(1.0) * now.flows / (product * product)
 }
 
-/// thesis eq. 6.5: the phase margin in radians that eq. 6.3 leaves, `pi/2 - lambda - atan lambda`; 0 at
-/// `lambda = 0.8603`, which the thesis rounds to 0.85.
+/// Chen 2010, eq. 6.5: the phase margin in radians that eq. 6.3 leaves, `pi/2 - lambda - atan lambda`; 0 at
+/// `lambda = 0.8603`, which Chen 2010 rounds to 0.85.
 pub fn pi_phase_margin(lambda: f64) -> f64 {
     std::f64::consts::FRAC_PI_2 - lambda - lambda.atan()
 }
 
-/// thesis eq. 6.6: the target and K_P for another round-trip time and capacity, `k = R C/(R_0 C_0)`:
+/// Chen 2010, eq. 6.6: the target and K_P for another round-trip time and capacity, `k = R C/(R_0 C_0)`:
 /// `k q_ref0` and `K_P0/k^2`.
 pub fn pi_retuned(q_ref: f64, k_p: f64, k: f64) -> (f64, f64) {
     (k * q_ref, k_p / (k * k))
 }
 
-/// The gains of vrc eq. 12.
+/// The gains of Park et al. 2004, eq. 12.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PidGains {
     /// K_P per packet.
@@ -182,7 +182,7 @@ pub struct PidGains {
 }
 
 impl PidGains {
-    /// vrc Table 1.
+    /// Park et al. 2004, Table 1.
     pub const TABLE_1: PidGains = PidGains { k_p: 0.0024, k_i: 0.0045, k_d: 0.0003 };
 
     /// The transfer function, without any filter.
@@ -192,13 +192,14 @@ impl PidGains {
     }
 }
 
-/// `tau1 = N/(R^2 C)` and `tau2 = C^2/(a N)` of vrc eq. 14.
+/// `tau1 = N/(R^2 C)` and `tau2 = C^2/(a N)` of Park et al. 2004, eq. 14.
 fn taus(now: &Conditions, tcp: Tcp) -> (f64, f64) {
     let Conditions { flows: n, rtt: r, capacity: c } = *now;
     (tcp.increase * n / (r * r * c), c * c / (tcp.decrease * n))
 }
 
-/// vrc eq. 16: `s^4 + a1 s^3 + a2 s^2 + a3 s + a4`, the characteristic equation with the first-order lag
+/// Park et al. 2004, eq. 16: `s^4 + a1 s^3 + a2 s^2 + a3 s + a4`, the characteriztic equation with the
+/// first-order lag
 /// `1/(1 + R s)` in place of the delay; [a1, a2, a3, a4].
 pub fn vrc_coefficients(gains: &PidGains, now: &Conditions, tcp: Tcp) -> [f64; 4] {
     let (tau1, tau2) = taus(now, tcp);
@@ -211,7 +212,7 @@ pub fn vrc_coefficients(gains: &PidGains, now: &Conditions, tcp: Tcp) -> [f64; 4
     ]
 }
 
-/// vrc theorem, eq. 17: with the first-order lag, VRC and PID are stable if and only if
+/// Park et al. 2004, theorem, eq. 17: with the first-order lag, VRC and PID are stable if and only if
 ///
 /// ```text
 /// (2 tau1 + tau2 R K_P) [(2 + tau1 R)(4 tau1 + tau2 K_D + 1/R) - 2 tau1 - tau2 R K_P]
@@ -227,7 +228,7 @@ pub fn vrc_coefficients(gains: &PidGains, now: &Conditions, tcp: Tcp) -> [f64; 4
 pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Criterion, TheoryError> {
     conditions(now)?;
     for (name, k) in [("K_P", gains.k_p), ("K_D", gains.k_d)] {
-        require(k >= 0.0 && k.is_finite(), name, k, "must not be negative [vrc eq. 18, 19]")?;
+        require(k >= 0.0 && k.is_finite(), name, k, "must not be negative [Park et al. 2004, eq. 18, 19]")?;
     }
     positive("K_I", gains.k_i, "per packet and second")?;
     let (tau1, tau2) = taus(now, tcp);
@@ -238,15 +239,14 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
     let holds = left > right;
     let reason = if holds {
         format!(
-            "the two sides stand {} to 1; the lag in place of the delay makes this optimistic",
+            "the ratio of the two sides is {}; replacing the delay by a lag makes this optimistic",
             figure(left / right)
         )
     } else {
-        "the sides stand the wrong way round: lower K_I, bring K_P into the range of eq. 19, or raise K_D"
-            .to_string()
+        "the inequality is reversed: lower K_I, bring K_P into the range of eq. 19, or raise K_D".to_string()
     };
     Ok(Criterion {
-        statement: "vrc eq. 17, its sign corrected: a3 (a1 a2 - a3) > a1^2 a4".into(),
+        statement: "Park et al. 2004, eq. 17, its sign corrected: a3 (a1 a2 - a3) > a1^2 a4".into(),
         left,
         right,
         holds,
@@ -256,7 +256,7 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
     })
 }
 
-/// vrc eq. 20: `K_I^max = (4 tau1 + tau2 K_D + 1/R)^2/(4 tau2 R)`.
+/// Park et al. 2004, eq. 20: `K_I^max = (4 tau1 + tau2 K_D + 1/R)^2/(4 tau2 R)`.
 ///
 /// As printed, and right: it is (A.8), the largest value of the left side of (A.7) over `a1^2 tau2 R^3`.
 pub fn vrc_largest_integral(k_d: f64, now: &Conditions, tcp: Tcp) -> f64 {
@@ -264,8 +264,8 @@ pub fn vrc_largest_integral(k_d: f64, now: &Conditions, tcp: Tcp) -> f64 {
     (4.0 * tau1 + tau2 * k_d + 1.0 / now.rtt).powi(2) / (4.0 * tau2 * now.rtt)
 }
 
-/// vrc eq. 19 and 21: the range of K_P for a K_I and a K_D, `max(0, K_P1) < K_P < K_P2`. `None` if K_I
-/// exceeds eq. 20.
+/// Park et al. 2004, eq. 19 and 21: the range of K_P for a K_I and a K_D, `max(0, K_P1) < K_P < K_P2`. `None`
+/// if K_I exceeds eq. 20.
 ///
 /// Eq. 21 is right as printed: with it both sides of (A.7) are equal.
 pub fn vrc_proportional(k_i: f64, k_d: f64, now: &Conditions, tcp: Tcp) -> Option<(f64, f64)> {
@@ -284,9 +284,9 @@ pub fn vrc_proportional(k_i: f64, k_d: f64, now: &Conditions, tcp: Tcp) -> Optio
 /// How the delay enters a critical round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// As it is (vrc eq. 15).
+    /// As it is (Park et al. 2004, eq. 15).
     Exact,
-    /// As the first-order lag `1/(1 + R s)` (vrc eq. 16, 17), which is optimistic.
+    /// As the first-order lag `1/(1 + R s)` (Park et al. 2004, eq. 16, 17), which is optimistic.
     FirstOrderLag,
 }
 
@@ -295,7 +295,7 @@ const RTT_RANGE: (f64, f64) = (1e-6, 100.0);
 
 /// The smallest R at which an algorithm with fixed gains loses its stability, in seconds, with N flows
 /// and a capacity in packets per second. `controller` is asked for at each point. `None` if it is stable
-/// at every R up to 100 s, or at none within a factor of 100 of the shortest that has a rest.
+/// at every R up to 100 s, or at none within a factor of 100 of the shortest that has an equilibrium.
 ///
 /// # Errors
 /// A quantity is not physical, or `controller` refuses a point at which a loop could be.
@@ -344,7 +344,7 @@ pub fn critical_rtt(
     Ok(None)
 }
 
-/// [`critical_rtt`] of PID gains: vrc 5.2.1.
+/// [`critical_rtt`] of PID gains: Park et al. 2004, section 5.2.1.
 ///
 /// # Errors
 /// A quantity is not physical.
@@ -358,8 +358,9 @@ pub fn critical_delay(
     critical_rtt(flows, capacity, tcp, Plant::Exact, delay, |_| Ok(gains.controller()))
 }
 
-/// AVQ near its rest as its paper has it: `p = 1 - Cv/r` and `Cv' = -phi (r - tau C)`, nothing averaged,
-/// marks (vrc eq. 30, 32; Kunniyur and Srikant 2001, section 4). `None` if every packet is marked.
+/// AVQ near its equilibrium as its paper has it: `p = 1 - Cv/r` and `Cv' = -phi (r - tau C)`, nothing
+/// averaged, marks (Park et al. 2004, eq. 30, 32; Kunniyur and Srikant 2001, section 4). `None` if every
+/// packet is marked.
 pub fn avq_controller(phi: f64, point: &OperatingPoint) -> Option<Controller> {
     let r = point.arrivals;
     let slope = (1.0 - point.probability) / r;
@@ -368,10 +369,10 @@ pub fn avq_controller(phi: f64, point: &OperatingPoint) -> Option<Controller> {
 }
 
 /// The longest round-trip time at which AVQ is stable, in seconds (Kunniyur and Srikant 2001, Theorem
-/// 4.1; vrc 5.4.2). The queue is empty, so this is the propagation delay.
+/// 4.1; Park et al. 2004, section 5.4.2). The queue is empty, so this is the propagation delay.
 ///
-/// vrc prints 0.216 s for N = 100, C = 1250, phi = 0.15 and tau = 1. That is the limit of the exact
-/// linearization with a = 3/2 and `p = 1 - Cv/r`: 0.21580 s. With a = 2 it is 0.2778 s, with `W(t - R)`
+/// Park et al. 2004 print 0.216 s for N = 100, C = 1250, phi = 0.15 and tau = 1. That is the limit of the
+/// exact linearization with a = 3/2 and `p = 1 - Cv/r`: 0.21580 s. With a = 2 it is 0.2778 s, with `W(t - R)`
 /// taken for `W(t)` 0.2694 s, and with p neglected in `Cv = (1 - p) r` 0.1682 s.
 ///
 /// # Errors
@@ -384,7 +385,7 @@ pub fn avq_longest_rtt(
     tcp: Tcp,
 ) -> Result<Option<f64>, TheoryError> {
     positive("phi", phi, "per second")?;
-    require(tau > 0.0 && tau <= 1.0, "tau", tau, "must lie in (0, 1] [vrc eq. 30]")?;
+    require(tau > 0.0 && tau <= 1.0, "tau", tau, "must lie in (0, 1] [Park et al. 2004, eq. 30]")?;
     critical_rtt(flows, tau * capacity, tcp, Plant::Exact, Delay::Exact, |point| {
         avq_controller(phi, point).ok_or_else(|| TheoryError::NoEquilibrium {
             quantity: "the virtual capacity".into(),
@@ -419,8 +420,8 @@ pub fn avq_largest_phi(tau: f64, now: &Conditions, tcp: Tcp) -> Result<Option<f6
     Ok(Some(low))
 }
 
-/// hred eq. 9 and 11: HRED is stable at a queue if its gain `|G| = (q + C RTT)/(2 p) L` is below 1, with
-/// RTT the propagation delay. Sufficient, not necessary.
+/// Joo et al. 2006, eq. 9 and 11: HRED is stable at a queue if its gain `|G| = (q + C RTT)/(2 p) L` is below
+/// 1, with RTT the propagation delay. Sufficient, not necessary.
 ///
 /// # Errors
 /// A quantity is not physical.
@@ -431,19 +432,19 @@ pub fn hred_local(line: &Line, queue: f64, bandwidth_delay: f64) -> Result<Crite
         line.max_th > line.min_th && line.slope > 0.0,
         "max_th",
         format!("{} packets", line.max_th),
-        "must exceed min_th, and kappa be positive [hred eq. 10]",
+        "must exceed min_th, and kappa be positive [Joo et al. 2006, eq. 10]",
     )?;
     let left = hred::loop_gain(line, queue, bandwidth_delay);
     let kappa = 1.0 / (line.slope * line.max_th);
     let least = hred::least_stable_queue(line.min_th, line.max_th, kappa, bandwidth_delay);
     let holds = (0.0..1.0).contains(&left);
     let reason = format!(
-        "the gain is {left:.3} at a queue of {queue} packets; it is below 1 at queues above {:.1} packets [hred eq. 11]{}",
+        "the gain is {left:.3} at a queue of {queue} packets; it is below 1 at queues above {:.1} packets [Joo et al. 2006, eq. 11]{}",
         least.max(0.0),
         if holds { "" } else { ": raise kappa or the thresholds" }
     );
     Ok(Criterion {
-        statement: "hred eq. 9: |G| < 1".into(),
+        statement: "Joo et al. 2006, eq. 9: |G| < 1".into(),
         left,
         right: 1.0,
         holds,
@@ -452,12 +453,13 @@ pub fn hred_local(line: &Line, queue: f64, bandwidth_delay: f64) -> Result<Crite
     })
 }
 
-/// Auto-Tuning RED's set-up (thesis 3.3.2): `max_th - min_th >= 0.21 R C` for an average over ten
+/// Auto-Tuning RED's set-up (Chen 2010, section 3.3.2): `max_th - min_th >= 0.21 R C` for an average over ten
 /// round-trip times.
 ///
 /// With `max_th = 3 min_th` that is `min_th >= 0.105 R C`; the printed 0.13 is a looser choice. The phase
-/// margin of 45 degrees that the thesis promises is not what its own plant (eq. 4.2) has with RED resting
-/// half-way (eq. 3.2): that is 28 degrees for windows of 8 packets, and 45 only from 47 packets on.
+/// margin of 45 degrees that Chen 2010 promises is not what its own plant (eq. 4.2) has with RED's
+/// equilibrium halfway (eq. 3.2): that is 28 degrees for windows of 8 packets, and 45 only from 47 packets
+/// on.
 ///
 /// # Errors
 /// A quantity is not physical.
@@ -466,7 +468,7 @@ pub fn auto_tuning_setup(min_th: f64, max_th: f64, now: &Conditions) -> Result<C
     let (left, right) = (0.21 * r * c, max_th - min_th);
     let holds = left <= right * (1.0 + 1e-12);
     let reason = if holds {
-        format!("the thresholds are {right:.1} packets apart, and {left:.1} do")
+        format!("the thresholds are {right:.1} packets apart, and {left:.1} suffice")
     } else {
         format!(
             "the thresholds are {right:.1} packets apart and should be {left:.1}: min_th = {:.1} with max_th = 3 min_th",
@@ -474,7 +476,7 @@ pub fn auto_tuning_setup(min_th: f64, max_th: f64, now: &Conditions) -> Result<C
         )
     };
     Ok(Criterion {
-        statement: "thesis 3.3.2: 0.21 R C <= max_th - min_th".into(),
+        statement: "Chen 2010, section 3.3.2: 0.21 R C <= max_th - min_th".into(),
         left,
         right,
         holds,
@@ -484,7 +486,8 @@ pub fn auto_tuning_setup(min_th: f64, max_th: f64, now: &Conditions) -> Result<C
     })
 }
 
-/// thesis 3.3.3, eq. 3.1-3.2: the max_p with which RED rests half-way, `(16/3)(N/(RC))^2`.
+/// Chen 2010, section 3.3.3, eq. 3.1-3.2: the max_p with which RED's equilibrium is halfway,
+/// `(16/3)(N/(RC))^2`.
 ///
 /// The constant is that of `W = sqrt(8/(3p))`, flows that acknowledge every second packet as Mathis et
 /// al. count them; `Tcp` would give `2 a (N/(RC))^2`.
@@ -493,7 +496,7 @@ pub fn auto_tuning_max_p(now: &Conditions) -> f64 {
     16.0 / 3.0 * share * share
 }
 
-/// The characteristic polynomial of eq. 16 itself, for those who want its scheme: [`Routh::of`].
+/// The characteriztic polynomial of eq. 16 itself, for those who want its scheme: [`Routh::of`].
 pub fn vrc_polynomial(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Poly {
     let [a1, a2, a3, a4] = vrc_coefficients(gains, now, tcp);
     Poly::new([a4, a3, a2, a1, 1.0])
@@ -514,7 +517,7 @@ mod tests {
         assert!((x - wanted).abs() <= relative * wanted.abs(), "{x}, not {wanted}");
     }
 
-    /// vrc 3.2: with K_D = 0.001, 0 <= K_I < 0.659; with K_I = 0.01, 0 < K_P < 0.125.
+    /// Park et al. 2004, section 3.2: with K_D = 0.001, 0 <= K_I < 0.659; with K_I = 0.01, 0 < K_P < 0.125.
     #[test]
     fn the_example_of_vrc() {
         close(vrc_largest_integral(0.001, &EXAMPLE, Tcp::SAWTOOTH), 0.659, 1e-3);
@@ -531,7 +534,8 @@ mod tests {
         }
     }
 
-    /// vrc 5.4.2 prints 0.361 and 0.286 from eq. 17, which gives 0.36307 and 0.28711; eq. 15 gives
+    /// Park et al. 2004, section 5.4.2 prints 0.361 and 0.286 from eq. 17, which gives 0.36307 and 0.28711;
+    /// eq. 15 gives
     /// 0.27961 and 0.24221 (both with scipy's brentq and fsolve on the equations themselves).
     #[test]
     fn critical_delays() {
@@ -550,7 +554,8 @@ mod tests {
         assert!(at(0.2).reason.contains("optimistic"));
     }
 
-    /// vrc 5.4.2: 0.216 s; the other readings that the documentation names, found by scipy's fsolve on 1 + L = 0 as well.
+    /// Park et al. 2004, section 5.4.2: 0.216 s; the other readings that the documentation names, found by
+    /// scipy's fsolve on 1 + L = 0 as well.
     #[test]
     fn the_longest_delay_of_avq() {
         let r = avq_longest_rtt(0.15, 1.0, 100.0, 1250.0, Tcp::SAWTOOTH).unwrap().unwrap();
@@ -565,7 +570,7 @@ mod tests {
         close(avq_largest_phi(1.0, &now, Tcp::SAWTOOTH).unwrap().unwrap(), 0.15, 1e-6);
     }
 
-    /// Hollot et al. 2001: L = 1.86e-4 with K = 0.005 for N = 60, C = 3750, R = 0.246. These numbers allow
+    /// Hollot et al. 2001a: L = 1.86e-4 with K = 0.005 for N = 60, C = 3750, R = 0.246. These numbers allow
     /// L up to 1.948e-4; the printed one comes out with w_g = 0.053 and R = 0.25 in the gain.
     #[test]
     fn red_as_hollot_has_it() {
@@ -585,8 +590,8 @@ mod tests {
         assert_eq!(red_filter(1e-6, &HOLLOT), f64::INFINITY);
     }
 
-    /// thesis 4.5: the first setting does not meet eq. 4.9 as printed, and so neither do those tuned from
-    /// it, whose ratio of the sides eq. 4.3-4.6 keep.
+    /// Chen 2010, section 4.5: the first setting does not meet eq. 4.9 as printed, and so neither do those
+    /// tuned from it, whose ratio of the sides eq. 4.3-4.6 keep.
     #[test]
     fn the_experiments_of_the_thesis() {
         let first = Setting { min_th: 50.0, max_th: 150.0, max_p: 0.05, w: 1e-4 };
@@ -615,7 +620,7 @@ mod tests {
         }
     }
 
-    /// Hollot's PI: z = 0.529 and, at 160 Hz, a = 1.822e-5 and b = 1.816e-5; thesis eq. 6.3 is the same
+    /// Hollot's PI: z = 0.529 and, at 160 Hz, a = 1.822e-5 and b = 1.816e-5; Chen 2010, eq. 6.3 is the same
     /// design; its phase margin is the loop's.
     #[test]
     fn pi_as_hollot_and_the_thesis_have_it() {
@@ -634,12 +639,12 @@ mod tests {
             close(m.crossovers[0], lambda / 0.246, 1e-9);
         }
         assert!(pi_phase_margin(0.86) > 0.0 && pi_phase_margin(0.861) < 0.0);
-        // thesis 6.4: the gains of ns-2 times 4 are eq. 6.6 with k = 1/2.
+        // Chen 2010, section 6.4: the gains of ns-2 times 4 are eq. 6.6 with k = 1/2.
         assert_eq!(pi_retuned(300.0, 1.0, 0.5), (150.0, 4.0));
     }
 
-    /// hred III.B: with the thresholds at a quarter and a half and kappa = 2, a buffer of 4/7 of the
-    /// product keeps every queue from min_th on stable.
+    /// Joo et al. 2006, section III.B: with the thresholds at a quarter and a half and kappa = 2, a buffer of
+    /// 4/7 of the product keeps every queue from min_th on stable.
     #[test]
     fn hred_guidelines() {
         let product = 700.0;

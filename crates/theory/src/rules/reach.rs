@@ -32,15 +32,15 @@ pub enum Beyond {
     Stable,
     /// A mode grows.
     Unstable,
-    /// There is no rest, with the reason.
-    NoRest(String),
+    /// There is no equilibrium, with the reason.
+    NoEquilibrium(String),
 }
 
 /// Where the verdict changes as a quantity moves one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Edge {
     /// The quantity there, the last value with the present verdict: flows, packets per second, or the
-    /// mean round-trip time at rest in seconds.
+    /// mean round-trip time at equilibrium in seconds.
     pub at: f64,
     /// It over the present value.
     pub factor: f64,
@@ -71,13 +71,15 @@ impl std::fmt::Display for Reach {
         write!(f, "{name} = {} {unit}", figure(self.now))?;
         for (edge, verb) in [(&self.below, "fall"), (&self.above, "rise")] {
             match edge {
-                None => write!(f, "; it may {verb} a thousandfold")?,
+                None => write!(f, "; it may {verb} by a factor of a thousand")?,
                 Some(e) => {
                     write!(f, "; it may {verb} to {} ({} times), ", figure(e.at), figure(e.factor))?;
                     match &e.beyond {
                         Beyond::Stable => write!(f, "beyond which the loop is stable")?,
                         Beyond::Unstable => write!(f, "beyond which the loop is unstable")?,
-                        Beyond::NoRest(why) => write!(f, "beyond which there is no rest ({why})")?,
+                        Beyond::NoEquilibrium(why) => {
+                            write!(f, "beyond which there is no equilibrium ({why})")?
+                        }
                     }
                 }
             }
@@ -86,7 +88,7 @@ impl std::fmt::Display for Reach {
     }
 }
 
-/// How far each of N, C and R may move, alone, before the verdict changes; the rest is found anew at
+/// How far each of N, C and R may move, alone, before the verdict changes; the equilibrium is found again at
 /// each step. The algorithm keeps its parameters, as built for the link.
 ///
 /// # Errors
@@ -101,17 +103,18 @@ pub fn robustness(
     let at = |network: &FluidNetwork| -> (Beyond, Option<Conditions>) {
         let found = || -> Result<(Beyond, Conditions), TheoryError> {
             let model = AnyModel::of(config, link, network)?;
-            let rest = model.rest(network)?;
-            let stable = Loop::new(&rest.point, &model.controller(&rest)?, Plant::Exact)?.stable();
-            Ok((if stable { Beyond::Stable } else { Beyond::Unstable }, conditions(&rest)))
+            let equilibrium = model.equilibrium(network)?;
+            let stable =
+                Loop::new(&equilibrium.point, &model.controller(&equilibrium)?, Plant::Exact)?.stable();
+            Ok((if stable { Beyond::Stable } else { Beyond::Unstable }, conditions(&equilibrium)))
         };
         match found() {
             Ok((verdict, conditions)) => (verdict, Some(conditions)),
-            Err(e) => (Beyond::NoRest(e.to_string()), None),
+            Err(e) => (Beyond::NoEquilibrium(e.to_string()), None),
         }
     };
     let model = AnyModel::of(config, link, network)?;
-    model.rest(network)?;
+    model.equilibrium(network)?;
     let reach = |quantity: Quantity| -> Reach {
         let read = |c: &Conditions| match quantity {
             Quantity::Flows => c.flows,

@@ -30,7 +30,7 @@ impl<'a> Axis<'a> {
 
 /// Values beyond this are taken for infinite: their differences would overflow.
 const HUGE: f64 = 1e100;
-/// A smaller share of the values than this is no range.
+/// A smaller share of the values than this is not a range.
 const LEAST_SPREAD: f64 = 1e-9;
 
 /// A tick and its text; none for a minor one.
@@ -98,7 +98,7 @@ impl Scale {
         Some(pixel.clamp(-1e6, 1e6))
     }
 
-    /// The pixel of a value, at an end if the value is beyond it; none only for what is no number.
+    /// The pixel of a value, at an end if the value is beyond it; none only for what is not a number.
     pub fn at_most(&self, value: f64) -> Option<f64> {
         let below = if self.log { 1.0 / HUGE } else { -HUGE };
         let measure = match self.measure(value) {
@@ -110,7 +110,7 @@ impl Scale {
         Some(self.place(measure))
     }
 
-    /// The share of the way from the lower end to the upper, between 0 and 1; none for what is no number.
+    /// The share of the way from the lower end to the upper, between 0 and 1; none for what is not a number.
     pub fn share(&self, value: f64) -> Option<f64> {
         self.along((0.0, 1.0)).at_most(value)
     }
@@ -179,8 +179,8 @@ impl Scale {
         linear_ticks(low, high, nice_step((high - low) / count))
     }
 
-    /// Ticks at powers of ten and between; labels at every `stride`th power, times each of `labelled`.
-    fn decade_ticks(&self, stride: f64, labelled: &[u8]) -> Vec<Tick> {
+    /// Ticks at powers of ten and between; labels at every `stride`th power, times each of `labeled`.
+    fn decade_ticks(&self, stride: f64, labeled: &[u8]) -> Vec<Tick> {
         let slack = 1e-9 * (self.high - self.low);
         let mut ticks = Vec::new();
         let mut power = self.low.floor();
@@ -190,7 +190,7 @@ impl Scale {
                 if measure < self.low - slack || measure > self.high + slack || (digit > 1 && stride > 2.0) {
                     continue;
                 }
-                let named = labelled.contains(&digit) && power.rem_euclid(stride) == 0.0;
+                let named = labeled.contains(&digit) && power.rem_euclid(stride) == 0.0;
                 let label = named.then(|| match digit {
                     1 => power_label(power as i32),
                     _ => number(f64::from(digit) * 10f64.powf(power), 10f64.powf(power)),

@@ -86,10 +86,10 @@ pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
     let phase = Panel { x, y: phase.extended(0.0, 0.05 * phase.span()) };
 
     let across = gain.ticks_across(70.0);
-    let unlabelled: Vec<_> =
+    let unlabeled: Vec<_> =
         across.iter().map(|t| Tick { label: t.label.as_ref().map(|_| String::new()), ..t.clone() }).collect();
     for (panel, across, up, name, critical) in [
-        (gain, &unlabelled, gain_ticks, "gain (dB)", 0.0),
+        (gain, &unlabeled, gain_ticks, "gain (dB)", 0.0),
         (phase, &across, phase_ticks, "phase (degrees)", -180.0),
     ] {
         panel.grid(&mut svg, across, &up);

@@ -14,7 +14,7 @@ pub struct Line<'a> {
     pub label: &'a str,
     /// Where its values are along the horizontal axis.
     pub x: &'a [f64],
-    /// Its values, as many; one that is no number leaves a gap.
+    /// Its values, as many; one that is not a number leaves a gap.
     pub y: &'a [f64],
 }
 

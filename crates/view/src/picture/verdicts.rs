@@ -107,9 +107,9 @@ fn draw(svg: &mut Svg, of: &Verdicts<'_>, algorithm: &Cases<'_>, panel: Panel, o
         ticks.iter().map(|t| Tick { label: t.label.clone().filter(|_| outer), ..t.clone() }).collect()
     };
     let (across, up) = (panel.ticks_across(55.0), panel.ticks_up(35.0));
-    let labelled =
+    let labeled =
         |ticks: &[Tick]| -> Vec<Tick> { ticks.iter().filter(|t| t.label.is_some()).cloned().collect() };
-    panel.grid(svg, &labelled(&across), &labelled(&up));
+    panel.grid(svg, &labeled(&across), &labeled(&up));
     let border = Stroke { color: INK, width: 1.2, dashes: "4 3" };
     let (x, y) = (panel.x, panel.y);
     if let Some(at) = x.at(of.measure_border).filter(|_| x.contains(of.measure_border)) {

@@ -49,7 +49,7 @@ pub fn html(results: &Results) -> String {
         swept: run.points.len() > 1,
         uplot_css: include_str!("../../assets/uplot/uPlot.min.css"),
         uplot_js: include_str!("../../assets/uplot/uPlot.iife.min.js"),
-        uplot_licence: include_str!("../../assets/uplot/LICENSE"),
+        uplot_license: include_str!("../../assets/uplot/LICENSE"),
         css: include_str!("../../assets/report.css"),
         js: include_str!("../../assets/report.js"),
     };
@@ -74,7 +74,7 @@ struct Page<'a> {
     swept: bool,
     uplot_css: &'static str,
     uplot_js: &'static str,
-    uplot_licence: &'static str,
+    uplot_license: &'static str,
     css: &'static str,
     js: &'static str,
 }

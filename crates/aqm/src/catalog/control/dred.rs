@@ -1,11 +1,11 @@
-//! DRED: dynamic RED (Aweya, Ouellette and Montuno 2001), as vrc eq. 23 gives it.
+//! DRED: dynamic RED (Aweya et al. 2001), as Park et al. 2004, eq. 23 gives it.
 //!
 //! An integral controller: at fixed intervals the probability moves in proportion to the queue's
 //! filtered distance from `q_ref`, as a share of the buffer.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - It gives neither the gain nor the filter nor the interval; the defaults say where they come from.
-//! - The original also drops nothing while the queue is shorter than a threshold; vrc does not say
+//! - The original also drops nothing while the queue is shorter than a threshold; Park et al. 2004 do not say
 //!   so, and it is left out.
 //! - The filter starts with an empty queue, like PI.
 
@@ -19,13 +19,13 @@ params! {
     /// DRED's parameters.
     pub struct DredParams {
         /// Step of p for an error of a whole buffer.
-        alpha: f64 = 0.001, unit "1", source "not in vrc; holds its Table 2's queue with the least deviation";
+        alpha: f64 = 0.001, unit "1", source "not in Park et al. 2004; holds its Table 2's queue with the least deviation";
         /// Weight of a new sample in the filtered error.
-        filter: f64 = 0.1, unit "1", source "not in vrc; a time constant of 10 updates";
+        filter: f64 = 0.1, unit "1", source "not in Park et al. 2004; a time constant of 10 updates";
         /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "vrc 5.1";
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
         /// T_s: time between two updates.
-        update_interval: Duration = Duration::from_millis(10), unit "s", source "vrc 5.1, for the other schemes";
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1, for the other schemes";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -40,7 +40,7 @@ impl DredParams {
     pub fn build(&self, link: &Link) -> Result<Dred, ParamError> {
         link.check()?;
         for (field, x) in [("alpha", self.alpha), ("filter", self.filter)] {
-            require(x > 0.0 && x <= 1.0, field, x, "must lie in (0, 1] [vrc eq. 23]")?;
+            require(x > 0.0 && x <= 1.0, field, x, "must lie in (0, 1] [Park et al. 2004, eq. 23]")?;
         }
         let q_ref = reachable("q_ref", self.q_ref, link)?;
         let mut error = Ewma::new(self.filter);
@@ -98,7 +98,7 @@ impl Aqm for Dred {
     }
 }
 
-/// vrc eq. 23: `p = [p + alpha e_f / B]+`, with `per_packet = alpha / B`.
+/// Park et al. 2004, eq. 23: `p = [p + alpha e_f / B]+`, with `per_packet = alpha / B`.
 #[inline]
 pub fn next_p(p: f64, per_packet: f64, error: f64) -> f64 {
     (p + per_packet * error).clamp(0.0, 1.0)

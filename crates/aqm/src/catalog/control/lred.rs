@@ -75,7 +75,7 @@ pub struct Lred {
     loss: f64,
     /// The probability of the last arrival.
     p: f64,
-    /// The last arrival was signalled, and is not to be counted again if it does not fit.
+    /// The last arrival was signaled, and is not to be counted again if it does not fit.
     marked: bool,
 }
 
@@ -199,7 +199,7 @@ mod tests {
                     ecn: Ecn::NotEct,
                     ..Default::default()
                 };
-                // An empty queue, where nothing is signalled at a small loss, and a full one.
+                // An empty queue, where nothing is signaled at a small loss, and a full one.
                 let n = if i % 10 == 0 { 100 } else { 0 };
                 let mut cx = Ctx { now, queue: queue(n), rng: &mut rng };
                 if lred.on_enqueue(&mut cx, &pkt) == Verdict::Pass && n == 100 {

@@ -1,12 +1,12 @@
-//! PI: the proportional-integral controller (Hollot, Misra, Towsley and Gong 2001; thesis 3.4; vrc
+//! PI: the proportional-integral controller (Hollot et al. 2001b; Chen 2010, section 3.4; Park et al. 2004,
 //! eq. 24-25).
 //!
 //! At a fixed rate the probability moves with the queue's distance from `q_ref` and with the change
-//! of that distance; every arrival is signalled with it, independently. The gains may be given, or
+//! of that distance; every arrival is signaled with it, independently. The gains may be given, or
 //! designed for a number of flows and a round-trip time on this link.
 //!
-//! What the documents leave open, and what this file does:
-//! - The probability is kept in [0, 1] (vrc eq. 24 bounds it only below).
+//! What the papers leave open, and what this file does:
+//! - The probability is kept in [0, 1] (Park et al. 2004, eq. 24 bounds it only below).
 //! - Signals are independent: no spacing, unlike RED.
 //! - Signals stay marks at any probability.
 
@@ -25,15 +25,15 @@ params! {
     /// PI's parameters.
     pub struct PiParams {
         /// Gain of the queue now.
-        a: f64 = A, unit "1/packet", source "Hollot et al. 2001, section IV; ns-2";
+        a: f64 = A, unit "1/packet", source "Hollot et al. 2001b, section IV; ns-2";
         /// Gain of the queue one sample ago.
-        b: f64 = B, unit "1/packet", source "Hollot et al. 2001, section IV; ns-2";
+        b: f64 = B, unit "1/packet", source "Hollot et al. 2001b, section IV; ns-2";
         /// Compute a and b instead: { flows = 60, rtt = "246 ms" }, and lambda to place the crossover at lambda / rtt rather than at the controller's zero.
-        design: Option<PiDesign> = None, unit "table", source "thesis 3.4.2";
+        design: Option<PiDesign> = None, unit "table", source "Chen 2010, section 3.4.2";
         /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
         q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "ns-2";
         /// Updates per second.
-        sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; thesis 6.4";
+        sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -86,12 +86,14 @@ impl PiParams {
             }
         };
         // Beyond 1 a single packet moves the probability over its whole range.
-        require(a > 0.0 && a <= 1.0, "a", a, "must lie in (0, 1] [thesis eq. 3.7]")?;
+        require(a > 0.0 && a <= 1.0, "a", a, "must lie in (0, 1] [Chen 2010, eq. 3.7]")?;
         require(
             b > 0.0 && b < a,
             "b",
             b,
-            alloc::format!("must lie in (0, a) with a = {a}: a - b is the integral gain [thesis 3.4.2]"),
+            alloc::format!(
+                "must lie in (0, a) with a = {a}: a - b is the integral gain [Chen 2010, section 3.4.2]"
+            ),
         )?;
         Ok((a, b))
     }
@@ -185,7 +187,7 @@ pub struct Gains {
 }
 
 impl Gains {
-    /// thesis eq. 3.7, vrc eq. 24: the next probability.
+    /// Chen 2010, eq. 3.7, Park et al. 2004, eq. 24: the next probability.
     #[inline]
     pub fn next_p(&self, p: f64, q: f64, q_old: f64) -> f64 {
         (p + self.a * (q - self.q_ref) - self.b * (q_old - self.q_ref)).clamp(0.0, 1.0)
@@ -207,7 +209,7 @@ impl PiDesign {
         refuse(
             lambda > 0.0 && lambda <= 0.85,
             alloc::format!(
-                "the crossover times rtt is {lambda}: must lie in (0, 0.85] for a phase margin [thesis 3.4.2]; set lambda"
+                "the crossover times rtt is {lambda}: must lie in (0, 0.85] for a phase margin [Chen 2010, section 3.4.2]; set lambda"
             ),
         )?;
         let k = design_gain(self.flows, capacity, r, z, lambda / r);
@@ -215,12 +217,12 @@ impl PiDesign {
     }
 }
 
-/// thesis 3.4.2: the controller's zero at the corner of TCP's window dynamics, `z = 2N/(R^2 C)`.
+/// Chen 2010, section 3.4.2: the controller's zero at the corner of TCP's window dynamics, `z = 2N/(R^2 C)`.
 pub fn design_zero(flows: f64, capacity: f64, rtt: f64) -> f64 {
     2.0 * flows / (rtt * rtt * capacity)
 }
 
-/// thesis 3.4.2: `K_PI = w_g z |(j w_g + 1/R) / (C^2/2N)|`, which makes w_g the crossover.
+/// Chen 2010, section 3.4.2: `K_PI = w_g z |(j w_g + 1/R) / (C^2/2N)|`, which makes w_g the crossover.
 pub fn design_gain(flows: f64, capacity: f64, rtt: f64, z: f64, w_g: f64) -> f64 {
     w_g * z * libm::hypot(w_g, 1.0 / rtt) * 2.0 * flows / (capacity * capacity)
 }
@@ -230,7 +232,7 @@ pub fn discretized(k: f64, z: f64, t_s: f64) -> (f64, f64) {
     (k * (1.0 / z + t_s / 2.0), k * (1.0 / z - t_s / 2.0))
 }
 
-/// vrc eq. 25: the continuous controller's K_P and K_I; the printed K_I leaves out `1/T_s`.
+/// Park et al. 2004, eq. 25: the continuous controller's K_P and K_I; the printed K_I leaves out `1/T_s`.
 pub fn continuous_gains(a: f64, b: f64, t_s: f64) -> (f64, f64) {
     (b, (a - b) / t_s)
 }

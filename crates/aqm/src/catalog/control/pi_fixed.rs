@@ -62,7 +62,7 @@ pub struct PiFixed {
 }
 
 impl PiFixed {
-    /// thesis eq. 3.7, written `p + (a - b)(q - q_ref) + b (q - q_old)`.
+    /// Chen 2010, eq. 3.7, written `p + (a - b)(q - q_ref) + b (q - q_old)`.
     #[inline]
     fn next_p(&self, q: u64) -> u64 {
         let p = i128::from(self.p)

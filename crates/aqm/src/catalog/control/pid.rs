@@ -1,11 +1,12 @@
-//! PID on the queue: the law of which vrc section 4 says that RED, DRED, PI and VRC are cases (vrc
-//! eq. 12).
+//! PID on the queue: the law of which Park et al. 2004, section 4 says that RED, DRED, PI and VRC are cases
+//! (Park et al. 2004, eq. 12).
 //!
 //! At fixed intervals `p = K_P e + K_I int e + K_D e'` with `e = q - q_ref`. Without K_D it is PI
-//! (vrc eq. 24), with K_I alone and a filtered error DRED (vrc eq. 23), with K_P alone a proportional
-//! controller. What VRC does better is to measure e' as a rate; here it is the queue's own change.
+//! (Park et al. 2004, eq. 24), with K_I alone and a filtered error DRED (Park et al. 2004, eq. 23), with K_P
+//! alone a proportional controller. What VRC does better is to measure e' as a rate; here it is the queue's
+//! own change.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - Sampled, the change of a queue is noise of whole packets: the derivative is averaged
 //!   exponentially (`derivative_memory`), as VRC averages its rate.
 //! - Windup: the proportional and integral part is kept in [0, 1], as PI and DRED keep p; the
@@ -21,19 +22,19 @@ params! {
     /// PID's parameters.
     pub struct PidParams {
         /// Proportional gain.
-        k_p: f64 = 0.0024, unit "1/packet", source "vrc Table 1";
+        k_p: f64 = 0.0024, unit "1/packet", source "Park et al. 2004, Table 1";
         /// Integral gain; 0 leaves a steady error.
-        k_i: f64 = 0.0045, unit "1/(packet s)", source "vrc Table 1";
+        k_i: f64 = 0.0045, unit "1/(packet s)", source "Park et al. 2004, Table 1";
         /// Derivative gain; 0 makes it PI.
-        k_d: f64 = 0.0003, unit "s/packet", source "vrc Table 1";
+        k_d: f64 = 0.0003, unit "s/packet", source "Park et al. 2004, Table 1";
         /// Weight of a new sample in the error; 1 does not filter.
-        filter: f64 = 1.0, unit "1", source "vrc eq. 23 filters, eq. 12 does not";
+        filter: f64 = 1.0, unit "1", source "Park et al. 2004, eq. 23 filters, eq. 12 does not";
         /// Time constant of the average of the derivative; 0 s does not average.
         derivative_memory: Duration = Duration::from_millis(20), unit "s", source "as VRC's rate_memory";
         /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "vrc 5.1";
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
         /// T_s: time between two updates.
-        update_interval: Duration = Duration::from_millis(10), unit "s", source "vrc 5.1";
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -48,19 +49,19 @@ impl PidParams {
     pub fn build(&self, link: &Link) -> Result<Pid, ParamError> {
         link.check()?;
         for (field, gain) in [("k_p", self.k_p), ("k_i", self.k_i), ("k_d", self.k_d)] {
-            in_range(field, gain, 0.0, 1e6, "vrc eq. 18, 19")?;
+            in_range(field, gain, 0.0, 1e6, "Park et al. 2004, eq. 18, 19")?;
         }
         require(
             self.k_p > 0.0 || self.k_i > 0.0,
             "k_p",
             self.k_p,
-            "must be positive if k_i is 0: a derivative alone does not hold a queue",
+            "must be positive if k_i is 0: a derivative term alone cannot hold a queue",
         )?;
         require(
             self.filter > 0.0 && self.filter <= 1.0,
             "filter",
             self.filter,
-            "must lie in (0, 1] [vrc eq. 23]",
+            "must lie in (0, 1] [Park et al. 2004, eq. 23]",
         )?;
         let q_ref = reachable("q_ref", self.q_ref, link)?;
         let ticker = Ticker::new("update_interval", self.update_interval)?;
@@ -147,7 +148,8 @@ pub struct Law {
 }
 
 impl Law {
-    /// vrc eq. 12 without its derivative, from the errors now and one sample ago: vrc eq. 24 with
+    /// Park et al. 2004, eq. 12 without its derivative, from the errors now and one sample ago: Park et al.
+    /// 2004, eq. 24 with
     /// `a = K_P + K_I T_s` and `b = K_P`. Without an integral there is nothing to remember.
     #[inline]
     pub fn settled(&self, settled: f64, e: f64, before: f64) -> f64 {
@@ -158,7 +160,7 @@ impl Law {
         }
     }
 
-    /// vrc eq. 12: with the derivative.
+    /// Park et al. 2004, eq. 12: with the derivative.
     #[inline]
     pub fn probability(&self, settled: f64, slope: f64) -> f64 {
         (settled + self.k_d * slope).clamp(0.0, 1.0)

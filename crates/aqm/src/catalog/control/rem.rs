@@ -1,15 +1,16 @@
-//! REM: random exponential marking (Athuraliya, Li, Low and Yin 2001; thesis 3.5; vrc eq. 26-29).
+//! REM: random exponential marking (Athuraliya et al. 2001; Chen 2010, section 3.5; Park et al. 2004, eq.
+//! 26-29).
 //!
 //! A price rises with the excess of the arrival rate over the link's and with the excess of the
-//! queue over `q_ref` (b* in other papers); an arrival is signalled with `1 - phi^-price`, so that
+//! queue over `q_ref` (b* in other papers); an arrival is signaled with `1 - phi^-price`, so that
 //! along a path the prices add up.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - The rate is a count: the packets that arrived in the update interval against those the link
 //!   could have sent in it, at the link's rate now where the host knows it. Every arrival counts,
 //!   also one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the sum that the
 //!   price forms is the same.
-//! - The documents signal arrivals. The authors' own code, in ns-2, drops on arrival but marks what
+//! - The papers signal arrivals. The authors' own code, in ns-2, drops on arrival but marks what
 //!   leaves, and so brings its marks to the sender one queueing delay earlier: `mark_at`.
 //! - ns-2 fixes alpha at 0.1.
 
@@ -22,9 +23,9 @@ use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, choice, para
 choice! {
     /// How the price sees the arrival rate.
     pub enum PriceForm {
-        /// Measured: arrivals against the link's capacity (thesis eq. 3.8).
+        /// Measured: arrivals against the link's capacity (Chen 2010, eq. 3.8).
         Rate = "rate",
-        /// As the change of the queue (thesis eq. 3.9).
+        /// As the change of the queue (Chen 2010, eq. 3.9).
         Queue = "queue",
     }
 }
@@ -32,7 +33,7 @@ choice! {
 choice! {
     /// When ECN-capable packets are marked. Others are dropped on arrival.
     pub enum MarkAt {
-        /// On arrival (thesis 3.5).
+        /// On arrival (Chen 2010, section 3.5).
         Arrival = "arrival",
         /// As they leave, with the probability of that time (the authors' code in ns-2).
         Departure = "departure",
@@ -43,21 +44,22 @@ params! {
     /// REM's parameters.
     pub struct RemParams {
         /// Step of the price per packet of mismatch.
-        gamma: f64 = 0.001, unit "1/packet", source "Athuraliya et al. 2001; hred Table 1";
+        gamma: f64 = 0.001, unit "1/packet", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
         /// Weight of the queue's mismatch against the rate's.
-        alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; hred Table 1";
+        alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
         /// Base of the exponential.
-        phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; hred Table 1";
+        phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
         /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
         q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "ns-2";
         /// Time between two updates of the price.
-        update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; hred Table 1 has 1 ms";
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
         /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
-        form: PriceForm = PriceForm::Rate, unit "name", source "thesis eq. 3.8; Athuraliya et al. 2001";
+        form: PriceForm = PriceForm::Rate, unit "name", source "Chen 2010, eq. 3.8; Athuraliya et al. 2001";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// When ECN-capable packets are marked: on "arrival" or at "departure", which tells the sender one queueing delay earlier.
-        mark_at: MarkAt = MarkAt::Arrival, unit "name", source "thesis 3.5; ns-2 marks at departure";
+        /// When ECN-capable packets are marked: on "arrival" or at "departure", which informs the sender one
+        /// queueing delay earlier.
+        mark_at: MarkAt = MarkAt::Arrival, unit "name", source "Chen 2010, section 3.5; ns-2 marks at departure";
     }
 }
 
@@ -73,15 +75,20 @@ impl RemParams {
             self.gamma > 0.0 && self.gamma <= 1e6,
             "gamma",
             self.gamma,
-            "must lie in (0, 1000000] [thesis eq. 3.8]",
+            "must lie in (0, 1000000] [Chen 2010, eq. 3.8]",
         )?;
         require(
             self.alpha > 0.0 && self.alpha <= 1.0,
             "alpha",
             self.alpha,
-            "must lie in (0, 1] [thesis eq. 3.9]",
+            "must lie in (0, 1] [Chen 2010, eq. 3.9]",
         )?;
-        require(self.phi > 1.0 && self.phi.is_finite(), "phi", self.phi, "must exceed 1 [thesis eq. 3.10]")?;
+        require(
+            self.phi > 1.0 && self.phi.is_finite(),
+            "phi",
+            self.phi,
+            "must exceed 1 [Chen 2010, eq. 3.10]",
+        )?;
         let q_ref = reachable("q_ref", self.q_ref, link)?;
         Ok(Rem {
             price: 0.0,
@@ -196,28 +203,28 @@ pub struct Law {
 }
 
 impl Law {
-    /// thesis eq. 3.8: the next price, from the packets by which arrivals exceeded the link's
+    /// Chen 2010, eq. 3.8: the next price, from the packets by which arrivals exceeded the link's
     /// capacity in the interval.
     #[inline]
     pub fn price_from_rate(&self, price: f64, q: f64, excess: f64) -> f64 {
         (price + self.gamma * (self.alpha * (q - self.q_ref) + excess)).max(0.0)
     }
 
-    /// thesis eq. 3.9: the next price, from two samples of the queue.
+    /// Chen 2010, eq. 3.9: the next price, from two samples of the queue.
     #[inline]
     pub fn price_from_queue(&self, price: f64, q: f64, q_old: f64) -> f64 {
         (price + self.gamma * (q - (1.0 - self.alpha) * q_old - self.alpha * self.q_ref)).max(0.0)
     }
 }
 
-/// thesis eq. 3.10: `1 - phi^-price`.
+/// Chen 2010, eq. 3.10: `1 - phi^-price`.
 #[inline]
 pub fn exponential_marking(ln_phi: f64, price: f64) -> f64 {
     -libm::expm1(-price * ln_phi)
 }
 
-/// vrc eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I leaves
-/// out `1/T_s`.
+/// Park et al. 2004, eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I
+/// leaves out `1/T_s`.
 pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
     let per_packet = law.gamma * libm::log(phi);
     ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)

@@ -1,13 +1,13 @@
-//! ST-PI: statistical tuning of a PI controller (Chen 2010, the thesis, chapter 6, Fig. 6.1).
+//! ST-PI: statistical tuning of a PI controller (Chen 2010, chapter 6, Fig. 6.1).
 //!
 //! A PI controller whose target follows the size of the queue's oscillations: two averages of
 //! `(q - q_ref)^2`, a fast one (s) that measures and a slow one (g) that detects. If both say that
 //! the deviation is above `h_l q_ref` or below `h_s q_ref`, then `q_ref` is multiplied by the ratio k and
 //! the gains are divided by k^2, as the gain of TCP, `(RC)^2/2N`, asks when RC has changed by k.
 //!
-//! What the thesis leaves open, and what this file does:
-//! - It bounds neither `q_ref` nor k. A queue that stands still would send both to 0, a violent one
-//!   `q_ref` beyond the buffer, where no packet is ever signalled again. Here `q_ref` stays in
+//! What Chen 2010 leaves open, and what this file does:
+//! - It bounds neither `q_ref` nor k. A constant queue would drive both to 0, a violent one
+//!   `q_ref` beyond the buffer, where no packet is ever signaled again. Here `q_ref` stays in
 //!   [`q_ref_min`, `q_ref_max`], and the gains follow what it does: `a q_ref^2` is constant.
 //! - phi1 is "the system time constant" in Fig. 6.1; the text has it right, its inverse is. Here it is
 //!   given as that time.
@@ -27,25 +27,25 @@ params! {
     /// ST-PI's parameters.
     pub struct StPiParams {
         /// Gain of the queue now, at the start.
-        a: f64 = 7.288e-5, unit "1/packet", source "thesis 6.4";
+        a: f64 = 7.288e-5, unit "1/packet", source "Chen 2010, section 6.4";
         /// Gain of the queue one sample ago, at the start.
-        b: f64 = 7.264e-5, unit "1/packet", source "thesis 6.4";
+        b: f64 = 7.264e-5, unit "1/packet", source "Chen 2010, section 6.4";
         /// Queue to hold at the start; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "as PI's (ns-2); thesis 6.4 has 150 packets, with a buffer of 1000";
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "as PI's (ns-2); Chen 2010, section 6.4 has 150 packets, with a buffer of 1000";
         /// Updates per second.
-        sampling_rate: f64 = 170.0, unit "Hz", source "thesis 6.4";
+        sampling_rate: f64 = 170.0, unit "Hz", source "Chen 2010, section 6.4";
         /// 1/phi1: time constant of the measured deviation; not less than the time in which the queue settles.
-        time_constant: Duration = Duration::from_secs(7), unit "s", source "thesis 6.4";
+        time_constant: Duration = Duration::from_secs(7), unit "s", source "Chen 2010, section 6.4";
         /// phi2/phi1: rate of the detecting average against the measuring one.
-        detection: f64 = 0.25, unit "1", source "thesis Fig. 6.1";
+        detection: f64 = 0.25, unit "1", source "Chen 2010, Fig. 6.1";
         /// Half width of the band around q_ref that detection looks at, as a share of q_ref; h_l is gamma / sqrt 3.
-        gamma: f64 = 0.7, unit "1", source "thesis Fig. 6.1";
+        gamma: f64 = 0.7, unit "1", source "Chen 2010, Fig. 6.1";
         /// Deviation, as a share of q_ref, below which the target falls.
-        h_s: f64 = 0.45 / SQRT_3, unit "1", source "thesis 6.4: 0.45 / sqrt 3";
+        h_s: f64 = 0.45 / SQRT_3, unit "1", source "Chen 2010, section 6.4: 0.45 / sqrt 3";
         /// Smallest q_ref; auto: 5 packets, or q_ref if that is less.
-        q_ref_min: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in the thesis; as the least threshold of ARED (thesis 3.2.3)";
+        q_ref_min: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in Chen 2010; as the least threshold of ARED (Chen 2010, section 3.2.3)";
         /// Largest q_ref; auto: half the buffer, or q_ref if that is more.
-        q_ref_max: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in the thesis; the deviation is measured up to 2 q_ref";
+        q_ref_max: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in Chen 2010; the deviation is measured up to 2 q_ref";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -67,32 +67,32 @@ impl StPiParams {
             signal: self.signal,
         }
         .build(link)?;
-        positive_duration("time_constant", self.time_constant, "thesis eq. 6.11")?;
+        positive_duration("time_constant", self.time_constant, "Chen 2010, eq. 6.11")?;
         let phi1_t = 1.0 / (self.time_constant.as_secs_f64() * self.sampling_rate);
         require(
             phi1_t <= 1.0,
             "time_constant",
             self.time_constant,
-            "must not be shorter than the time between two samples [thesis eq. 6.11]",
+            "must not be shorter than the time between two samples [Chen 2010, eq. 6.11]",
         )?;
         require(
             self.detection > 0.0 && self.detection <= 1.0,
             "detection",
             self.detection,
-            "must lie in (0, 1]: detection is the slower average [thesis 6.3.2]",
+            "must lie in (0, 1]: detection is the slower average [Chen 2010, section 6.3.2]",
         )?;
         require(
             self.gamma > 0.0 && self.gamma <= 1.0,
             "gamma",
             self.gamma,
-            "must lie in (0, 1] [thesis Fig. 6.1]",
+            "must lie in (0, 1] [Chen 2010, Fig. 6.1]",
         )?;
         let h_l = upper_coefficient(self.gamma);
         require(
             self.h_s > 0.0 && self.h_s < h_l,
             "h_s",
             self.h_s,
-            alloc::format!("must lie in (0, gamma / sqrt 3 = {h_l}) [thesis Fig. 6.1]"),
+            alloc::format!("must lie in (0, gamma / sqrt 3 = {h_l}) [Chen 2010, Fig. 6.1]"),
         )?;
         let q_ref = pi.gains().q_ref;
         let buffer = link.buffer.in_packets(link.mean_packet);
@@ -113,7 +113,7 @@ impl StPiParams {
             "q_ref_min",
             self.q_ref_min,
             alloc::format!(
-                "must be larger, or a smaller: a grows to a (q_ref / q_ref_min)^2, which must not exceed 1; now q_ref is {} and a is {}",
+                "must be larger, or reduce `a`: it grows to `a (q_ref / q_ref_min)^2`, which must not exceed 1; q_ref is {} and `a` is {}",
                 self.q_ref,
                 self.a
             ),
@@ -171,7 +171,7 @@ impl Aqm for StPi {
     }
 }
 
-/// thesis eq. 6.6: the gains for another target, `K_P / k^2` with `k = q_ref / q_ref0`. Dividing step by
+/// Chen 2010, eq. 6.6: the gains for another target, `K_P / k^2` with `k = q_ref / q_ref0`. Dividing step by
 /// step gives the same, without piling up rounding.
 pub fn retuned(start: &Gains, q_ref: f64) -> Gains {
     let k = q_ref / start.q_ref;

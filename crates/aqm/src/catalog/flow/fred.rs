@@ -24,7 +24,8 @@ use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, param
 params! {
     /// FRED's parameters.
     pub struct FredParams {
-        /// Average queue below which nothing is signalled by chance; auto: min(a quarter of the buffer, rtt C).
+        /// Average queue below which nothing is signaled by chance; auto: min(a quarter of the buffer, rtt
+        /// C).
         min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
         /// Average queue above which flows are held to two packets; auto: 2 min_th.
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
@@ -124,7 +125,7 @@ impl Bounds {
         held >= max_q || (above && held > 2.0 * mean) || (held >= mean && strikes > 1)
     }
 
-    /// Lin and Morris 1997: whether a flow within its bounds holds enough to be signalled.
+    /// Lin and Morris 1997: whether a flow within its bounds holds enough to be signaled.
     #[inline]
     pub fn robust(&self, held: f64, mean: f64) -> bool {
         held >= self.min_q.max(mean)

@@ -1,20 +1,20 @@
-//! RED+Tail: parallel virtual queues (Jou, Tan and Baras 2003, section III).
+//! RED+Tail: parallel virtual queues (Jou et al. 2003, section III).
 //!
 //! Two queues share one buffer. The first, drop-tail, is for young flows and UDP, whose losses cost
-//! them much and tell nobody who could slow down for long; the second, Adaptive RED, is for flows
+//! them much and inform no sender that could slow down for long; the second, Adaptive RED, is for flows
 //! that are older than `young_packets` packets. What the first gets of the link follows its length.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - It gives rates for the two queues, not an order of service. Here the first queue's claim is kept
 //!   as a number of bytes, and it is served when it has one ([`Claim`]). The link is never idle while
 //!   something waits: a queue that has the link to itself is charged nothing.
 //! - N, T, `C1_min` and `C1_max` are not printed; see the parameters.
-//! - UDP goes to the first queue by its protocol. The document classifies TCP connections by age, and
+//! - UDP goes to the first queue by its protocol. The paper classifies TCP connections by age, and
 //!   says that web *and* UDP are served in the first queue (abstract, Fig. 4); its CBR source sends a
 //!   packet each 50 ms, and would be old within seconds if its packets were counted.
 //! - Section III and eq. 1 differ where `q1` has passed `min_th1` and `C q1/max_th1` is below `C1_min`;
 //!   eq. 1 is taken, by which the rate never falls as the queue grows.
-//! - Packets of the first queue are never signalled, not by marks either. The inner algorithm is told
+//! - Packets of the first queue are never signaled, not by marks either. The inner algorithm is told
 //!   of its own queue only, and of the whole link's rate.
 
 use alloc::boxed::Box;
@@ -54,24 +54,24 @@ impl ParamValue for Inner {
 params! {
     /// RED+Tail's parameters.
     pub struct RedTailParams {
-        /// N of the document: packets of a flow that wait in the first queue; what follows waits in the second.
-        young_packets: u32 = 64, unit "packets", source "not printed; redtail's ssthresh";
-        /// T of the document: a flow that has been silent for longer is young again.
+        /// N of the paper: packets of a flow that wait in the first queue; what follows waits in the second.
+        young_packets: u32 = 64, unit "packets", source "not printed; Jou et al.'s ssthresh";
+        /// T of the paper: a flow that has been silent for longer is young again.
         forget_after: Duration = Duration::from_secs(3), unit "s", source "not printed; TCP's first timeout, so that a flow that waits for its timer is not young again";
         /// Flows that are remembered at a time; with more, those that have been silent for longest are forgotten.
         flows: u32 = 4096, unit "flows", source "own";
         /// Where UDP waits: "young" (the first queue) or "counted" (by age, as TCP).
-        udp: Udp = Udp::Young, unit "name", source "redtail, abstract and Fig. 4";
+        udp: Udp = Udp::Young, unit "name", source "Jou et al. 2003, abstract and Fig. 4";
         /// Length of the first queue up to which it is served at c1_min; auto: max_th1 / 15, as Table II prints.
-        min_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "redtail Table II (2 kB)";
+        min_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Jou et al. 2003, Table II (2 kB)";
         /// Length of the first queue at which it is offered the whole link; its mean delay is about max_th1 / C. auto: what the link sends in 80 ms, but at most the buffer, measured in its unit.
-        max_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "redtail Table II (30 kB at 3 Mbit/s)";
+        max_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Jou et al. 2003, Table II (30 kB at 3 Mbit/s)";
         /// Smallest share of the link for the first queue while packets wait in it; left out: min_th1 / max_th1, where the two pieces of the rule meet.
         c1_min: Option<f64> = None, unit "1", source "not printed";
         /// Largest share of the link for the first queue while packets wait in the second.
         c1_max: f64 = 0.9, unit "1", source "not printed";
         /// The algorithm of the second queue with its parameters, a table as for a link: any that is for one queue.
-        vq2: Inner = Box::new(AqmConfig::Ared(AredParams::default())), unit "table", source "redtail section III";
+        vq2: Inner = Box::new(AqmConfig::Ared(AredParams::default())), unit "table", source "Jou et al. 2003, section III";
     }
 }
 
@@ -96,7 +96,7 @@ impl RedTailParams {
     pub fn build(&self, link: &Link) -> Result<RedTail, ParamError> {
         link.check()?;
         require(self.young_packets > 0, "young_packets", self.young_packets, "must be at least 1")?;
-        positive_duration("forget_after", self.forget_after, "redtail section III")?;
+        positive_duration("forget_after", self.forget_after, "Jou et al. 2003, section III")?;
         let most = 1 << 24;
         require(
             (1..=most).contains(&self.flows),
@@ -109,7 +109,7 @@ impl RedTailParams {
             min_th.same_unit(max_th),
             "max_th1",
             max_th,
-            format!("must be in the unit of min_th1 ({min_th}): both in packets or both in bytes"),
+            format!("must have the unit of min_th1 ({min_th}): give both in packets or both in bytes"),
         )?;
         let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
         require(low >= 0.0 && low.is_finite(), "min_th1", min_th, "must not be negative")?;
@@ -117,7 +117,7 @@ impl RedTailParams {
             high - low > 1e-9 && high.is_finite(),
             "max_th1",
             max_th,
-            format!("must exceed min_th1 ({min_th}) [redtail section III]"),
+            format!("must exceed min_th1 ({min_th}) [Jou et al. 2003, section III]"),
         )?;
         in_range("c1_max", self.c1_max, 0.0, 1.0, "a share of the link")?;
         let c1_min = self.c1_min.unwrap_or_else(|| (low / high).min(self.c1_max));
@@ -167,7 +167,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// redtail section III and eq. 1: `C_1 / C` for a first queue of `q1`; `C_2` is the rest.
+    /// Jou et al. 2003, section III and eq. 1: `C_1 / C` for a first queue of `q1`; `C_2` is the rest.
     #[inline]
     pub fn first(&self, q1: f64) -> f64 {
         if q1 <= 0.0 {
@@ -271,7 +271,7 @@ impl Discipline for RedTail {
         2
     }
 
-    // redtail section III, the list of five.
+    // Jou et al. 2003, section III, the list of five.
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         if pkt.transport == Transport::Udp && self.udp == Udp::Young {
             return YOUNG;

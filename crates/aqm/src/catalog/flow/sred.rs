@@ -26,7 +26,7 @@ choice! {
     pub enum Law {
         /// The probability depends on filling and load.
         Simple = "simple",
-        /// A hit multiplies it by 1 + 1/P(t): flows that send more are signalled more.
+        /// A hit multiplies it by 1 + 1/P(t): flows that send more are signaled more.
         Full = "full",
     }
 }

@@ -1,17 +1,18 @@
-//! AVQ: adaptive virtual queue (Kunniyur and Srikant 2001; thesis 3.7, Fig. 3.4; vrc eq. 30-31).
+//! AVQ: adaptive virtual queue (Kunniyur and Srikant 2001; Chen 2010, section 3.7, Fig. 3.4; Park et al.
+//! 2004, eq. 30-31).
 //!
 //! A copy of every arrival goes into a virtual queue with the buffer of the real one and a smaller
-//! capacity; an arrival that would overflow it is signalled. The capacity moves against the
+//! capacity; an arrival that would overflow it is signaled. The capacity moves against the
 //! difference between the arrival rate and `tau` times the link's.
 //!
-//! What the documents leave open, and what this file does:
-//! - Names are the thesis'; vrc writes alpha for phi and gamma for tau, and its beta is the initial
-//!   share of the capacity.
+//! What the papers leave open, and what this file does:
+//! - The names are Chen's; Park et al. 2004 write alpha for phi and gamma for tau, and its beta is the
+//!   initial share of the capacity.
 //! - Fig. 3.4 adapts the capacity at every arrival, so that x is the offered rate. Where signals are
 //!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the
 //!   link settles 6 % below tau, and against sources that do not respond the capacity sinks to
-//!   nothing. The aim of thesis 3.7.1, a link used to tau, needs the admitted rate; ns-2 uses that,
-//!   and so does this file by default. With marks the two are the same.
+//!   nothing. The aim of Chen 2010, section 3.7.1, a link used to tau, needs the admitted rate; ns-2 uses
+//!   that, and so does this file by default. With marks the two are the same.
 //!   A packet that AVQ lets pass and that the real buffer has no room for is input either way: the
 //!   load that overflows a buffer is to be held down.
 //! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it is taken
@@ -38,15 +39,15 @@ params! {
     /// AVQ's parameters.
     pub struct AvqParams {
         /// How fast the virtual capacity adapts.
-        phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; vrc Table 1; hred Table 1";
+        phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1; Joo et al. 2006, Table 1";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
         /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
-        buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.7.2";
+        buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.7.2";
         /// The input that adapts the virtual capacity: "admitted" leaves out what AVQ drops, "offered" counts every arrival.
-        input_rate: InputRate = InputRate::Admitted, unit "name", source "thesis 3.7.1 (its Fig. 3.4 has offered); ns-2";
+        input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
-        initial_capacity: f64 = 0.8, unit "1", source "vrc Table 1";
+        initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1";
     }
 }
 
@@ -62,16 +63,21 @@ impl AvqParams {
             self.phi > 0.0 && self.phi <= 1e6,
             "phi",
             self.phi,
-            "must lie in (0, 1000000] [thesis eq. 3.12]",
+            "must lie in (0, 1000000] [Chen 2010, eq. 3.12]",
         )?;
-        require(self.tau > 0.0 && self.tau <= 1.0, "tau", self.tau, "must lie in (0, 1] [thesis eq. 3.12]")?;
-        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "vrc section 4")?;
+        require(
+            self.tau > 0.0 && self.tau <= 1.0,
+            "tau",
+            self.tau,
+            "must lie in (0, 1] [Chen 2010, eq. 3.12]",
+        )?;
+        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "Park et al. 2004, section 4")?;
         let buffer = self.buffer.or_else(|| link.buffer);
         require(
             buffer.value() > 0.0 && buffer.value().is_finite(),
             "buffer",
             buffer,
-            "must hold something: AVQ signals what does not fit",
+            "must be positive: AVQ signals what does not fit",
         )?;
         let mean_packet = link.mean_packet.get() as f64;
         let (per_byte, per_packet, to_packets) = match buffer {
@@ -156,7 +162,7 @@ pub struct VirtualQueue {
 }
 
 impl VirtualQueue {
-    /// thesis Fig. 3.4: drains for `dt` seconds, then takes in a packet of `size` if it fits.
+    /// Chen 2010, Fig. 3.4: drains for `dt` seconds, then takes in a packet of `size` if it fits.
     #[inline]
     pub fn offer(&mut self, size: f64, dt: f64) -> bool {
         self.length = (self.length - self.capacity * dt).max(0.0);
@@ -168,7 +174,7 @@ impl VirtualQueue {
     }
 }
 
-/// thesis Fig. 3.4, which integrates eq. 3.12 from arrival to arrival: the next virtual capacity.
+/// Chen 2010, Fig. 3.4, which integrates eq. 3.12 from arrival to arrival: the next virtual capacity.
 #[inline]
 pub fn next_capacity(capacity: f64, c: f64, size: f64, dt: f64, phi: f64, tau: f64) -> f64 {
     ((capacity + phi * tau * c * dt).min(c) - phi * size).max(0.0)

@@ -1,15 +1,16 @@
-//! AVQ read as a rate controller (vrc eq. 30-32).
+//! AVQ read as a rate controller (Park et al. 2004, eq. 30-32).
 //!
 //! AVQ's virtual capacity adapts as in [`avq`](crate::avq), but there is no virtual queue: an arrival is
-//! signalled with the probability that [`spf`](crate::spf) has for a link of that capacity,
+//! signaled with the probability that [`spf`](crate::spf) has for a link of that capacity,
 //! `p = 1 - Cv/r`. AVQ's own paper uses this form in its analysis. Signals come at random and so
 //! favor no flow for the burstiness of its packets.
 //!
-//! What the document leaves open, and what this file does:
-//! - vrc states the law without a way to measure r; it is Stoica's estimator, as for VRC.
-//! - Names are the thesis': phi for vrc's alpha, tau for its gamma, `initial_capacity` for its beta.
+//! What the paper leaves open, and what this file does:
+//! - Park et al. 2004 state the law without a way to measure r; it is Stoica's estimator, as for VRC.
+//! - The names are Chen's: phi for Park et al.'s alpha, tau for its gamma, `initial_capacity` for its beta.
 //! - Where signals are drops the virtual capacity follows the admitted rate, as in [`avq`](crate::avq).
-//! - vrc eq. 31 leaves out that Cv stays between nothing and the link's capacity (thesis Fig. 3.4).
+//! - Park et al. 2004, eq. 31 leaves out that Cv stays between nothing and the link's capacity (Chen 2010,
+//!   Fig. 3.4).
 
 use quell_units::{Duration, Time};
 
@@ -23,15 +24,15 @@ params! {
     /// The parameters of AVQ as a rate controller.
     pub struct AvqRateParams {
         /// How fast the virtual capacity adapts.
-        phi: f64 = 0.15, unit "1/s", source "vrc Table 1: alpha";
+        phi: f64 = 0.15, unit "1/s", source "Park et al. 2004, Table 1: alpha";
         /// Share of the link's capacity to use.
-        tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001; vrc Table 1 has gamma = 1";
+        tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1 has gamma = 1";
         /// The input that adapts the virtual capacity: "admitted" leaves out what is dropped, "offered" counts every arrival.
-        input_rate: InputRate = InputRate::Admitted, unit "name", source "thesis 3.7.1 (its Fig. 3.4 has offered); ns-2";
+        input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
-        initial_capacity: f64 = 0.8, unit "1", source "vrc Table 1: beta";
+        initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1: beta";
         /// K: time constant of the estimate of the arrival rate.
-        rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in vrc; Stoica, Shenker and Zhang 1998 take 100 ms";
+        rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in Park et al. 2004; Stoica et al. 1998 take 100 ms";
         /// Whether a packet's size matters, to the rate and to its probability: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -45,10 +46,20 @@ impl AvqRateParams {
     /// estimator without memory.
     pub fn build(&self, link: &Link) -> Result<AvqRate, ParamError> {
         link.check()?;
-        require(self.phi > 0.0 && self.phi <= 1e6, "phi", self.phi, "must lie in (0, 1000000] [vrc eq. 30]")?;
-        require(self.tau > 0.0 && self.tau <= 1.0, "tau", self.tau, "must lie in (0, 1] [vrc eq. 30]")?;
-        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "vrc section 4")?;
-        positive_duration("rate_memory", self.rate_memory, "Stoica, Shenker and Zhang 1998, eq. 5")?;
+        require(
+            self.phi > 0.0 && self.phi <= 1e6,
+            "phi",
+            self.phi,
+            "must lie in (0, 1000000] [Park et al. 2004, eq. 30]",
+        )?;
+        require(
+            self.tau > 0.0 && self.tau <= 1.0,
+            "tau",
+            self.tau,
+            "must lie in (0, 1] [Park et al. 2004, eq. 30]",
+        )?;
+        in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "Park et al. 2004, section 4")?;
+        positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(AvqRate {
             p: 0.0,
             capacity: self.initial_capacity * link.capacity(),

@@ -1,12 +1,12 @@
-//! BLUE (Feng, Kandlur, Saha and Shin 1999; thesis 3.6, Fig. 3.3).
+//! BLUE (Feng et al. 1999b; Chen 2010, section 3.6, Fig. 3.3).
 //!
 //! One probability, raised by `d1` when a packet is lost to a full buffer (or arrives to find more
 //! than `threshold` waiting) and lowered by `d2` when the link falls idle, at most once per
 //! `freeze_time`.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - An idle period is one event, at its beginning, however long it lasts.
-//! - The thesis would draw `freeze_time` at random to keep queues from moving in step; with one
+//! - Chen 2010 would draw `freeze_time` at random to keep queues from moving in step; with one
 //!   queue there is nothing to keep apart, and it is fixed.
 //! - The first event is not frozen.
 
@@ -20,13 +20,13 @@ params! {
     /// BLUE's parameters.
     pub struct BlueParams {
         /// Step up on a loss.
-        d1: f64 = 0.0002, unit "1", source "hred Table 1";
+        d1: f64 = 0.0002, unit "1", source "Joo et al. 2006, Table 1";
         /// Step down on an idle link; well below d1.
-        d2: f64 = 0.00002, unit "1", source "hred Table 1";
+        d2: f64 = 0.00002, unit "1", source "Joo et al. 2006, Table 1";
         /// Least time between two steps; of the order of a round-trip time.
-        freeze_time: Duration = Duration::from_millis(10), unit "s", source "hred Table 1";
+        freeze_time: Duration = Duration::from_millis(10), unit "s", source "Joo et al. 2006, Table 1";
         /// Queue above which an arrival counts as a loss; left out: only a full buffer does.
-        threshold: Option<QueueSize> = None, unit "packets or bytes", source "Feng et al. 1999; thesis Fig. 3.3";
+        threshold: Option<QueueSize> = None, unit "packets or bytes", source "Feng et al. 1999b; Chen 2010, Fig. 3.3";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -41,7 +41,7 @@ impl BlueParams {
     pub fn build(&self, link: &Link) -> Result<Blue, ParamError> {
         link.check()?;
         for (field, step) in [("d1", self.d1), ("d2", self.d2)] {
-            require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1] [thesis Fig. 3.3]")?;
+            require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1] [Chen 2010, Fig. 3.3]")?;
         }
         let threshold = match self.threshold {
             None => None,
@@ -73,7 +73,7 @@ pub struct Blue {
 }
 
 impl Blue {
-    /// thesis Fig. 3.3: moves the probability unless it moved less than `freeze_time` ago.
+    /// Chen 2010, Fig. 3.3: moves the probability unless it moved less than `freeze_time` ago.
     fn step(&mut self, now: Time, by: f64) {
         if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {
             self.p = (self.p + by).clamp(0.0, 1.0);

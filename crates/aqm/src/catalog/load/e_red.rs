@@ -45,7 +45,7 @@ impl ERedParams {
             vq_max.value() > 0.0 && vq_max.value().is_finite(),
             "vq_max",
             vq_max,
-            "must hold something: the probability is 1 there",
+            "must be positive: the probability is 1 there",
         )?;
         let mean_packet = link.mean_packet.get() as f64;
         let (per_byte, per_packet, to_packets) = match vq_max {
@@ -116,7 +116,7 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// `p_min^(1 - b/end)`: exponential in the virtual queue (Liu, Basar and Srikant 2005); 0 at an
+    /// `p_min^(1 - b/end)`: exponential in the virtual queue (Liu et al. 2005); 0 at an
     /// empty one.
     #[inline]
     pub fn probability(&self, b: f64) -> f64 {

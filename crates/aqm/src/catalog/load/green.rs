@@ -1,8 +1,8 @@
-//! GREEN: generalized random early evasion network (Feng, Kapadia and Thulasidasan 2002).
+//! GREEN: generalized random early evasion network (Feng et al. 2002).
 //!
 //! Signals each flow with the probability at which TCP's steady state is its fair share of the link:
 //! with throughput `MSS c / (R sqrt p)`, the share L/N asks for `p = (N MSS c / (L R))^2`. Flows with
-//! short round-trip times are signalled more often than those with long ones. The queue is not looked
+//! short round-trip times are signaled more often than those with long ones. The queue is not looked
 //! at. N and R are measured from the packets that pass.
 //!
 //! Experimental: written from the equation. What is not known of the paper, and what this file does:
@@ -10,7 +10,7 @@
 //! - How round-trip times are known: from the handshake of each flow; for a flow whose handshake was not
 //!   seen, the mean of the handshakes of the last `flow_interval`, and before the first one `rtt`.
 //! - MSS is the size of the packet in question, headers included. Acknowledgments are then next to never
-//!   signalled.
+//!   signaled.
 //! - c depends on how packets are acknowledged and lost; the default is for one acknowledgment per packet and
 //!   losses at even distances (Mathis et al. 1997).
 //! - L is the link's rate now, where the host knows it.
@@ -28,12 +28,12 @@ params! {
         /// c: TCP's throughput is MSS c / (R sqrt p).
         c: f64 = 1.22, unit "1", source "sqrt(3/2): Mathis et al. 1997";
         /// Round-trip time of flows before any has been measured.
-        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd, Gummadi and Shenker 2001, the usual one";
+        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual one";
         /// Time without packets after which a flow is not active any more.
         flow_interval: Duration = Duration::from_secs(10), unit "s", source "this implementation";
         /// Connections that can be told apart within flow_interval; beyond, the count stays there.
         max_flows: u32 = 16_384, unit "1", source "this implementation";
-        /// Packets that must wait before an arrival is signalled at all; 0 is the paper's letter.
+        /// Packets that must wait before an arrival is signaled at all; 0 follows the paper literally.
         min_backlog: u32 = 2, unit "packets", source "this implementation, as in RED";
     }
 }
@@ -51,7 +51,7 @@ impl GreenParams {
             f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
             "min_backlog",
             self.min_backlog,
-            alloc::format!("must not exceed the buffer ({}): that many never wait", link.buffer),
+            alloc::format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
         )?;
         Ok(Green {
             table: FlowTable::new("max_flows", self.max_flows, "flow_interval", self.flow_interval)?,
@@ -97,12 +97,12 @@ impl Aqm for Green {
     }
 }
 
-/// Feng, Kapadia and Thulasidasan 2002: `p = (N MSS c / (L R))^2`, at most 1; sizes in bytes, the rate
+/// Feng et al. 2002: `p = (N MSS c / (L R))^2`, at most 1; sizes in bytes, the rate
 /// in bytes/s.
 #[inline]
 pub fn fair_probability(flows: f64, mss: f64, c: f64, rate: f64, rtt: f64) -> f64 {
     let x = flows * mss * c / (rate * rtt);
-    // Of a link that stands still, or without delay, everything would be signalled.
+    // On a stopped link, or without delay, everything would be signaled.
     if x < 1.0 { x * x } else { 1.0 }
 }
 

@@ -1,12 +1,12 @@
-//! SPF: simple probabilistic forwarding (vrc section 4, after Stoica, Shenker and Zhang 1998).
+//! SPF: simple probabilistic forwarding (Park et al. 2004, section 4, after Stoica et al. 1998).
 //!
 //! Of arrivals at a rate above the link's, the share that the link can carry passes: `p = 1 - C/r`.
 //! It looks at the rate alone. Where signals are drops, what is admitted equals the capacity and the
 //! queue may stand anywhere; where they are marks, the queue stays full. It is the law that the
 //! rate-controller reading of AVQ ([`avq_rate`](crate::avq_rate)) corrects.
 //!
-//! What the document leaves open: the time constant of the rate estimator. Between two arrivals the
-//! estimate matters to nobody, so there is nothing to update.
+//! What the paper leaves open: the time constant of the rate estimator. Between two arrivals the
+//! estimate has no effect, so there is nothing to update.
 
 use quell_units::{BitRate, Bytes, Duration, Time};
 
@@ -18,7 +18,7 @@ params! {
     /// SPF's parameters.
     pub struct SpfParams {
         /// K: time constant of the estimate of the arrival rate.
-        rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in vrc; Stoica, Shenker and Zhang 1998 take 100 ms";
+        rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in Park et al. 2004; Stoica et al. 1998 take 100 ms";
         /// Whether a packet's size matters, to the rate and to its probability: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -31,7 +31,7 @@ impl SpfParams {
     /// Names `rate_memory` if it is nothing.
     pub fn build(&self, link: &Link) -> Result<Spf, ParamError> {
         link.check()?;
-        positive_duration("rate_memory", self.rate_memory, "Stoica, Shenker and Zhang 1998, eq. 5")?;
+        positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(Spf {
             p: 0.0,
             rate: RateEstimator::new(self.rate_memory),
@@ -74,7 +74,7 @@ impl Aqm for Spf {
     }
 }
 
-/// vrc eq. 32 with the link's own capacity: `p = [1 - C/r]+`; nothing is signalled at rate 0.
+/// Park et al. 2004, eq. 32 with the link's own capacity: `p = [1 - C/r]+`; nothing is signaled at rate 0.
 #[inline]
 pub fn forwarding(capacity: f64, rate: f64) -> f64 {
     if rate > capacity { 1.0 - capacity / rate } else { 0.0 }

@@ -1,17 +1,17 @@
-//! VRC: virtual rate control (Park, Lim, Park and Choi 2003, the document vrc, sections 2-3).
+//! VRC: virtual rate control (Park et al. 2004, sections 2-3).
 //!
 //! Holds the arrival rate at a target rate that falls with the queue's excess over `q_ref`. An
-//! arrival is signalled in proportion to the rate's excess over a virtual target, which lies below
+//! arrival is signaled in proportion to the rate's excess over a virtual target, which lies below
 //! the real one by as much as it takes to leave no steady error. As a function of the queue it is a
 //! PID controller whose derivative is measured as a rate, before the queue has moved.
 //!
-//! What the document leaves open, and what this file does:
-//! - The document estimates r "using the algorithm in [16]" (Stoica, Shenker and Zhang 1998, eq. 5) and
+//! What the paper leaves open, and what this file does:
+//! - The paper estimates r "using the algorithm in [16]" (Stoica et al. 1998, eq. 5) and
 //!   says neither with what time constant (`rate_memory`) nor when (`rate_update`). At every arrival, as
 //!   in that paper, the estimate lies b above the rate, b = 1/(2 K) for Poisson arrivals; D then brings the
 //!   estimate to the target, and the queue settles at `q_ref - b/gamma`. Once per T_s, with what arrived
-//!   in it, there is no bias, and the queue settles at q_ref, as vrc Table 2 has it.
-//! - At every arrival: between two of them the estimator stands still in its paper; here a silence
+//!   in it, there is no bias, and the queue settles at q_ref, as Park et al. 2004, Table 2 has it.
+//! - At every arrival: between two of them the estimator is constant in its paper; here a silence
 //!   lowers it.
 //! - Without bounds the correction D winds up while p is 0 or 1. Here it stays in
 //!   [-gamma q_ref, 1/alpha]: the upper end is `p/alpha` in equilibrium at p = 1, and at the lower one p
@@ -29,34 +29,35 @@ use crate::params::{ParamError, positive_duration, reachable, require};
 use crate::part::{Gauge, IntervalRate, RateEstimator, RateUpdate, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
-/// vrc Table 1 in the terms of section 2.
+/// Park et al. 2004, Table 1 in the terms of section 2.
 const TABLE_1: Gains = Gains { alpha: 0.0003, beta: 3.0, gamma: 5.0 };
 
 params! {
-    /// VRC's parameters: alpha, beta and gamma, or k_p, k_i and k_d, or none of them for the gains of vrc Table 1.
+    /// VRC's parameters: alpha, beta and gamma, or k_p, k_i and k_d, or none of them for the gains of Park et
+    /// al. 2004, Table 1.
     pub struct VrcParams {
         /// Gain of the rate's excess over the virtual target; with beta and gamma. Without any gain: 0.0003.
-        alpha: Option<f64> = None, unit "s/packet", source "vrc Table 1: K_D";
+        alpha: Option<f64> = None, unit "s/packet", source "Park et al. 2004, Table 1: K_D";
         /// Gain of the correction; with alpha and gamma. Without any gain: 3.
-        beta: Option<f64> = None, unit "1/s", source "vrc Table 1, by K_P = alpha (beta + gamma) and K_I = alpha beta gamma";
+        beta: Option<f64> = None, unit "1/s", source "Park et al. 2004, Table 1, by K_P = alpha (beta + gamma) and K_I = alpha beta gamma";
         /// Fall of the target rate per packet of queue; with alpha and beta. Without any gain: 5.
-        gamma: Option<f64> = None, unit "1/s", source "vrc Table 1, likewise";
+        gamma: Option<f64> = None, unit "1/s", source "Park et al. 2004, Table 1, likewise";
         /// Proportional gain on the queue, instead of alpha, beta and gamma; with k_i and k_d.
-        k_p: Option<f64> = None, unit "1/packet", source "vrc Table 1: 0.0024";
+        k_p: Option<f64> = None, unit "1/packet", source "Park et al. 2004, Table 1: 0.0024";
         /// Integral gain on the queue; with k_p and k_d.
-        k_i: Option<f64> = None, unit "1/(packet s)", source "vrc Table 1: 0.0045";
+        k_i: Option<f64> = None, unit "1/(packet s)", source "Park et al. 2004, Table 1: 0.0045";
         /// Derivative gain on the queue; with k_p and k_i.
-        k_d: Option<f64> = None, unit "s/packet", source "vrc Table 1: 0.0003";
+        k_d: Option<f64> = None, unit "s/packet", source "Park et al. 2004, Table 1: 0.0003";
         /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "vrc 5.1";
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
         /// T_s: time between two updates.
-        update_interval: Duration = Duration::from_millis(10), unit "s", source "vrc 5.1";
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// K: time constant of the estimate of the arrival rate.
-        rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in vrc; comes nearest to its Table 2";
+        rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in Park et al. 2004; comes nearest to its Table 2";
         /// When the estimate is brought up to date: "interval", at each update with what arrived since the last; "arrival", at each arrival, which overestimates and holds the queue below q_ref.
-        rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in vrc; without a steady error, as its Table 2";
+        rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
-        input_rate: InputRate = InputRate::Admitted, unit "name", source "vrc eq. 7: what enters the queue";
+        input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -79,7 +80,7 @@ impl VrcParams {
                 return Err(ParamError::new(
                     field,
                     x,
-                    "give either alpha, beta and gamma or k_p, k_i and k_d, not both [vrc eq. 12]",
+                    "give either alpha, beta and gamma or k_p, k_i and k_d, not both [Park et al. 2004, eq. 12]",
                 ));
             }
             (true, false) => {
@@ -94,7 +95,7 @@ impl VrcParams {
                         "k_p",
                         k_p,
                         alloc::format!(
-                            "must be at least 2 sqrt(k_i k_d) = {lowest} for beta and gamma to be real [vrc eq. 12]; the algorithm pid takes any gains"
+                            "must be at least 2 sqrt(k_i k_d) = {lowest} for beta and gamma to be real [Park et al. 2004, eq. 12]; the algorithm pid takes any gains"
                         ),
                     )
                 })?
@@ -112,7 +113,7 @@ impl VrcParams {
         link.check()?;
         let gains = self.gains()?;
         let q_ref = reachable("q_ref", self.q_ref, link)?;
-        positive_duration("rate_memory", self.rate_memory, "Stoica, Shenker and Zhang 1998, eq. 5")?;
+        positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(Vrc {
             gains,
             q_ref,
@@ -140,9 +141,14 @@ fn complete(set: [(&'static str, Option<f64>); 3], names: &str) -> Result<[f64; 
     let mut all = [0.0; 3];
     for (x, (field, given)) in all.iter_mut().zip(set) {
         *x = given.ok_or_else(|| {
-            ParamError::new(field, "none", alloc::format!("{names} go together: give all three or none"))
+            ParamError::new(field, "none", alloc::format!("{names} belong together: give all three or none"))
         })?;
-        require(*x > 0.0 && *x <= 1e6, field, *x, "must lie in (0, 1000000] [vrc eq. 1, 2, 5]")?;
+        require(
+            *x > 0.0 && *x <= 1e6,
+            field,
+            *x,
+            "must lie in (0, 1000000] [Park et al. 2004, eq. 1, 2, 5]",
+        )?;
     }
     Ok(all)
 }
@@ -229,7 +235,7 @@ impl Aqm for Vrc {
     }
 }
 
-/// The gains of vrc section 2.
+/// The gains of Park et al. 2004, section 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
     /// Of the rate's excess over the virtual target.
@@ -241,17 +247,17 @@ pub struct Gains {
 }
 
 impl Gains {
-    /// vrc eq. 2: `r_t = C + gamma (q_ref - q)`, for an excess `q - q_ref`.
+    /// Park et al. 2004, eq. 2: `r_t = C + gamma (q_ref - q)`, for an excess `q - q_ref`.
     pub fn target_rate(&self, capacity: f64, excess: f64) -> f64 {
         capacity - self.gamma * excess
     }
 
-    /// vrc eq. 4: `p = [alpha (r - r_v)]+`.
+    /// Park et al. 2004, eq. 4: `p = [alpha (r - r_v)]+`.
     pub fn probability(&self, rate: f64, virtual_rate: f64) -> f64 {
         (self.alpha * (rate - virtual_rate)).clamp(0.0, 1.0)
     }
 
-    /// vrc eq. 5: the next D.
+    /// Park et al. 2004, eq. 5: the next D.
     pub fn next_correction(&self, correction: f64, rate: f64, target: f64, t_s: f64) -> f64 {
         correction + self.beta * t_s * (rate - target)
     }
@@ -261,13 +267,13 @@ impl Gains {
         correction.clamp(-self.gamma * q_ref, 1.0 / self.alpha)
     }
 
-    /// vrc eq. 12: (K_P, K_I, K_D).
+    /// Park et al. 2004, eq. 12: (K_P, K_I, K_D).
     pub fn to_pid(&self) -> (f64, f64, f64) {
         (self.alpha * (self.beta + self.gamma), self.alpha * self.beta * self.gamma, self.alpha)
     }
 
-    /// vrc eq. 12 backwards: beta and gamma are the roots of `x^2 - (K_P/K_D) x + K_I/K_D`. `None` if
-    /// they are not real.
+    /// Park et al. 2004, eq. 12 backwards: beta and gamma are the roots of `x^2 - (K_P/K_D) x + K_I/K_D`.
+    /// `None` if they are not real.
     ///
     /// The smaller is beta. Eq. 12 does not say which is which: on the queue the two controllers are one.
     /// They differ in what an error b of the measured rate costs, b/gamma packets of queue, and in how far
@@ -320,10 +326,10 @@ mod tests {
     #[test]
     fn gains_given_twice_in_part_or_without_a_solution_are_refused() {
         let alpha = VrcParams { alpha: Some(0.0003), ..Default::default() };
-        assert!(error(alpha.clone()).starts_with("beta = none: alpha, beta and gamma go together"));
+        assert!(error(alpha.clone()).starts_with("beta = none: alpha, beta and gamma belong together"));
         assert!(error(VrcParams { k_d: Some(0.1), ..alpha }).starts_with("k_d = 0.1: give either"));
         let k_i = VrcParams { k_i: Some(0.0045), ..Default::default() };
-        assert!(error(k_i.clone()).starts_with("k_p = none: k_p, k_i and k_d go together"));
+        assert!(error(k_i.clone()).starts_with("k_p = none: k_p, k_i and k_d belong together"));
         let complex = VrcParams { k_p: Some(0.001), k_d: Some(0.0003), ..k_i };
         assert!(error(complex).starts_with("k_p = 0.001: must be at least 2 sqrt(k_i k_d) = 0.00232"));
     }

@@ -1,12 +1,12 @@
-//! AP-RED: auto-parameterization of RED (Chen 2010, thesis ch. 4).
+//! AP-RED: auto-parameterization of RED (Chen 2010, chapter 4).
 //!
 //! RED whose thresholds, `max_p` and weight follow the number of flows N, the round-trip time R and the
 //! capacity C, from a reference: a setting that is known to be good for N0, R0 and C0. N and R are
-//! known to the user, or measured by the queue from the packets that pass it (thesis 4.4).
+//! known to the user, or measured by the queue from the packets that pass it (Chen 2010, section 4.4).
 //!
-//! What the document leaves open, and what this file does:
-//! - N and R are measured over `flow_interval` (60 s in the thesis). Nothing is adapted to a measurement before
-//!   one such time has passed, nor to round-trip times before there is one: the reference stands.
+//! What Chen 2010 leaves open, and what this file does:
+//! - N and R are measured over `flow_interval` (60 s in Chen 2010). Nothing is adapted to a measurement
+//!   before one such time has passed, nor to round-trip times before there is one: the reference is used.
 //! - The measured N counts every connection of the last `flow_interval`, web transfers that are over
 //!   and acknowledgments on their way back included, and the measured R includes queueing. The reference must be
 //!   measured in the same way: run the algorithm where the setting is known to be good and read `flows_measured` and
@@ -15,8 +15,9 @@
 //! - How often the parameters follow ("less frequently", 4.4): every `interval`.
 //! - Eq. 4.6 needs `w` to be small; it is kept at most 1. Thresholds are not kept within the buffer:
 //!   eq. 4.3 does not, and where the buffer is too small for the product R C nothing else would be right.
-//! - The stability proposition (eq. 4.9) is [`stability_bound`]. The reference setting of thesis 4.5.1 does
-//!   not meet it as the thesis says: L w is 5.0e-8 against a bound of 4.1e-8 with R = 120 ms, and of
+//! - The stability proposition (eq. 4.9) is [`stability_bound`]. The reference setting of Chen 2010, section
+//!   4.5.1 does not meet it as Chen 2010 says: L w is 5.0e-8 against a bound of 4.1e-8 with R = 120 ms, and
+//!   of
 //!   9.8e-9 with the delay of 100 packets in R.
 
 use alloc::format;
@@ -91,7 +92,7 @@ impl<T: Copy> Known<T> {
         let Known::Steps(steps) = self else { return Ok(()) };
         let from_start = steps.first().is_some_and(|s| s.from.is_zero());
         let rising = steps.windows(2).all(|s| s[0].from < s[1].from);
-        require(from_start && rising, field, self.show(), "must begin at 0 s, with times that rise")
+        require(from_start && rising, field, self.show(), "must begin at 0 s and have increasing times")
     }
 }
 
@@ -115,46 +116,47 @@ red_params! {
     /// AP-RED's parameters.
     pub struct ApRedParams {
         /// N0: number of flows for which the setting is known to be good.
-        reference_flows: f64 = 50.0, unit "1", source "thesis 4.5.1";
+        reference_flows: f64 = 50.0, unit "1", source "Chen 2010, section 4.5.1";
         /// R0: round-trip time for which the setting is known to be good.
-        reference_rtt: Duration = Duration::from_millis(120), unit "s", source "thesis 4.5.1";
+        reference_rtt: Duration = Duration::from_millis(120), unit "s", source "Chen 2010, section 4.5.1";
         /// C0: rate of the link for which the setting is known to be good.
-        reference_rate: BitRate = BitRate::from_bps(10_000_000), unit "bit/s", source "thesis 4.5.1";
-        /// The setting: average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
-        min_th: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "thesis 4.5.1";
+        reference_rate: BitRate = BitRate::from_bps(10_000_000), unit "bit/s", source "Chen 2010, section 4.5.1";
+        /// The setting: average queue below which nothing is signaled; its unit decides whether the queue is
+        /// measured in packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Chen 2010, section 4.5.1";
         /// The setting: average queue at which the probability reaches max_p.
-        max_th: QueueSize = QueueSize::Packets(150.0), unit "packets or bytes", source "thesis 4.5.1";
+        max_th: QueueSize = QueueSize::Packets(150.0), unit "packets or bytes", source "Chen 2010, section 4.5.1";
         /// The setting: probability at max_th.
-        max_p: f64 = 0.05, unit "1", source "thesis 4.5.1";
+        max_p: f64 = 0.05, unit "1", source "Chen 2010, section 4.5.1";
         /// The setting: weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Value(1e-4), unit "1", source "thesis 4.5.1";
+        weight: Weight = Weight::Value(1e-4), unit "1", source "Chen 2010, section 4.5.1";
         /// N: "measured", or the true number of flows, or a list of { from = "0 s", value = 50 }.
-        flows: Known<f64> = Known::Rule(Measured::Measured), unit "1", source "thesis 4.4";
+        flows: Known<f64> = Known::Rule(Measured::Measured), unit "1", source "Chen 2010, section 4.4";
         /// R: "measured", or the true round-trip time, or a list of { from = "0 s", value = "120 ms" }.
-        rtt: Known<Duration> = Known::Rule(Measured::Measured), unit "s", source "thesis 4.4";
+        rtt: Known<Duration> = Known::Rule(Measured::Measured), unit "s", source "Chen 2010, section 4.4";
         /// Time between two adaptations.
-        interval: Duration = Duration::from_secs(1), unit "s", source "this implementation; thesis 4.4 leaves it to trial";
+        interval: Duration = Duration::from_secs(1), unit "s", source "this implementation; Chen 2010, section 4.4 leaves it to trial";
         /// Time over which flows and round-trip times are measured.
-        flow_interval: Duration = Duration::from_secs(60), unit "s", source "thesis 4.4";
+        flow_interval: Duration = Duration::from_secs(60), unit "s", source "Chen 2010, section 4.4";
         /// Connections that can be told apart within flow_interval; beyond, the count stays there.
-        max_flows: u32 = 16_384, unit "1", source "this implementation: four times what thesis 4.5.1 has";
+        max_flows: u32 = 16_384, unit "1", source "this implementation: four times what Chen 2010, section 4.5.1 has";
         /// Largest max_p.
-        max_p_top: f64 = 0.5, unit "1", source "thesis 4.3.1";
+        max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 4.3.1";
         /// Smallest max_p.
-        max_p_bottom: f64 = 0.01, unit "1", source "thesis 4.3.1";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
-        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
+        max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 4.3.1";
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
 
 /// More flows than any link has.
 const MOST_FLOWS: f64 = 1e9;
 
-/// A longer round-trip time is a slip of the pen.
+/// A longer round-trip time is almost certainly a typo.
 const LONGEST_RTT: Duration = Duration::from_secs(600);
 
 fn check_rtt(field: &'static str, rtt: Duration) -> Result<(), ParamError> {
-    positive_duration(field, rtt, "thesis 4.3.1")?;
+    positive_duration(field, rtt, "Chen 2010, section 4.3.1")?;
     require(rtt <= LONGEST_RTT, field, rtt, "must be at most 10 min")
 }
 
@@ -166,7 +168,7 @@ impl ApRedParams {
     /// positive, bounds of `max_p` that do not rise, a table without room.
     pub fn build(&self, link: &Link) -> Result<ApRed, ParamError> {
         link.check()?;
-        let flows_rule = "a link has at least one flow [thesis 4.3.1]";
+        let flows_rule = "a link has at least one flow [Chen 2010, section 4.3.1]";
         in_range("reference_flows", self.reference_flows, 1.0, MOST_FLOWS, flows_rule)?;
         check_rtt("reference_rtt", self.reference_rtt)?;
         require(self.reference_rate.bps() > 0, "reference_rate", self.reference_rate, "must be positive")?;
@@ -272,7 +274,7 @@ impl Aqm for ApRed {
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         // With the weight that held until now.
         self.red.average_now(cx);
-        // A link that stands still tells nothing about its capacity.
+        // A stopped link tells nothing about its capacity.
         let rate = cx.queue.link_rate.filter(|r| r.bps() > 0).unwrap_or(self.link.rate);
         self.adapt(cx.now, rate);
         self.ticker.advance();
@@ -333,7 +335,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// thesis eq. 4.3-4.6: the setting for other conditions.
+    /// Chen 2010, eq. 4.3-4.6: the setting for other conditions.
     pub fn adapt(&self, now: &Conditions) -> Setting {
         let k = now.rtt / self.conditions.rtt * (now.capacity / self.conditions.capacity);
         let k_n = now.flows / self.conditions.flows;
@@ -346,22 +348,22 @@ impl Reference {
     }
 }
 
-/// thesis eq. 4.5, without its bounds.
+/// Chen 2010, eq. 4.5, without its bounds.
 pub fn scaled_max_p(max_p: f64, k: f64, k_n: f64) -> f64 {
     (k_n / k) * (k_n / k) * max_p
 }
 
-/// thesis eq. 4.6.
+/// Chen 2010, eq. 4.6.
 pub fn scaled_weight(w: f64, k: f64, k_n: f64, now: &Conditions) -> f64 {
     if now.flows <= now.rtt * now.capacity / 2.0 { k_n / (k * k) * w } else { w / k }
 }
 
-/// The left side of thesis eq. 4.9: `L w` with `L = max_p / (max_th - min_th)`.
+/// The left side of Chen 2010, eq. 4.9: `L w` with `L = max_p / (max_th - min_th)`.
 pub fn loop_gain(setting: &Setting) -> f64 {
     setting.max_p / (setting.max_th - setting.min_th) * setting.w
 }
 
-/// The right side of thesis eq. 4.9: the linearized loop is stable if `L w` does not exceed it, for
+/// The right side of Chen 2010, eq. 4.9: the linearized loop is stable if `L w` does not exceed it, for
 /// `w` much smaller than 1.
 pub fn stability_bound(conditions: &Conditions) -> f64 {
     let Conditions { flows: n, rtt, capacity } = *conditions;

@@ -1,12 +1,12 @@
-//! Adaptive RED (Floyd, Gummadi and Shenker 2001; thesis 3.2, Fig. 3.1).
+//! Adaptive RED (Floyd et al. 2001; Chen 2010, section 3.2, Fig. 3.1).
 //!
 //! RED whose `max_p` follows the load: every `interval` it rises by a step if the average is above
 //! the middle fifth between the thresholds, and falls by a factor if it is below. The thresholds may
 //! follow from a target delay.
 //!
-//! What the documents leave open, and what this file does:
-//! - The step up is at most `max_p / 4` (the "0.1" in the prose of thesis 3.2.2 is a slip for 0.01,
-//!   which Fig. 5.3 prints).
+//! What the papers leave open, and what this file does:
+//! - The step up is at most `max_p / 4` (the "0.1" in the prose of Chen 2010, section 3.2.2 is a slip for
+//!   0.01, which Fig. 5.3 prints).
 //! - Figure 3.1 tests `max_p` before it changes it, so that one last step passes each bound; the
 //!   prose restricts `max_p` to [0.01, 0.5], and so does this file.
 //! - Updates fall on multiples of `interval`. ns-2 looks at the clock only when a packet arrives, so
@@ -28,25 +28,26 @@ red_params! {
     /// Adaptive RED's parameters.
     pub struct AredParams {
         /// Mean queueing delay that automatic thresholds aim at.
-        target_delay: Duration = Duration::from_millis(5), unit "s", source "Floyd, Gummadi and Shenker 2001; ns-2";
-        /// Average queue below which nothing is signalled; auto: max(5 packets, target_delay C / 2), measured in the unit of the buffer.
-        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.2.3";
+        target_delay: Duration = Duration::from_millis(5), unit "s", source "Floyd et al. 2001; ns-2";
+        /// Average queue below which nothing is signaled; auto: max(5 packets, target_delay C / 2), measured
+        /// in the unit of the buffer.
+        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Average queue at which the probability reaches max_p; auto: 3 min_th.
-        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.2.3";
+        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Probability at max_th at the start.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Largest max_p.
-        max_p_top: f64 = 0.5, unit "1", source "thesis 3.2.2";
+        max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 3.2.2";
         /// Smallest max_p.
-        max_p_bottom: f64 = 0.01, unit "1", source "thesis 3.2.2";
+        max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 3.2.2";
         /// Time between two changes of max_p.
-        interval: Duration = Duration::from_millis(500), unit "s", source "Floyd, Gummadi and Shenker 2001, figure 1; thesis Fig. 3.1";
+        interval: Duration = Duration::from_millis(500), unit "s", source "Floyd et al. 2001, figure 1; Chen 2010, Fig. 3.1";
         /// Largest step up; the step is min(alpha, max_p / 4).
-        alpha: f64 = 0.01, unit "1", source "Floyd, Gummadi and Shenker 2001, figure 1; thesis Fig. 5.3";
+        alpha: f64 = 0.01, unit "1", source "Floyd et al. 2001, figure 1; Chen 2010, Fig. 5.3";
         /// Factor of a step down.
-        beta: f64 = 0.9, unit "1", source "Floyd, Gummadi and Shenker 2001, figure 1; thesis 3.2.2";
+        beta: f64 = 0.9, unit "1", source "Floyd et al. 2001, figure 1; Chen 2010, section 3.2.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "thesis 3.2.3";
+        weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "Chen 2010, section 3.2.3";
     }
 }
 
@@ -83,7 +84,7 @@ impl AredParams {
     /// step that does not move it.
     pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
         link.check()?;
-        positive_duration("target_delay", self.target_delay, "Floyd, Gummadi and Shenker 2001")?;
+        positive_duration("target_delay", self.target_delay, "Floyd et al. 2001")?;
         // A short target gives way to the floor of 5 packets, a long one must fit.
         let wanted = self.target_delay.as_secs_f64() * link.capacity();
         require(
@@ -101,7 +102,7 @@ impl AredParams {
             alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
         )?;
         in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
-        positive("alpha", self.alpha, "Floyd, Gummadi and Shenker 2001, figure 1")?;
+        positive("alpha", self.alpha, "Floyd et al. 2001, figure 1")?;
         require(self.beta > 0.0 && self.beta < 1.0, "beta", self.beta, "must lie in (0, 1)")?;
         let red = self.red(link).build(link)?;
         Ok(Ared {
@@ -187,7 +188,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// thesis Fig. 3.1: the next `max_p`.
+    /// Chen 2010, Fig. 3.1: the next `max_p`.
     pub fn adapt(&self, max_p: f64, avg: f64, (low, high): (f64, f64)) -> f64 {
         if avg > high {
             (max_p + self.alpha.min(max_p / 4.0)).min(self.top)
@@ -199,13 +200,13 @@ impl Step {
     }
 }
 
-/// thesis Fig. 3.1: the averages at which `max_p` stays, `min_th + [0.4, 0.6] (max_th - min_th)`.
+/// Chen 2010, Fig. 3.1: the averages at which `max_p` stays, `min_th + [0.4, 0.6] (max_th - min_th)`.
 pub fn target_band(min_th: f64, max_th: f64) -> (f64, f64) {
     let gap = max_th - min_th;
     (min_th + 0.4 * gap, min_th + 0.6 * gap)
 }
 
-/// thesis 3.2.3: `max(5, d_ref C / 2)` packets.
+/// Chen 2010, section 3.2.3: `max(5, d_ref C / 2)` packets.
 pub fn automatic_min_th(target_delay: Duration, link: &Link) -> f64 {
     (target_delay.as_secs_f64() * link.capacity() / 2.0).max(5.0)
 }

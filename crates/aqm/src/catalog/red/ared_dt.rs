@@ -4,10 +4,10 @@
 //! a desired range and fall while it is below, so that a heavy load costs delay instead of loss. The
 //! distance D between the thresholds, and so the slope of the curve, stays.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - When the thresholds move: with `max_p`, every `interval`, after it.
 //! - The probability that is averaged is that of RED's curve, before spacing, as Fig. 11 seems to show;
-//!   with uniform spacing nearly twice as many arrivals are signalled, with `wait` two thirds. The
+//!   with uniform spacing nearly twice as many arrivals are signaled, with `wait` two thirds. The
 //!   weight of the average is a parameter.
 //! - An idle time ages the mean as it ages RED's average: as if small packets had met an empty queue.
 //! - Bounds: `min_th` falls no lower than `min_th_bottom` and rises no higher than `min_th_top`. The
@@ -26,15 +26,16 @@ red_params! {
     /// Parameters of Adaptive RED with dynamic thresholds.
     pub struct AredDtParams {
         /// Mean queueing delay that automatic thresholds aim at.
-        target_delay: Duration = Duration::from_millis(5), unit "s", source "Floyd, Gummadi and Shenker 2001; ns-2";
-        /// Average queue below which nothing is signalled, at the start; auto: max(5 packets, target_delay C / 2), measured in the unit of the buffer.
-        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.2.3";
+        target_delay: Duration = Duration::from_millis(5), unit "s", source "Floyd et al. 2001; ns-2";
+        /// Average queue below which nothing is signaled, at the start; auto: max(5 packets, target_delay C /
+        /// 2), measured in the unit of the buffer.
+        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Average queue at which the probability reaches max_p, at the start; auto: 3 min_th.
-        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.2.3";
+        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Smallest min_th; auto: 5 packets, or min_th at the start if that is less.
-        min_th_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "the floor of thesis 3.2.3; the document has none";
+        min_th_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "the floor of Chen 2010, section 3.2.3; the paper gives none";
         /// Largest min_th; auto: what leaves room for max_th in the buffer, or min_th at the start if that is more.
-        min_th_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "this implementation; the document has none";
+        min_th_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "this implementation; the paper gives none";
         /// Relative change of min_th.
         gamma: f64 = 0.05, unit "1", source "RED+Tail, section V";
         /// Mean drop probability below which the thresholds fall.
@@ -42,21 +43,21 @@ red_params! {
         /// Mean drop probability above which the thresholds rise.
         p_u: f64 = 0.02, unit "1", source "RED+Tail, section V, Fig. 11";
         /// Weight of an arrival in the mean drop probability, in the forms of weight.
-        p_weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "that of the average queue; the document has none";
+        p_weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "that of the average queue; the paper gives none";
         /// Probability at max_th at the start.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Largest max_p.
-        max_p_top: f64 = 0.5, unit "1", source "thesis 3.2.2";
+        max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 3.2.2";
         /// Smallest max_p.
-        max_p_bottom: f64 = 0.01, unit "1", source "thesis 3.2.2";
+        max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 3.2.2";
         /// Time between two changes of max_p and of the thresholds.
-        interval: Duration = Duration::from_millis(500), unit "s", source "Floyd, Gummadi and Shenker 2001, figure 1";
+        interval: Duration = Duration::from_millis(500), unit "s", source "Floyd et al. 2001, figure 1";
         /// Largest step of max_p up; the step is min(alpha, max_p / 4).
         alpha: f64 = 0.01, unit "1", source "RED+Tail, Table II";
         /// Factor of a step of max_p down.
         beta: f64 = 0.9, unit "1", source "RED+Tail, Table II";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "thesis 3.2.3";
+        weight: Weight = Weight::Rule(WeightRule::LinkRate), unit "1", source "Chen 2010, section 3.2.3";
     }
 }
 
@@ -111,7 +112,9 @@ impl AredDtParams {
             bottom > 0.0 && bottom <= start,
             "min_th_bottom",
             self.min_th_bottom,
-            alloc::format!("must be positive and at most min_th ({start} packets): a factor moves no zero"),
+            alloc::format!(
+                "must be positive and at most min_th ({start} packets): a factor cannot move it away from 0"
+            ),
         )?;
         require(
             top >= start && top.is_finite(),

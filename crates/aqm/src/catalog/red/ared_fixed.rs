@@ -60,7 +60,7 @@ pub struct AredFixed {
 }
 
 impl AredFixed {
-    /// thesis Fig. 3.1: the next `max_p`.
+    /// Chen 2010, Fig. 3.1: the next `max_p`.
     fn adapted(&self, max_p: u64, avg: u64) -> u64 {
         if avg > self.high {
             max_p.saturating_add(self.alpha.min(max_p / 4)).min(self.top)

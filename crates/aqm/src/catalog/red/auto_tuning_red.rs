@@ -1,11 +1,11 @@
-//! Auto-Tuning RED (Sirisena, Haider and Pawlikowski 2002, as thesis 3.3 and Fig. 3.2 give it).
+//! Auto-Tuning RED (Sirisena et al. 2002, as Chen 2010, section 3.3 and Fig. 3.2 give it).
 //!
 //! RED whose `max_p` is multiplied, every four round-trip times, by a factor in proportion to the
 //! average's distance from `q_ref`, half way between the thresholds: the next `max_p` would hold the
 //! present probability at `q_ref`. Thresholds and weight follow from the round-trip time and the
 //! link.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - Automatic thresholds: `max_th - min_th = 0.21 R C` with `max_th = 3 min_th` gives `min_th =
 //!   0.105 R C`. The printed `min_th >= 0.13 R C` is a looser choice. Below 5 packets nothing can be
 //!   controlled: at least that, as in Adaptive RED.
@@ -26,25 +26,26 @@ red_params! {
     /// Auto-Tuning RED's parameters.
     pub struct AutoTuningRedParams {
         /// The round-trip time R that the automatic values are for, queueing included.
-        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd, Gummadi and Shenker 2001, the usual one; thesis 3.2.3";
-        /// Average queue below which nothing is signalled; auto: max(5 packets, 0.105 R C), measured in the unit of the buffer.
-        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.3.2";
+        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual one; Chen 2010, section 3.2.3";
+        /// Average queue below which nothing is signaled; auto: max(5 packets, 0.105 R C), measured in the
+        /// unit of the buffer.
+        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.3.2";
         /// Average queue at which the probability reaches max_p; auto: 3 min_th.
-        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "thesis 3.3.2";
+        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.3.2";
         /// Probability at max_th at the start.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Largest max_p.
-        max_p_top: f64 = 0.5, unit "1", source "thesis Fig. 3.2";
+        max_p_top: f64 = 0.5, unit "1", source "Chen 2010, Fig. 3.2";
         /// Smallest max_p.
-        max_p_bottom: f64 = 0.01, unit "1", source "thesis Fig. 3.2";
+        max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, Fig. 3.2";
         /// Time between two changes of max_p; left out: 4 rtt.
-        interval: Option<Duration> = None, unit "s", source "thesis Fig. 3.2";
+        interval: Option<Duration> = None, unit "s", source "Chen 2010, Fig. 3.2";
         /// Acceleration factor.
-        epsilon: f64 = 1.5, unit "1", source "thesis Fig. 3.2";
+        epsilon: f64 = 1.5, unit "1", source "Chen 2010, Fig. 3.2";
         /// Fraction of the theoretical settling time that a period is.
-        zeta: f64 = 0.1, unit "1", source "thesis Fig. 3.2";
+        zeta: f64 = 0.1, unit "1", source "Chen 2010, Fig. 3.2";
         /// Weight of a new sample in the average, or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }; left out: a time constant of 10 rtt.
-        weight: Option<Weight> = None, unit "1", source "thesis 3.3.2, n = 10";
+        weight: Option<Weight> = None, unit "1", source "Chen 2010, section 3.3.2, n = 10";
     }
 }
 
@@ -67,7 +68,7 @@ impl AutoTuningRedParams {
     /// step that does not move it.
     pub fn build(&self, link: &Link) -> Result<AutoTuningRed, ParamError> {
         link.check()?;
-        positive_duration("rtt", self.rtt, "thesis 3.3.2")?;
+        positive_duration("rtt", self.rtt, "Chen 2010, section 3.3.2")?;
         require(self.rtt <= Duration::from_secs(600), "rtt", self.rtt, "must be at most 10 min")?;
         require(
             0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
@@ -76,8 +77,8 @@ impl AutoTuningRedParams {
             alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
         )?;
         in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
-        positive("epsilon", self.epsilon, "thesis Fig. 3.2")?;
-        positive("zeta", self.zeta, "thesis Fig. 3.2")?;
+        positive("epsilon", self.epsilon, "Chen 2010, Fig. 3.2")?;
+        positive("zeta", self.zeta, "Chen 2010, Fig. 3.2")?;
         let (min_th, max_th) = self.thresholds(link);
         let r = self.rtt.as_secs_f64();
         let memory = Memory { time_constant: Duration::from_secs_f64(10.0 * r) };
@@ -152,20 +153,20 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// thesis eq. 3.5 within the bounds of Fig. 3.2: the next `max_p`.
+    /// Chen 2010, eq. 3.5 within the bounds of Fig. 3.2: the next `max_p`.
     pub fn next(&self, max_p: f64, avg: f64, (min_th, max_th): (f64, f64)) -> f64 {
         let step = self.epsilon * self.zeta * increment(max_p, avg, min_th, max_th);
         (max_p + step).clamp(self.bottom, self.top)
     }
 }
 
-/// thesis eq. 3.4: what would bring the present probability to `q_ref`.
+/// Chen 2010, eq. 3.4: what would bring the present probability to `q_ref`.
 pub fn increment(max_p: f64, avg: f64, min_th: f64, max_th: f64) -> f64 {
     let q_ref = (min_th + max_th) / 2.0;
     2.0 * (avg - q_ref) / (max_th - min_th) * max_p
 }
 
-/// thesis 3.3.2: `max_th - min_th = 0.21 R C` with `max_th = 3 min_th`, and at least 5 packets.
+/// Chen 2010, section 3.3.2: `max_th - min_th = 0.21 R C` with `max_th = 3 min_th`, and at least 5 packets.
 pub fn automatic_min_th(rtt: f64, capacity: f64) -> f64 {
     (0.105 * rtt * capacity).max(5.0)
 }

@@ -1,10 +1,10 @@
-//! Adaptive RED of Feng, Kandlur, Saha and Shin 1999 ("self-configuring RED"; fuzzy 4.1, 6).
+//! Adaptive RED of Feng et al. 1999a ("self-configuring RED"; Trinh and Molnár, sections 4.1, 6).
 //!
 //! RED whose `max_p` changes when the average crosses a threshold: it is divided by `alpha` when the
 //! average falls below `min_th`, for RED is too aggressive, and multiplied by `beta` when it rises above
 //! `max_th`, for RED is too mild. A status (below, between, above) makes it change once per crossing.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - The status at the start is "below", where an empty queue is: the first change is the average's
 //!   first stay above `max_th`.
 //! - An average that equals a threshold is neither below nor above, nor between: the status stays.
@@ -26,24 +26,25 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 red_params! {
     /// Parameters of Feng's Adaptive RED.
     pub struct FengAredParams {
-        /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
-        min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; thesis 2.3.1";
+        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
+        /// packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; Chen 2010, section 2.3.1";
         /// Average queue at which the probability reaches max_p.
-        max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; thesis 2.3.1";
+        max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; Chen 2010, section 2.3.1";
         /// Probability at max_th at the start.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Divisor of max_p when the average falls below min_th.
-        alpha: f64 = 3.0, unit "1", source "Feng et al. 1999; fuzzy 4.1";
+        alpha: f64 = 3.0, unit "1", source "Feng et al. 1999a; Trinh and Molnár, section 4.1";
         /// Factor of max_p when the average rises above max_th.
-        beta: f64 = 2.0, unit "1", source "Feng et al. 1999; fuzzy 4.1";
+        beta: f64 = 2.0, unit "1", source "Feng et al. 1999a; Trinh and Molnár, section 4.1";
         /// Largest max_p.
-        max_p_top: f64 = 1.0, unit "1", source "a probability; the paper has no bound";
+        max_p_top: f64 = 1.0, unit "1", source "a probability; the paper gives no bound";
         /// Smallest max_p.
-        max_p_bottom: f64 = 1e-4, unit "1", source "this implementation; the paper has no bound";
+        max_p_bottom: f64 = 1e-4, unit "1", source "this implementation; the paper gives no bound";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
-        gentle: bool = false, unit "true or false", source "Feng et al. 1999, which comes before the gentle mode";
+        weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        gentle: bool = false, unit "true or false", source "Feng et al. 1999a, which comes before the gentle mode";
     }
 }
 
@@ -63,7 +64,7 @@ impl FengAredParams {
         )?;
         in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
         for (field, x) in [("alpha", self.alpha), ("beta", self.beta)] {
-            require(x > 1.0 && x.is_finite(), field, x, "must exceed 1 [Feng et al. 1999]")?;
+            require(x > 1.0 && x.is_finite(), field, x, "must exceed 1 [Feng et al. 1999a]")?;
         }
         let red = RedParams {
             min_th: self.min_th,
@@ -120,7 +121,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Feng et al. 1999 (fuzzy 4.1): the next status and `max_p`.
+    /// Feng et al. 1999a (Trinh and Molnár, section 4.1): the next status and `max_p`.
     #[inline]
     pub fn adapt(&self, status: Status, max_p: f64, avg: f64) -> (Status, f64) {
         if avg < self.min_th {

@@ -1,21 +1,21 @@
-//! Fuzzy RED (Trinh and Molnár, section 5; Keshav's fuzzy average, 1991).
+//! Fuzzy RED (Trinh and Molnár, section 5; after Keshav 1991).
 //!
 //! RED whose weight is chosen at each arrival from how far the queue is from the average, the scaled
 //! error `|q - avg| / avg`, by three fuzzy rules. Everything else of RED stays.
 //!
 //! The printed rules are: error high, weight low; error medium, weight medium; error low, weight high.
-//! For an average in which the weight is that of the new sample (fuzzy eq. 2) that is the opposite
-//! of what the text gives as the reason, to "track changes in the system" when the error is large: the
-//! weight of Keshav's average is that of the past. `rule` offers both readings.
+//! For an average in which the weight is that of the new sample (Trinh and Molnár, eq. 2) that is the
+//! opposite of what the text gives as the reason, to "track changes in the system" when the error is large:
+//! the weight of Keshav's average is that of the past. `rule` offers both readings.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - The shapes in Fig. 4 are not given in numbers, only the ranges. Here the sets divide the range of
 //!   the error into thirds: low falls from 1 to 0 over the first, medium rises over the first, is 1 over
 //!   the second and falls over the third, high rises over the third. Degrees add up to one.
 //! - The weight is the mean of the values low, medium (half way) and high, by the degrees of the rules
 //!   (height defuzzification).
 //! - An average of zero makes the scaled error infinite, hence high; 0 for an empty queue.
-//! - No smoothed proportional error, as in the document.
+//! - No smoothed proportional error, as in the paper.
 //! - Idle: every packet that could have passed would have met an empty queue, an error of exactly 1,
 //!   and the average ages with the weight for it.
 
@@ -30,9 +30,9 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice};
 choice! {
     /// Which way the rules go.
     pub enum FuzzyRule {
-        /// A large error lowers the weight of the new sample (fuzzy 5.1, the letter).
+        /// A large error lowers the weight of the new sample (Trinh and Molnár, section 5.1, the letter).
         Printed = "printed",
-        /// A large error raises it (fuzzy 5.1, the reasoning; Keshav 1991).
+        /// A large error raises it (Trinh and Molnár, section 5.1, the reasoning; Keshav 1991).
         Keshav = "keshav",
     }
 }
@@ -40,24 +40,25 @@ choice! {
 red_params! {
     /// Fuzzy RED's parameters.
     pub struct FuzzyRedParams {
-        /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
-        min_th: QueueSize = QueueSize::Packets(10.0), unit "packets or bytes", source "fuzzy 4.1";
+        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
+        /// packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(10.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
         /// Average queue at which the probability reaches max_p.
-        max_th: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "fuzzy 4.1";
+        max_th: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
         /// Probability at max_th.
-        max_p: f64 = 0.1, unit "1", source "fuzzy 4.1";
+        max_p: f64 = 0.1, unit "1", source "Trinh and Molnár, section 4.1";
         /// Which way the rules go: "printed" or "keshav".
-        rule: FuzzyRule = FuzzyRule::Printed, unit "name", source "fuzzy 5.1";
+        rule: FuzzyRule = FuzzyRule::Printed, unit "name", source "Trinh and Molnár, section 5.1";
         /// Scaled error up to which it is low.
-        error_low: f64 = 0.06, unit "1", source "fuzzy 5.1.1";
+        error_low: f64 = 0.06, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// Scaled error from which on it is high.
-        error_high: f64 = 0.2, unit "1", source "fuzzy 5.1.1";
+        error_high: f64 = 0.2, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The low weight.
-        weight_low: f64 = 0.002, unit "1", source "fuzzy 5.1.1";
+        weight_low: f64 = 0.002, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The high weight.
-        weight_high: f64 = 0.05, unit "1", source "fuzzy 5.1.1";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
-        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
+        weight_high: f64 = 0.05, unit "1", source "Trinh and Molnár, section 5.1.1";
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
 
@@ -68,25 +69,30 @@ impl FuzzyRedParams {
     /// Names the field that breaks a rule: those of RED, ranges that do not rise.
     pub fn build(&self, link: &Link) -> Result<FuzzyRed, ParamError> {
         link.check()?;
-        require(self.error_low >= 0.0, "error_low", self.error_low, "must not be negative [fuzzy 5.1.1]")?;
+        require(
+            self.error_low >= 0.0,
+            "error_low",
+            self.error_low,
+            "must not be negative [Trinh and Molnár, section 5.1.1]",
+        )?;
         require(
             self.error_high - self.error_low > 1e-9 && self.error_high.is_finite(),
             "error_high",
             self.error_high,
-            alloc::format!("must exceed error_low ({}) [fuzzy 5.1.1]", self.error_low),
+            alloc::format!("must exceed error_low ({}) [Trinh and Molnár, section 5.1.1]", self.error_low),
         )?;
         require(
             self.weight_low > 0.0 && self.weight_low <= 1.0,
             "weight_low",
             self.weight_low,
-            "must lie in (0, 1] [fuzzy 5.1.1]",
+            "must lie in (0, 1] [Trinh and Molnár, section 5.1.1]",
         )?;
         require(
             self.weight_high >= self.weight_low && self.weight_high <= 1.0,
             "weight_high",
             self.weight_high,
             alloc::format!(
-                "must lie in [weight_low, 1], with weight_low = {} [fuzzy 5.1.1]",
+                "must lie in [weight_low, 1], with weight_low = {} [Trinh and Molnár, section 5.1.1]",
                 self.weight_low
             ),
         )?;
@@ -153,7 +159,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// fuzzy 5.1: the weight for a scaled error.
+    /// Trinh and Molnár, section 5.1: the weight for a scaled error.
     #[inline]
     pub fn weight(&self, error: f64) -> f64 {
         let [low, medium, high] = memberships(error, self.error);
@@ -166,8 +172,8 @@ impl Rules {
     }
 }
 
-/// To what degree an error is low, medium and high (fuzzy 5.1.1, trapezoids over the thirds of the
-/// range).
+/// To what degree an error is low, medium and high (Trinh and Molnár, section 5.1.1, trapezoids over the
+/// thirds of the range).
 #[inline]
 pub fn memberships(error: f64, (low, high): (f64, f64)) -> [f64; 3] {
     let thirds = 3.0 * (error - low) / (high - low);
@@ -176,7 +182,8 @@ pub fn memberships(error: f64, (low, high): (f64, f64)) -> [f64; 3] {
     [is_low, 1.0 - is_low - is_high, is_high]
 }
 
-/// fuzzy 5.1: `|q - avg| / avg`; infinite beside an average of zero, unless the queue is empty too.
+/// Trinh and Molnár, section 5.1: `|q - avg| / avg`; infinite beside an average of zero, unless the queue is
+/// empty too.
 #[inline]
 pub fn scaled_error(q: f64, avg: f64) -> f64 {
     if q == avg { 0.0 } else { libm::fabs(q - avg) / avg }

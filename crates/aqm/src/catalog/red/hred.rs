@@ -1,13 +1,13 @@
-//! HRED: hybrid RED (Joo, Bahk and Lumetta 2006, the document hred, section III).
+//! HRED: hybrid RED (Joo et al. 2006, section III).
 //!
 //! The probability is a straight line in the queue's length over its whole range, from `min_p` at
 //! `min_th`; the line's slope is a share of `min_p` that makes the loop's gain the same at any load.
 //! Beyond the thresholds every arrival moves `min_p`, and with it the line. There is no average.
 //!
-//! What the document leaves open, and what this file does:
+//! What the paper leaves open, and what this file does:
 //! - `min_p` at 0 would stay there, since its steps are proportional to p: it has a floor. It has a
 //!   ceiling too, at which `max_p` is 1; without one it would wind up.
-//! - Fig. 1 uses p before it is adjusted; the arrival is signalled with that p as well.
+//! - Fig. 1 uses p before it is adjusted; the arrival is signaled with that p as well.
 //! - Where to start is not said: `min_p`.
 //! - The line may fall below 0 at short queues if kappa is less than `min_th / max_th`; p is then 0.
 //! - The additional increment at an overflow (III.D) has no size there, and is off by default.
@@ -22,21 +22,21 @@ params! {
     /// HRED's parameters.
     pub struct HredParams {
         /// Queue below which min_p falls; its unit decides whether the queue is measured in packets or in bytes; auto: a quarter of the buffer.
-        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "hred Table 1";
+        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
         /// Queue above which min_p rises; auto: half the buffer.
-        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "hred Table 1";
+        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
         /// Flattens the line: its slope is min_p / (kappa max_th). More is stabler and holds the queue less tightly.
-        kappa: f64 = 2.0, unit "1", source "hred Table 1";
+        kappa: f64 = 2.0, unit "1", source "Joo et al. 2006, Table 1";
         /// T_alpha: time in which p follows a rise of the load; not less than the round-trip time.
-        t_alpha: Duration = Duration::from_millis(400), unit "s", source "hred Table 1";
+        t_alpha: Duration = Duration::from_millis(400), unit "s", source "Joo et al. 2006, Table 1";
         /// T_beta: time in which p follows a fall of the load.
-        t_beta: Duration = Duration::from_millis(200), unit "s", source "hred Table 1";
+        t_beta: Duration = Duration::from_millis(200), unit "s", source "Joo et al. 2006, Table 1";
         /// Probability at min_th at the start.
-        min_p: f64 = 0.01, unit "1", source "not in hred";
+        min_p: f64 = 0.01, unit "1", source "not in Joo et al. 2006";
         /// Smallest min_p; above 2 over the square of the largest window that a flow needs, it wastes capacity.
-        min_p_floor: f64 = 1e-5, unit "1", source "not in hred: 0 would be for ever";
+        min_p_floor: f64 = 1e-5, unit "1", source "not in Joo et al. 2006: 0 would be absorbing";
         /// Added to min_p when a packet finds the buffer full; left out: nothing.
-        overflow_step: Option<f64> = None, unit "1", source "hred III.D, as BLUE's d1";
+        overflow_step: Option<f64> = None, unit "1", source "Joo et al. 2006, section III.D, as BLUE's d1";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -68,21 +68,21 @@ impl HredParams {
             (1e-3..=1e6).contains(&self.kappa),
             "kappa",
             self.kappa,
-            "must lie in [0.001, 1000000] [hred eq. 10]",
+            "must lie in [0.001, 1000000] [Joo et al. 2006, eq. 10]",
         )?;
-        positive_duration("t_alpha", self.t_alpha, "hred eq. 14")?;
-        positive_duration("t_beta", self.t_beta, "hred eq. 15")?;
+        positive_duration("t_alpha", self.t_alpha, "Joo et al. 2006, eq. 14")?;
+        positive_duration("t_beta", self.t_beta, "Joo et al. 2006, eq. 15")?;
         let line = Line { min_th, max_th, slope: 1.0 / (self.kappa * max_th) };
         let top = line.largest_min_p();
         require(
             self.min_p_floor > 0.0 && self.min_p_floor <= top,
             "min_p_floor",
             self.min_p_floor,
-            alloc::format!("must lie in (0, {top}], where max_p is 1 [hred eq. 10]"),
+            alloc::format!("must lie in (0, {top}], where max_p is 1 [Joo et al. 2006, eq. 10]"),
         )?;
         in_range("min_p", self.min_p, self.min_p_floor, top, "min_p_floor, and max_p = 1")?;
         if let Some(step) = self.overflow_step {
-            in_range("overflow_step", step, 0.0, 1.0, "hred III.D")?;
+            in_range("overflow_step", step, 0.0, 1.0, "Joo et al. 2006, section III.D")?;
         }
         Ok(Hred {
             line,
@@ -149,18 +149,18 @@ pub struct Line {
 }
 
 impl Line {
-    /// hred eq. 10: `max_p = min_p + (min_p / kappa) (max_th - min_th) / max_th`.
+    /// Joo et al. 2006, eq. 10: `max_p = min_p + (min_p / kappa) (max_th - min_th) / max_th`.
     pub fn max_p(&self, min_p: f64) -> f64 {
         min_p * (1.0 + self.slope * (self.max_th - self.min_th))
     }
 
-    /// hred eq. 8 with eq. 10 in it.
+    /// Joo et al. 2006, eq. 8 with eq. 10 in it.
     #[inline]
     pub fn probability(&self, q: f64, min_p: f64) -> f64 {
         (min_p * (1.0 + self.slope * (q - self.min_th))).clamp(0.0, 1.0)
     }
 
-    /// hred Fig. 1: the next `min_p`, without its bounds.
+    /// Joo et al. 2006, Fig. 1: the next `min_p`, without its bounds.
     #[inline]
     pub fn adjusted(&self, min_p: f64, p: f64, q: f64, k_alpha: f64, k_beta: f64) -> f64 {
         if q > self.max_th {
@@ -178,34 +178,35 @@ impl Line {
     }
 }
 
-/// hred eq. 14, 15 for small changes: `K = 2S/(C T)^2`, here with S = 1 packet, C in packets per second,
-/// and q in packets.
+/// Joo et al. 2006, eq. 14, 15 for small changes: `K = 2S/(C T)^2`, here with S = 1 packet, C in packets per
+/// second, and q in packets.
 pub fn adjustment_gain(capacity: f64, time: Duration) -> f64 {
     let packets = capacity * time.as_secs_f64();
     2.0 / (packets * packets)
 }
 
-/// hred eq. 9: the gain of the loop at the queue `q`, with `C RTT` in the unit of the queue. It is
-/// stable if this is below 1.
+/// Joo et al. 2006, eq. 9: the gain of the loop at the queue `q`, with `C RTT` in the unit of the queue. It
+/// is stable if this is below 1.
 pub fn loop_gain(line: &Line, q: f64, bandwidth_delay: f64) -> f64 {
     let relative_slope = line.slope / (1.0 + line.slope * (q - line.min_th));
     (q + bandwidth_delay) / 2.0 * relative_slope
 }
 
-/// hred eq. 11: the queue above which the loop is stable.
+/// Joo et al. 2006, eq. 11: the queue above which the loop is stable.
 pub fn least_stable_queue(min_th: f64, max_th: f64, kappa: f64, bandwidth_delay: f64) -> f64 {
     bandwidth_delay + 2.0 * min_th - 2.0 * kappa * max_th
 }
 
-/// hred III.B: the least buffer with which every queue from `min_th` on is stable, for thresholds that
-/// are shares of the buffer; with a quarter and a half it is `4/(4 kappa - 1) C RTT`. `None` if no
-/// buffer will do.
+/// Joo et al. 2006, section III.B: the least buffer with which every queue from `min_th` on is stable, for
+/// thresholds that are shares of the buffer; with a quarter and a half it is `4/(4 kappa - 1) C RTT`. `None`
+/// if no buffer will do.
 pub fn least_stable_buffer(min_share: f64, max_share: f64, kappa: f64, bandwidth_delay: f64) -> Option<f64> {
     let room = kappa * max_share - min_share / 2.0;
     (room > 0.0).then(|| bandwidth_delay / (2.0 * room))
 }
 
-/// hred eq. 16: the share of the flows that may come or go at once without a full or an empty buffer.
+/// Joo et al. 2006, eq. 16: the share of the flows that may come or go at once without a full or an empty
+/// buffer.
 pub fn tolerance(min_th: f64, max_th: f64, buffer: f64, bandwidth_delay: f64) -> f64 {
     ((buffer - max_th) / (max_th + bandwidth_delay)).min(min_th / (min_th + bandwidth_delay))
 }
@@ -233,8 +234,8 @@ mod tests {
     use crate::{Ecn, FlowId, QueueView, Seed};
     use quell_units::{BitRate, Bytes, Packets, Time};
 
-    /// 50 flows over 100 ms on 2500 packets/s, as hred eq. 1 has them: a round-trip time after p, the queue
-    /// is `N K / sqrt p - C RTT`. The queue of the last minute, from some `min_p`.
+    /// 50 flows over 100 ms on 2500 packets/s, as Joo et al. 2006, eq. 1 has them: a round-trip time after p,
+    /// the queue is `N K / sqrt p - C RTT`. The queue of the last minute, from some `min_p`.
     fn queue_from(min_p: f64) -> f64 {
         let link = Link {
             rate: BitRate::from_bps(10_000_000),

@@ -1,8 +1,8 @@
 //! HRED in integers: [`hred`](crate::hred) without floating point on the per-packet path, as its authors
-//! ran it in a Linux kernel (hred V).
+//! ran it in a Linux kernel (Joo et al. 2006, section V).
 //!
 //! `min_p` has 62 binary places, since its steps may be as small as 10^-12; the queue and p have 32.
-//! The document says only that fixed point was used; widths and scaling are this file's.
+//! The paper says only that fixed point was used; widths and scaling are this file's.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub struct HredFixed {
 }
 
 impl HredFixed {
-    /// hred eq. 8 with eq. 10 in it.
+    /// Joo et al. 2006, eq. 8 with eq. 10 in it.
     #[inline]
     fn probability(&self, q: u64) -> u64 {
         let away = mul_shift(self.min_p, self.slope.times(q.abs_diff(self.min_th)), 32);
@@ -81,7 +81,7 @@ impl HredFixed {
         }
     }
 
-    /// hred Fig. 1.
+    /// Joo et al. 2006, Fig. 1.
     #[inline]
     fn adjust(&mut self, q: u64) {
         let step = |k: Scale, distance: u64| mul_shift(self.p, k.times(distance), GAIN_PLACES);

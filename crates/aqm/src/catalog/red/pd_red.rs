@@ -19,7 +19,8 @@ use crate::{Aqm, Ctx, Link, Probe, params};
 params! {
     /// PD-RED's parameters.
     pub struct PdRedParams {
-        /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
+        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
+        /// packets or in bytes.
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "as RED";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "as RED";
@@ -35,13 +36,13 @@ params! {
         interval: Duration = Duration::from_millis(10), unit "s", source "Sun et al. 2003, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
         gentle: bool = true, unit "true or false", source "as RED";
         /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Packets that must wait before an arrival is signalled at all, however high the average.
+        /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
     }
 }
@@ -73,7 +74,7 @@ impl PdRedParams {
             q_ref.same_unit(self.min_th),
             "q_ref",
             q_ref,
-            alloc::format!("must be in the unit of min_th ({})", self.min_th),
+            alloc::format!("must have the unit of min_th ({})", self.min_th),
         )?;
         Ok(PdRed {
             red,

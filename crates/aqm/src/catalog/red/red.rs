@@ -1,17 +1,17 @@
-//! RED: random early detection (Floyd and Jacobson 1993; thesis 2.2-2.3).
+//! RED: random early detection (Floyd and Jacobson 1993; Chen 2010, sections 2.2-2.3).
 //!
 //! Keeps an average of the queue and signals arrivals with a probability that rises with it:
 //! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond
 //! that every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
 //!
-//! What the documents leave open, and what this file does:
-//! - By size: thesis eq. 2.5 scales the probability before the spacing and counts packets, so small
+//! What the papers leave open, and what this file does:
+//! - By size: Chen 2010, eq. 2.5 scales the probability before the spacing and counts packets, so small
 //!   packets use up the gaps of large ones. Here, as in ns-2, the count is in mean packets and the
 //!   scaling comes last. ns-2 also cuts the count down to a whole number; nothing is gained by it.
-//! - Overflow: a packet lost to a full buffer has signalled its sender, so the count starts anew.
+//! - Overflow: a packet lost to a full buffer has signaled its sender, so the count restarts.
 //! - Idle time ages the average at the link's rate now, where the host knows it; ns-2 keeps the
 //!   rate of the start.
-//! - A queue that has drained while its average is still high is not signalled: fewer than
+//! - A queue that has drained while its average is still high is not signaled: fewer than
 //!   `min_backlog` packets wait. The paper has no such condition, ns-2 has it, and it matters: 100
 //!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
 //!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is next to
@@ -38,8 +38,9 @@ macro_rules! red_params {
                 signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
                 /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
                 mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-                /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
-                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
+                /// Packets that must wait before an arrival is signaled at all, however high the average; 0
+                /// follows the paper literally.
+                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the papers print (in byte mode it asks for 1)";
             }
         }
 
@@ -72,16 +73,17 @@ pub(super) struct Signals {
 red_params! {
     /// RED's parameters.
     pub struct RedParams {
-        /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
-        min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; thesis 2.3.1";
+        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
+        /// packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; Chen 2010, section 2.3.1";
         /// Average queue at which the probability reaches max_p.
-        max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; thesis 2.3.1";
+        max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; Chen 2010, section 2.3.1";
         /// Probability at max_th.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
-        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
+        weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
 
@@ -102,7 +104,7 @@ impl RedParams {
             f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
             "min_backlog",
             self.min_backlog,
-            format!("must not exceed the buffer ({}): that many never wait", link.buffer),
+            format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
         )?;
         Ok(Red {
             curve: Curve::new(min_th, max_th, self.max_p, self.gentle),

@@ -72,7 +72,7 @@ pub struct FixedCurve {
 }
 
 impl FixedCurve {
-    /// thesis eq. 2.4.
+    /// Chen 2010, eq. 2.4.
     #[inline]
     pub fn probability(&self, avg: u64) -> u64 {
         if avg < self.min_th {
@@ -130,7 +130,7 @@ impl RedFixed {
         self.avg = halved(self.avg, self.halvings.times(u64::try_from(bit_time).unwrap_or(u64::MAX)));
     }
 
-    /// thesis eq. 2.3.
+    /// Chen 2010, eq. 2.3.
     #[inline]
     fn sample(&mut self, q: u64) {
         if q >= self.avg {

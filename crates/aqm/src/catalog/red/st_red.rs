@@ -1,4 +1,4 @@
-//! ST-RED: statistical tuning of RED (Chen 2010, thesis ch. 5, Fig. 5.3).
+//! ST-RED: statistical tuning of RED (Chen 2010, chapter 5, Fig. 5.3).
 //!
 //! [Adaptive RED](crate::ared) that also watches how much the queue varies around `q_ref`, half way
 //! between its thresholds. Oscillations that are large beside `q_ref` mean that the bandwidth-delay
@@ -6,14 +6,14 @@
 //! mean the opposite. Two geometric averages of the squared distance tell: a fast one measures (sigma),
 //! a slow one over a narrower range detects (g).
 //!
-//! What the document leaves open, and what this file does:
+//! What Chen 2010 leaves open, and what this file does:
 //! - `h_s` is printed as 0.03/sqrt 3 (ch. 5) and 0.04/sqrt 3 (ch. 6). With `q_ref` = 40 that is a
 //!   deviation of 0.7 packets, which no run reaches, so that the thresholds would never fall again, as
 //!   Fig. 5.4 shows that they do. The default is ten times that; see the page.
 //! - "Unlike ARED, we do not restrict `max_p`": it ends at 1, being a probability, and
 //!   `max_p_bottom` is low enough to stay out of the way and high enough to return from in seconds.
 //! - Bounds of `q_ref`: a queue that equals `q_ref` gives k = 0, and then all ends. k is cut so
-//!   that `q_ref` stays within `q_ref_bottom` and `q_ref_top`. The document has no bounds; in its
+//!   that `q_ref` stays within `q_ref_bottom` and `q_ref_top`. Chen 2010 has no bounds; in its
 //!   experiments `q_ref` stays between 40 and 130 packets.
 //! - A period under way ends as planned; a new interval holds from the next one on.
 //! - Figure 5.1 tests `q < l_range` and `q < d_range` where Fig. 5.3 has both ends of the ranges; the
@@ -36,36 +36,37 @@ const H_S: f64 = 0.173_205_080_756_887_73;
 red_params! {
     /// ST-RED's parameters.
     pub struct StRedParams {
-        /// Average queue below which nothing is signalled, at the start; its unit decides whether the queue is measured in packets or in bytes.
-        min_th: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "thesis 5.5, for 10 Mbit/s, 100 ms and 100 flows";
+        /// Average queue below which nothing is signaled, at the start; its unit decides whether the queue is
+        /// measured in packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "Chen 2010, section 5.5, for 10 Mbit/s, 100 ms and 100 flows";
         /// Average queue at which the probability reaches max_p, at the start.
-        max_th: QueueSize = QueueSize::Packets(60.0), unit "packets or bytes", source "thesis 5.5";
+        max_th: QueueSize = QueueSize::Packets(60.0), unit "packets or bytes", source "Chen 2010, section 5.5";
         /// Weight of a new sample in the average, at the start; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Value(5e-5), unit "1", source "thesis 5.5";
+        weight: Weight = Weight::Value(5e-5), unit "1", source "Chen 2010, section 5.5";
         /// Probability at max_th at the start.
-        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Largest max_p.
-        max_p_top: f64 = 1.0, unit "1", source "thesis 5.3: not restricted";
+        max_p_top: f64 = 1.0, unit "1", source "Chen 2010, section 5.3: not restricted";
         /// Smallest max_p.
-        max_p_bottom: f64 = 1e-6, unit "1", source "this implementation; thesis 5.3: not restricted";
+        max_p_bottom: f64 = 1e-6, unit "1", source "this implementation; Chen 2010, section 5.3: not restricted";
         /// Time between two changes of max_p, at the start.
-        interval: Duration = Duration::from_millis(500), unit "s", source "thesis 5.5";
+        interval: Duration = Duration::from_millis(500), unit "s", source "Chen 2010, section 5.5";
         /// Largest step up of max_p; the step is min(alpha, max_p / 4).
-        alpha: f64 = 0.01, unit "1", source "thesis Fig. 5.3";
+        alpha: f64 = 0.01, unit "1", source "Chen 2010, Fig. 5.3";
         /// Factor of a step down of max_p.
-        beta: f64 = 0.9, unit "1", source "thesis Fig. 5.3";
+        beta: f64 = 0.9, unit "1", source "Chen 2010, Fig. 5.3";
         /// Forgetting factor of the variance, in weights.
-        phi1: f64 = 1.0, unit "1", source "thesis Fig. 5.3, 5.4.1";
+        phi1: f64 = 1.0, unit "1", source "Chen 2010, Fig. 5.3, section 5.4.1";
         /// Forgetting factor of the detection function, in weights; below phi1.
-        phi2: f64 = 0.25, unit "1", source "thesis Fig. 5.3, 5.4.1";
+        phi2: f64 = 0.25, unit "1", source "Chen 2010, Fig. 5.3, section 5.4.1";
         /// Half width of the range of the detection function, in q_ref; the upper threshold h_l is gamma / sqrt 3.
-        gamma: f64 = 0.7, unit "1", source "thesis Fig. 5.3, 5.4.2";
+        gamma: f64 = 0.7, unit "1", source "Chen 2010, Fig. 5.3, section 5.4.2";
         /// Lower threshold of the deviation, in q_ref, below h_l.
-        h_s: f64 = H_S, unit "1", source "0.3 / sqrt 3: ten times what thesis 5.5 prints, which no run reaches";
+        h_s: f64 = H_S, unit "1", source "0.3 / sqrt 3: ten times what Chen 2010, section 5.5 prints, which no run reaches";
         /// Smallest q_ref; auto: 10 packets, or q_ref at the start if that is less.
-        q_ref_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "min_th of 5 packets, thesis 3.2.3; the document has none";
+        q_ref_bottom: AutoSize = AutoSize::Auto, unit "packets or bytes", source "min_th of 5 packets (Chen 2010, section 3.2.3); no bound is given";
         /// Largest q_ref; auto: half the buffer, or q_ref at the start if that is more.
-        q_ref_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "2 q_ref is the largest steady queue, thesis 5.3.1; the document has none";
+        q_ref_top: AutoSize = AutoSize::Auto, unit "packets or bytes", source "2 q_ref is the largest steady queue (Chen 2010, section 5.3.1); no bound is given";
     }
 }
 
@@ -89,25 +90,31 @@ impl StRedParams {
             ..Signals::from(self).into()
         }
         .build(link)?;
-        in_range("phi1", self.phi1, 1e-6, 1.0, "thesis 5.4.1")?;
+        in_range("phi1", self.phi1, 1e-6, 1.0, "Chen 2010, section 5.4.1")?;
         require(
             self.phi2 >= 1e-6 && self.phi2 < self.phi1,
             "phi2",
             self.phi2,
-            alloc::format!("must lie in [0.000001, phi1), with phi1 = {} [thesis 5.4.1]", self.phi1),
+            alloc::format!(
+                "must lie in [0.000001, phi1), with phi1 = {} [Chen 2010, section 5.4.1]",
+                self.phi1
+            ),
         )?;
         require(
             self.gamma > 0.0 && self.gamma <= 1.0,
             "gamma",
             self.gamma,
-            "must lie in (0, 1] [thesis 5.4.2]",
+            "must lie in (0, 1] [Chen 2010, section 5.4.2]",
         )?;
         let h_l = upper_coefficient(self.gamma);
         require(
             self.h_s > 0.0 && self.h_s < h_l,
             "h_s",
             self.h_s,
-            alloc::format!("must lie in (0, gamma / sqrt 3), with gamma = {} [thesis 5.4.2]", self.gamma),
+            alloc::format!(
+                "must lie in (0, gamma / sqrt 3), with gamma = {} [Chen 2010, section 5.4.2]",
+                self.gamma
+            ),
         )?;
         let (min_th, max_th) = ared.red().curve().thresholds();
         let q_ref = (min_th + max_th) / 2.0;
@@ -153,7 +160,7 @@ pub struct StRed {
 }
 
 impl StRed {
-    /// thesis Fig. 5.3: the parameters by a factor, as far as the bounds let it.
+    /// Chen 2010, Fig. 5.3: the parameters by a factor, as far as the bounds let it.
     #[cold]
     fn adjust(&mut self, k: f64) {
         let (bottom, top) = self.bounds;

@@ -1,17 +1,17 @@
-//! WRED: weighted random early detection (Cisco; thesis 2.5).
+//! WRED: weighted random early detection (Cisco IOS 11.1; Chen 2010, section 2.5).
 //!
 //! One buffer and one average of its queue for all packets, and a RED per precedence: each class has
 //! thresholds, a largest probability and a count of its own. A class whose thresholds are higher
 //! begins to lose later, and loses less.
 //!
-//! The thesis names WRED and cites Cisco's description, which gives the shared average, its weight
+//! Chen 2010 names WRED and cites Cisco's description, which gives the shared average, its weight
 //! 2^-9, the probability 1/10 at `max_th`, and default thresholds: `max_th` is common to all, the
 //! `min_th` of precedence 0 is half of it, and those of the others lie between at even intervals.
 //! With `max_th` 40 packets Cisco prints 20, 22, 24, 26, 28, 31, 33, 35, and 37 for RSVP: ninths of
 //! the upper half. They are not rounded here.
 //!
-//! What the documents leave open, and what this file does:
-//! - The spacing of the signals: RED's, with a count per class, since the thesis calls each class a
+//! What the papers leave open, and what this file does:
+//! - The spacing of the signals: RED's, with a count per class, since Chen 2010 calls each class a
 //!   RED.
 //! - Above `max_th` every arrival of the class is dropped, as Cisco says; `gentle` makes the class
 //!   gentle as in RED.
@@ -71,20 +71,21 @@ params! {
     /// WRED's parameters.
     pub struct WredParams {
         /// Average queue at which the probability of a class reaches max_p; its unit decides whether the queue is measured in packets or in bytes.
-        max_th: QueueSize = QueueSize::Packets(40.0), unit "packets or bytes", source "Cisco IOS, default of a class";
-        /// min_th of precedence 0 as a share of max_th; those of 1 to 7 lie above it by ninths of the rest.
-        lowest: f64 = 0.5, unit "1", source "Cisco IOS: half of max_th";
+        max_th: QueueSize = QueueSize::Packets(40.0), unit "packets or bytes", source "Cisco IOS 11.1, default of a class";
+        /// min_th of precedence 0 as a share of max_th; those of 1 to 7 are higher by ninths of the
+        /// difference.
+        lowest: f64 = 0.5, unit "1", source "Cisco IOS 11.1: half of max_th";
         /// Probability at max_th.
-        max_p: f64 = 0.1, unit "1", source "Cisco IOS, mark probability denominator 10";
+        max_p: f64 = 0.1, unit "1", source "Cisco IOS 11.1, mark probability denominator 10";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
-        weight: Weight = Weight::Value(0.001953125), unit "1", source "Cisco IOS, exponential weight 9: 2^-9";
+        weight: Weight = Weight::Value(0.001953125), unit "1", source "Cisco IOS 11.1, exponential weight 9: 2^-9";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of dropping everything.
-        gentle: bool = false, unit "true or false", source "Cisco IOS: all packets of the class are dropped";
+        gentle: bool = false, unit "true or false", source "Cisco IOS 11.1: all packets of the class are dropped";
         /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Packets that must wait before an arrival is signalled at all, however high the average.
+        /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
         /// Classes with thresholds of their own: { precedence = 3, min_th = "30 packets", max_th = "40 packets", max_p = 0.1 }, of which all but the precedence may be left out.
         classes: Vec<ClassParams> = Vec::new(), unit "list of tables", source "none: every class as above";
@@ -109,13 +110,13 @@ impl WredParams {
             f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
             "min_backlog",
             self.min_backlog,
-            format!("must not exceed the buffer ({}): that many never wait", link.buffer),
+            format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
         )?;
         for (i, class) in self.classes.iter().enumerate() {
             let precedence = class.precedence;
             let known = self.classes[..i].iter().any(|c| c.precedence == precedence);
             require(precedence < 8, "classes", precedence, "a precedence must be at most 7 [RFC 2474]")?;
-            require(!known, "classes", precedence, "this precedence has a table already")?;
+            require(!known, "classes", precedence, "this precedence already has a table")?;
         }
         let mut curves = Vec::with_capacity(CLASSES);
         for precedence in 0..CLASSES as u8 {
@@ -142,7 +143,7 @@ impl WredParams {
             max_th.same_unit(self.max_th),
             "classes",
             max_th,
-            format!("must be in the unit of max_th ({})", self.max_th),
+            format!("must have the unit of max_th ({})", self.max_th),
         )?;
         let max_p = own.and_then(|c| c.max_p).unwrap_or(self.max_p);
         require(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "must lie in (0, 1]")?;
@@ -246,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Of 10000 arrivals of each precedence at a queue that stays the same, how many are signalled.
+    /// Of 10000 arrivals of each precedence at a queue that stays the same, how many are signaled.
     fn signals(wred: &WredParams, queue: u32) -> [u32; CLASSES] {
         let mut wred = wred.build(&link()).unwrap();
         let mut rng = Seed(1).stream("wred");
@@ -277,7 +278,7 @@ mod tests {
     fn a_higher_precedence_loses_less() {
         let n = signals(&WredParams { weight: Weight::Value(1.0), ..WredParams::default() }, 36);
         assert!(n.windows(2).all(|w| w[0] > w[1]), "{n:?}");
-        // p = 0.1 (36 - 20)/20 = 0.08, signalled in gaps of (1 + 1/p)/2 = 6.75 in the mean.
+        // p = 0.1 (36 - 20)/20 = 0.08, signaled in gaps of (1 + 1/p)/2 = 6.75 in the mean.
         assert!((n[0] as f64 - 10_000.0 / 6.75).abs() < 60.0, "{n:?}");
         let n = signals(&WredParams { weight: Weight::Value(1.0), ..WredParams::default() }, 21);
         assert!(n[0] > 0 && n[1..] == [0; 7], "{n:?}");

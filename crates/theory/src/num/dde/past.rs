@@ -131,7 +131,7 @@ impl<'s, V: Real, const D: usize> Past<'s, V, D> {
         self.shortest = self.shortest.min(V::of(self.time) - t);
         self.latest = self.latest.max(t);
         self.looked[delay] = t;
-        // The lanes' times are mostly in one step or in two neighbours: those of all lanes at once.
+        // The lanes' times are mostly in one step or in two neighbors: those of all lanes at once.
         let (mut early, mut late) = (t.lane(0), t.lane(0));
         for lane in 1..V::LANES {
             early = Real::min(early, t.lane(lane));

@@ -267,14 +267,14 @@ pub(super) fn check(start: f64, end: f64, stops: &[f64], tolerance: &Tolerance) 
         stops.iter().all(|s| start < *s && *s < end) && stops.windows(2).all(|w| w[0] < w[1]),
         "times of change",
         format!("{stops:?}"),
-        format!("must rise, between the start {start} and the end {end}"),
+        format!("must increase, between the start {start} and the end {end}"),
     )
 }
 
 #[cold]
 #[inline(never)]
 pub(super) fn lost(t: f64, keep: f64) -> TheoryError {
-    let reason = format!("a delay is longer than the longest that was announced, {keep} s");
+    let reason = format!("a delay is longer than the declared maximum, {keep} s");
     TheoryError::Tolerance { at: t, reason }
 }
 
@@ -292,7 +292,7 @@ fn too_many(t: f64, step: f64, shortest: f64, tolerance: &Tolerance) -> TheoryEr
 #[inline(never)]
 fn hopeless(t: f64, h: f64, shortest: f64, tolerance: &Tolerance) -> TheoryError {
     let reason = if shortest <= 2.0 * FURTHEST * h.abs() {
-        format!("a delay went down to {shortest:e} s, and no step may be much longer than a delay")
+        format!("a delay fell to {shortest:e} s, and no step may be much longer than the shortest delay")
     } else {
         format!(
             "a relative tolerance of {} asks for steps of {h:e} s, which double precision does not resolve; the solution may grow without bound",

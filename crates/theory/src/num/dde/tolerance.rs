@@ -31,7 +31,7 @@ impl Tolerance {
             self.relative >= 1e-14 && self.relative <= 0.1,
             "relative tolerance",
             self.relative,
-            "must lie in [1e-14, 0.1]: double precision resolves no less, and more is no answer",
+            "must lie in [1e-14, 0.1]: double precision resolves no less, and a larger tolerance gives no answer",
         )?;
         require(self.steps > 0, "steps", self.steps, "must be positive")
     }

@@ -11,7 +11,7 @@ use super::rule::{Notes, Rule};
 use super::target::Target;
 use crate::error::TheoryError;
 
-/// Proposition 4.9 of the thesis with equality.
+/// Proposition 4.9 of Chen 2010 with equality.
 pub(super) struct ApRed;
 
 impl Rule for ApRed {
@@ -24,9 +24,9 @@ impl Rule for ApRed {
         let p = target.network(q)?.point(q, now.capacity)?.probability;
         let max_p = round(2.0 * p).clamp(0.01, 0.5);
         let w = stability_bound(&now) / (max_p / (max_th - min_th));
-        notes.assume("thesis proposition 4.9 with equality gives the weight of the first setting; eq. 4.3-4.6 keep it as N, R and C move");
-        notes.assume("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (thesis eq. 3.2), in [0.01, 0.5]");
-        notes.assume("signals spaced geometrically, as the proposition supposes");
+        notes.assume("Chen 2010, proposition 4.9 with equality gives the weight of the first setting; eq. 4.3-4.6 keep it as N, R and C move");
+        notes.assume("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (Chen 2010, eq. 3.2), in [0.01, 0.5]");
+        notes.assume("signals spaced geometrically, as the proposition assumes");
         Ok((
             AqmConfig::ApRed(ApRedParams {
                 reference_flows: now.flows,

@@ -30,7 +30,7 @@ pub(super) fn half_of_the_largest(target: &Target, notes: &mut Notes) -> Result<
     let largest = criteria::avq_largest_phi(tau, &now, target.tcp)?.ok_or_else(|| TheoryError::NoEquilibrium {
         quantity: "phi".into(),
         reason: format!(
-            "even with a constant virtual capacity the loop is unstable at R = {} s: p = 1 - Cv/r is too steep; more flows or a shorter R",
+            "even with a constant virtual capacity the loop is unstable at R = {} s: p = 1 - Cv/r is too steep; allow more flows or a shorter R",
             now.rtt
         ),
     })?;

@@ -20,20 +20,20 @@ impl Rule for Dred {
     fn parameters(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), TheoryError> {
         let q = target.held();
         let now = target.conditions();
-        // The flows' gain at rest, (RC)^3/(2 a N^2), and an integral that has fallen to 1 at w_g.
+        // The flows' gain at equilibrium, (RC)^3/(2 a N^2), and an integral that has fallen to 1 at w_g.
         let gain = (now.rtt * now.capacity).powi(3) / (2.0 * target.tcp.decrease * now.flows * now.flows);
         let crossover = criteria::red_crossover(&now);
         let interval = Duration::from_secs_f64((0.1 * now.rtt).min(0.01));
         let alpha = round(crossover / gain * target.buffer() * interval.as_secs_f64());
         notes.assume(format!(
-            "no document has a rule for DRED: an integral alone crosses at w_g = 0.1 min(2N/(R^2 C), 1/R) = {} rad/s, as Hollot has RED do, where neither the flows nor the delay nor the filter lag much",
+            "no source gives a rule for DRED: a pure integral crosses over at w_g = 0.1 min(2N/(R^2 C), 1/R) = {} rad/s, as Hollot does for RED, where neither the flows nor the delay nor the filter lag much",
             figure(crossover)
         ));
         require(
             alpha <= 1.0,
             "alpha",
             alpha,
-            "must be at most 1 [vrc eq. 23]: R C is too small for steps of p at this interval",
+            "must be at most 1 [Park et al. 2004, eq. 23]: R C is too small for steps of p at this interval",
         )?;
         Ok((
             AqmConfig::Dred(DredParams {

@@ -25,13 +25,13 @@ impl Rule for Hred {
         let kappa = HredParams::default().kappa.max(round(1.1 * least));
         let t_beta = Duration::from_millis(200).max(target.rtt);
         notes.assume(format!(
-            "hred III.B: thresholds of a quarter and half of the buffer, kappa above {least:.3} for every queue from min_th on to be stable (the least buffer at kappa = {kappa:.3} is {:.0} packets)",
+            "Joo et al. 2006, section III.B: thresholds of a quarter and half of the buffer, kappa above {least:.3} for every queue from min_th on to be stable (the least buffer at kappa = {kappa:.3} is {:.0} packets)",
             least_stable_buffer(low, high, kappa, product).unwrap_or(f64::NAN)
         ));
-        notes.assume("hred III.D: T_beta not below R, T_alpha twice that");
+        notes.assume("Joo et al. 2006, section III.D: T_beta not below R, T_alpha twice that");
         let sigma = tolerance(low * b, high * b, b, product);
         notes.warn(format!(
-            "{:.0} % of the flows may come or go at once without a full or an empty buffer (hred eq. 16)",
+            "{:.0} % of the flows may start or end at once without filling or emptying the buffer (Joo et al. 2006, eq. 16)",
             100.0 * sigma
         ));
         Ok((

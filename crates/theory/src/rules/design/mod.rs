@@ -39,9 +39,9 @@ pub struct Design {
     pub link: Link,
     /// The network it is for.
     pub network: FluidNetwork,
-    /// Where it rests there, its margins and criteria.
+    /// Its equilibrium there, its margins and criteria.
     pub analysis: Analysis,
-    /// The rule with its source, and what it supposes.
+    /// The rule with its source, and what it assumes.
     pub assumptions: Vec<String>,
     /// What a user should know before use.
     pub warnings: Vec<String>,
@@ -100,7 +100,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let Some(chosen) = parameters(name, target, &mut notes) else {
         let reason = match catalog::find(name) {
             None => "there is no algorithm of that name",
-            Some(_) => "no document has a rule for its parameters",
+            Some(_) => "no source gives a rule for its parameters",
         };
         return Err(TheoryError::NoModel {
             algorithm: name.into(),
@@ -111,15 +111,17 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let (link, network) = (target.link(), target.network(q)?);
     let analysis = analyze(&config, &link, &network, Plant::Exact)?;
     notes.assume(format!(
-        "N = {} flows at least that always send, R = {} s at most with the queue at rest, C = {} packets/s of {} bytes; more flows and shorter round trips are safer (vrc 3.2)",
+        "at least N = {} flows that always send, R at most {} s with the queue at equilibrium, C = {} packets/s of {} bytes; more flows and shorter round trips are safer (Park et al. 2004, section 3.2)",
         now.flows,
         now.rtt,
         figure(now.capacity),
         target.mean_packet.get()
     ));
     if target.buffer.is_none() {
-        notes
-            .assume(format!("a buffer of {} packets (R C, at least 20), as none was given", target.buffer()));
+        notes.assume(format!(
+            "a buffer of {} packets (R C, at least 20), because none was given",
+            target.buffer()
+        ));
     }
     notes.warnings.extend(doubts(&analysis));
     Ok(Design { config, link, network, analysis, assumptions: notes.assumptions, warnings: notes.warnings })
@@ -130,7 +132,10 @@ fn doubts(analysis: &Analysis) -> Vec<String> {
     let mut all = Vec::new();
     let s = &analysis.stability;
     if !s.stable() {
-        all.push(format!("the loop is unstable: {} roots to the right of the axis", s.unstable_roots));
+        all.push(format!(
+            "the loop is unstable: {} roots to the right of the imaginary axis",
+            s.unstable_roots
+        ));
     }
     if let Some(k) = s.margins.gain.filter(|&k| s.stable() && k < 2.0) {
         all.push(format!("the gain margin is {k:.2}, less than the usual 2"));
@@ -142,12 +147,12 @@ fn doubts(analysis: &Analysis) -> Vec<String> {
         let verdict = if s.stable() { "stable" } else { "unstable" };
         all.push(format!("the exact loop is {verdict}, and {} says otherwise: {}", c.statement, c.reason));
     }
-    let window = analysis.rest.point.classes[0].window;
+    let window = analysis.equilibrium.point.classes[0].window;
     if window < 4.0 {
         all.push(format!(
-            "at rest a flow has a window of {window:.2} packets: below 4 a loss ends in a timeout, which no fluid knows"
+            "at equilibrium a flow has a window of {window:.2} packets: below 4 a loss ends in a timeout, which no fluid model includes"
         ));
     }
-    all.extend(analysis.rest.remark.clone());
+    all.extend(analysis.equilibrium.remark.clone());
     all
 }

@@ -1,4 +1,4 @@
-//! PI by Hollot et al. 2001.
+//! PI by Hollot et al. 2001b.
 
 use quell_aqm::ap_red::Conditions;
 use quell_aqm::catalog::AqmConfig;
@@ -26,7 +26,7 @@ impl Rule for Pi {
         let (z, lambda) = hollot(&now);
         let crossover = lambda / now.rtt;
         notes.assume(format!(
-            "Hollot et al. 2001 (thesis 3.4.2, eq. 6.3-6.5): the zero at z = 2N/(R^2 C) = {} rad/s cancels the windows' corner, and the crossover lies at lambda/R with lambda = min(z R, 0.5) = {}, where thesis allows 0.85; the rule is made with a = 2 and the simplified plant",
+            "Hollot et al. 2001b (Chen 2010, section 3.4.2, eq. 6.3-6.5): the zero at z = 2N/(R^2 C) = {} rad/s cancels the windows' corner, and the crossover lies at lambda/R with lambda = min(z R, 0.5) = {}, where Chen 2010 allows 0.85; the rule is made with a = 2 and the simplified plant",
             figure(z),
             figure(lambda)
         ));

@@ -55,7 +55,7 @@ pub(super) fn shaped(target: &Target, notes: &mut Notes) -> Shaped {
     let alpha = round(SHAPED / now.rtt * target.tcp.decrease * now.flows / (now.capacity * now.capacity));
     let gains = PidGains { k_p: round(alpha * (beta + gamma)), k_i: round(alpha * beta * gamma), k_d: alpha };
     notes.assume(format!(
-        "zeros at the corners of the plant, beta = 2N/(R^2 C) = {} and gamma = 1/R = {} per second, and alpha for a crossover at 0.5/R: the loop-shaping of Hollot for PID gains; vrc prints no rule within its region of stability",
+        "zeros at the corners of the plant, beta = 2N/(R^2 C) = {} and gamma = 1/R = {} per second, and alpha for a crossover at 0.5/R: the loop-shaping of Hollot for PID gains; Park et al. 2004 print no rule within its region of stability",
         figure(beta),
         figure(gamma)
     ));
@@ -64,7 +64,7 @@ pub(super) fn shaped(target: &Target, notes: &mut Notes) -> Shaped {
     let inside = range.is_some_and(|(low, high)| gains.k_p > low && gains.k_p < high);
     let (_, high) = range.unwrap_or((0.0, 0.0));
     notes.assume(format!(
-        "{} vrc eq. 18-21: K_I = {:.3e} of at most {largest:.3e}, K_P = {:.3e} of at most {high:.3e}",
+        "{} Park et al. 2004, eq. 18-21: K_I = {:.3e} of at most {largest:.3e}, K_P = {:.3e} of at most {high:.3e}",
         if inside { "within" } else { "outside" },
         gains.k_i,
         gains.k_p

@@ -1,4 +1,4 @@
-//! RED by Hollot et al. 2001.
+//! RED by Hollot et al. 2001b.
 
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
@@ -28,17 +28,17 @@ impl Rule for Red {
             max_p <= 1.0,
             "max_p",
             max_p,
-            "must be at most 1 for RED to rest half-way between its thresholds (thesis eq. 3.2): fewer flows, or a longer R C",
+            "must be at most 1 for RED's equilibrium to lie halfway between its thresholds (Chen 2010, eq. 3.2): allow fewer flows, or a larger R C",
         )?;
         let filter = criteria::red_filter(max_p / (max_th - min_th), &now);
         // A hair above equality, which rounding could break.
         let memory = round_up(if filter.is_finite() { (1.0 + 1e-9) / filter } else { now.rtt });
-        notes.assume("Hollot et al. 2001, \"A control theoretic analysis of RED\": L (RC)^3/(2N)^2 = sqrt(w_g^2/K^2 + 1) with w_g = 0.1 min(2N/(R^2 C), 1/R) gives the average's time constant 1/K");
-        notes.assume("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (thesis eq. 3.2)");
-        notes.assume("signals spaced geometrically: the rule's p is the share signalled, which RED's uniform spacing doubles");
+        notes.assume("Hollot et al. 2001a: L (RC)^3/(2N)^2 = sqrt(w_g^2/K^2 + 1) with w_g = 0.1 min(2N/(R^2 C), 1/R) gives the average's time constant 1/K");
+        notes.assume("thresholds of 1/2 and 3/2 of the queue to hold, and max_p twice the probability that the flows need there (Chen 2010, eq. 3.2)");
+        notes.assume("signals spaced geometrically: the rule's p is the share signaled, which RED's uniform spacing doubles");
         if memory > 10.0 {
             notes.warn(format!(
-                "the average has a time constant of {memory:.0} s: RED by this rule follows the load that slowly"
+                "the average has a time constant of {memory:.0} s: RED designed by this rule follows the load as slowly"
             ));
         }
         Ok((

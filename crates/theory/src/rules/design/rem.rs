@@ -28,7 +28,7 @@ impl Rule for Rem {
             p < 1.0,
             "signal probability p",
             p,
-            "must be below 1: no price signals every packet [thesis eq. 3.10]",
+            "must be below 1: no price signals every packet [Chen 2010, eq. 3.10]",
         )?;
         let defaults = RemParams::default();
         let interval = round((1.0 / z).min(0.1 * now.rtt).min(0.01));
@@ -37,7 +37,7 @@ impl Rule for Rem {
         let alpha = round(step / (1.0 - 0.5 * step));
         let gamma = round(k_p / ((1.0 - p) * defaults.phi.ln() * (1.0 + 0.5 * alpha)));
         notes.assume(format!(
-            "no document has a rule for REM: near its rest it is PI with the slope (1 - p) ln phi (vrc eq. 29), so alpha and gamma give it the gains of Hollot's PI (z = {} rad/s, lambda = {}) at p = {}",
+            "no source gives a rule for REM: near its equilibrium it is PI with the slope (1 - p) ln phi (Park et al. 2004, eq. 29), so alpha and gamma give it the gains of Hollot's PI (z = {} rad/s, lambda = {}) at p = {}",
             figure(z),
             figure(lambda),
             figure(p)

@@ -17,7 +17,7 @@ pub(super) trait Rule {
 /// What a user is told beside the parameters.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// The rule with its source, and what it supposes.
+    /// The rule with its source, and what it assumes.
     pub(super) assumptions: Vec<String>,
     /// What a user should know before use.
     pub(super) warnings: Vec<String>,

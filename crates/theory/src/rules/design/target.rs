@@ -89,7 +89,7 @@ impl Target {
             "round-trip time R",
             format!("{} s", now.rtt),
             format!(
-                "must exceed the {} s that the queue of {q} packets takes: ask for a smaller queue",
+                "must exceed the {} s that a queue of {q} packets takes: request a smaller queue",
                 q / now.capacity
             ),
         )?;

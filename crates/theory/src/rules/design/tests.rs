@@ -19,7 +19,7 @@ fn close(x: f64, wanted: f64, relative: f64) {
     assert!((x - wanted).abs() <= relative * wanted.abs(), "{x}, not {wanted}");
 }
 
-/// Every rule gives parameters that build, rest where they should and are stable with the exact
+/// Every rule gives parameters that build, have the equilibrium they should and are stable with the exact
 /// delay, for marks and for drops.
 #[test]
 fn every_design_is_stable_on_its_network() {
@@ -39,7 +39,7 @@ fn every_design_is_stable_on_its_network() {
                 assert!(s.stable(), "{name} {signal:?}: {s:?}");
             }
             assert!(!d.assumptions.is_empty());
-            let point = &d.analysis.rest.point;
+            let point = &d.analysis.equilibrium.point;
             close(point.classes[0].rtt, 0.246, if name.contains("red") { 0.3 } else { 1e-9 });
         }
     }
@@ -93,13 +93,13 @@ fn red_meets_its_own_criterion() {
     // But for the sixth digit of the average's memory and of max_p, both sides are equal.
     assert!(hollot.holds, "{hollot:?}");
     close(hollot.left, hollot.right, 1e-5);
-    close(d.analysis.rest.point.queue, target().queue(), 1e-5);
+    close(d.analysis.equilibrium.point.queue, target().queue(), 1e-5);
     let d = design("ap-red", &target()).unwrap();
     assert!(d.analysis.criteria[0].holds, "{:?}", d.analysis.criteria);
 }
 
-/// vrc Table 1 on its network: the edge in R is the exact critical delay, but for the rate's memory;
-/// more flows than p = 1 allows have no rest.
+/// Park et al. 2004, Table 1 on its network: the edge in R is the exact critical delay, but for the rate's
+/// memory; more flows than p = 1 allows have no equilibrium.
 #[test]
 fn how_far_vrc_reaches() {
     let link = Link {
@@ -123,10 +123,10 @@ fn how_far_vrc_reaches() {
     // p = 1.5 (N/(RC))^2 <= 1.
     let edge = rtt.below.unwrap();
     close(edge.at, 1.5_f64.sqrt() * 100.0 / 1250.0, 1e-6);
-    assert!(matches!(edge.beyond, Beyond::NoRest(_)));
+    assert!(matches!(edge.beyond, Beyond::NoEquilibrium(_)));
     assert!(
         rtt_words.starts_with(
-            "R = 0.160 s; it may fall to 9.80e-2 (0.612 times), beyond which there is no rest ("
+            "R = 0.160 s; it may fall to 9.80e-2 (0.612 times), beyond which there is no equilibrium ("
         ),
         "{rtt_words}"
     );
@@ -162,7 +162,7 @@ fn what_is_refused() {
     let e = design("pi", &Target { mean_packet: Bytes::new(0), ..target() }).unwrap_err().to_string();
     assert!(e.starts_with("size of packets = 0 bytes: must be positive"), "{e}");
     let e = design("blue", &target()).unwrap_err().to_string();
-    assert!(e.contains("no document has a rule") && e.contains("hred"), "{e}");
+    assert!(e.contains("no source gives a rule") && e.contains("hred"), "{e}");
     let e = design("blau", &target()).unwrap_err().to_string();
     assert!(e.contains("no algorithm of that name"), "{e}");
     let crowded = Target { flows: 1e5, ..target() };
@@ -172,7 +172,7 @@ fn what_is_refused() {
     assert!(e.contains("p = 1 - Cv/r is too steep"), "{e}");
     let e =
         design("vrc", &Target { queue: Some(1e4), buffer: Some(2e4), ..target() }).unwrap_err().to_string();
-    assert!(e.contains("ask for a smaller queue"), "{e}");
+    assert!(e.contains("request a smaller queue"), "{e}");
 }
 
 proptest! {
