@@ -21,6 +21,7 @@
 
 mod assessment;
 mod bottleneck;
+mod columns;
 pub mod dumbbell;
 mod error;
 pub mod figures;
@@ -28,6 +29,7 @@ mod measure;
 mod metrics;
 mod node;
 mod oscillation;
+mod parquet;
 pub mod picture;
 mod plan;
 pub mod report;
@@ -43,6 +45,7 @@ mod variation;
 
 pub use assessment::{Assessment, Figures, MarginFigures, Packets, Swing, Verdict};
 pub use bottleneck::Bottleneck;
+pub use columns::{Column, Columns, Texts};
 pub use dumbbell::Dumbbell;
 pub use error::ScenarioError;
 pub use metrics::{Better, Metric, Values};
