@@ -98,7 +98,7 @@ impl Results {
             if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
                 return Err(format!("{name} is not the file that was written: the result is damaged"));
             }
-            parquet::read(&bytes).map_err(|e| format!("cannot read {name}: it {e}"))
+            parquet::read(bytes).map_err(|e| format!("cannot read {name}: {e}"))
         })
         .map_err(wrong)
     }

@@ -264,8 +264,8 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
     assert!(Results::read(&target).unwrap_err().to_string().contains("run.json"));
 }
 
-/// `tests/stored` was written by Quell when its Parquet files came from the library `parquet`; the
-/// figures are what pyarrow reads there.
+/// `tests/stored` was written by Quell when its tables were Arrow's; the figures are what polars reads
+/// there.
 #[test]
 fn results_of_an_earlier_version_are_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
