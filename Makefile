@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare theory validate bench bench-peers test lint test-rust test-py py docs fmt clean
+.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -26,7 +26,7 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-py ## Every test, Rust and Python
+test: lint test-rust test-new-algorithm test-package test-py ## Every test, Rust and Python
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
@@ -41,13 +41,26 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 bench-peers: ## The same in ns-2, and in ns-3 where it is installed
 	$(BENCH) peers $(WRITE)
 
+# The modules that `catalog!` declares; cargo fmt does not look into macros.
+ALGORITHMS := crates/aqm/src/catalog/*/*.rs
+
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
-	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check
+	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
 	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
+
+# The list of edits in CONTRIBUTING.md, done in a copy.
+test-new-algorithm:
+	$(PYTHON) crates/aqm/tests/new_algorithm.py
+
+# What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
+test-package:
+	@git diff --quiet HEAD -- crates/aqm crates/units 2>/dev/null || dirty=--allow-dirty; \
+	  cargo package --quiet --list -p quell-aqm $$dirty > /dev/null && \
+	  cargo publish --quiet --dry-run $$dirty -p quell-units -p quell-aqm
 
 # The extension is built with the profile of the tests, which have built most of it already.
 test-py: py
@@ -67,13 +80,14 @@ $(VENV)/.ready: tests/python/requirements.txt
 
 docs: ## Write the generated parts of the documentation anew
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test scenarios
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
 	$(MAKE) run py
 	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python
 	cargo fmt --all
+	rustfmt --edition 2024 $(ALGORITHMS)
 	$(VENV)/bin/ruff format
 
 clean:

@@ -1,6 +1,6 @@
 //! The cases: scenarios that are built in, so that the program runs anywhere.
 
-use quell_lab::{Document, Plugins, Point, ScenarioError, Study};
+use quell_scenario::{Document, Plugins, Point, ScenarioError, Study};
 
 use crate::Outcome;
 

@@ -3,8 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use quell_aqm::catalog::{AnyAqm, CATALOG};
-use quell_aqm::{Aqm, Ctx, Ecn, FlowId, Link, PacketMeta, QueueView, Rng, Seed, Transport, Verdict};
+use quell_aqm::catalog::{AnyAlgorithm, CATALOG};
+use quell_aqm::{
+    Algorithm, Aqm, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, PacketMeta, QueueView, Rng,
+    Seed, Verdict,
+};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 use crate::Outcome;
@@ -44,7 +47,8 @@ fn trace(link: &Link) -> Vec<Arrival> {
 
 /// An algorithm and the queue that answers it.
 struct Loop {
-    aqm: AnyAqm,
+    algorithm: AnyAlgorithm,
+    lanes: Vec<QueueView>,
     rng: Rng,
     rate: BitRate,
     now: Time,
@@ -66,7 +70,7 @@ impl Loop {
 
     #[inline]
     fn arrive(&mut self, flow: u32) -> bool {
-        let (aqm, now, rng) = (&mut self.aqm, self.now, &mut self.rng);
+        let (now, rng) = (self.now, &mut self.rng);
         let packets = self.queue as u32;
         let queue = QueueView {
             packets: Packets::new(packets),
@@ -74,34 +78,50 @@ impl Loop {
             head_since: None,
             link_rate: Some(self.rate),
         };
-        while let Some(due) = aqm.next_update().filter(|due| *due <= now) {
-            aqm.on_update(&mut Ctx { now: due, queue, rng });
-        }
         let pkt = PacketMeta {
             bytes: PACKET,
             enqueued_at: now,
             flow: FlowId(flow),
             ecn: Ecn::NotEct,
-            syn: false,
-            precedence: 0,
+            ..Default::default()
         };
-        if let Some(lanes) = aqm.lanes() {
-            black_box(lanes.join(now, &pkt, Transport::Tcp));
-        }
-        let mut verdict = aqm.on_enqueue(&mut Ctx { now, queue, rng }, &pkt);
-        if aqm.decides_at_dequeue() && verdict == Verdict::Pass {
-            if let Some(lanes) = aqm.lanes() {
-                // Packets wait everywhere: in two lanes, which is all that the catalog knows.
-                let waiting = QueueView { packets: Packets::new(packets + 1), ..queue };
-                black_box(lanes.next(now, &[waiting; 2]));
+        let full = self.queue >= BUFFER;
+        match &mut self.algorithm {
+            Algorithm::Aqm(aqm) => {
+                while let Some(due) = aqm.next_update().filter(|due| *due <= now) {
+                    aqm.on_update(&mut Ctx { now: due, queue, rng });
+                }
+                let mut verdict = aqm.on_enqueue(&mut Ctx { now, queue, rng }, &pkt);
+                if verdict == Verdict::Pass && aqm.departures() != Departures::Ignored {
+                    verdict = aqm.on_dequeue(&mut Ctx { now, queue, rng }, &pkt);
+                }
+                if verdict == Verdict::Pass && full {
+                    aqm.on_overflow(&mut Ctx { now, queue, rng }, &pkt);
+                    return true;
+                }
+                black_box(verdict) != Verdict::Pass
             }
-            verdict = aqm.on_dequeue(&mut Ctx { now, queue, rng }, &pkt);
+            Algorithm::Discipline(d) => {
+                // As many packets wait in each lane.
+                self.lanes.fill(queue);
+                let lanes = Lanes { each: &self.lanes, packets: queue.packets, bytes: queue.bytes };
+                while let Some(due) = d.next_update().filter(|due| *due <= now) {
+                    d.on_update(&mut LanesCtx { now: due, lanes, rng });
+                }
+                let mut cx = LanesCtx { now, lanes, rng };
+                let lane = d.classify(now, &pkt);
+                let mut verdict = d.on_enqueue(&mut cx, lane, &pkt);
+                if verdict == Verdict::Pass && packets > 0 {
+                    black_box(d.next(&mut cx));
+                    verdict = d.on_dequeue(&mut cx, lane, &pkt);
+                }
+                if verdict == Verdict::Pass && full {
+                    d.on_overflow(&mut cx, lane, &pkt);
+                    return true;
+                }
+                black_box(verdict) != Verdict::Pass
+            }
         }
-        if self.queue >= BUFFER && verdict == Verdict::Pass {
-            aqm.on_overflow(&mut Ctx { now, queue, rng }, &pkt);
-            return true;
-        }
-        black_box(verdict) != Verdict::Pass
     }
 }
 
@@ -112,9 +132,21 @@ pub fn every() -> Outcome<Section> {
     let mut section = Section::new("decisions", &["algorithm", "ns/arrival", "signalled, %"]);
     for entry in CATALOG {
         let config = (entry.default)();
-        let aqm = config.build(&link).map_err(|e| format!("{}: {e}", entry.name))?;
-        let rng = Seed(1).stream("aqm");
-        let mut host = Loop { aqm, rng, rate: link.rate, now: Time::ZERO, queue: 0.0, signals: 0 };
+        let algorithm = config.build(&link).map_err(|e| format!("{}: {e}", entry.name))?;
+        let lanes = match &algorithm {
+            Algorithm::Aqm(_) => 0,
+            Algorithm::Discipline(d) => d.lanes(),
+        };
+        let empty = QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
+        let mut host = Loop {
+            algorithm,
+            lanes: vec![empty; lanes],
+            rng: Seed(1).stream("aqm"),
+            rate: link.rate,
+            now: Time::ZERO,
+            queue: 0.0,
+            signals: 0,
+        };
         let mut fastest = f64::INFINITY;
         for _ in 0..PASSES {
             let clock = Instant::now();

@@ -6,9 +6,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use quell_theory::dde::Tolerance;
 use quell_theory::fluid::{self, Fluid, Options, Start};
 use quell_theory::models::{AnyModel, Pi, Red};
+use quell_theory::num::dde::Tolerance;
 use quell_theory::{Class, Network, Tcp};
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use quell_theory::Tcp;
-use quell_theory::criteria::PidGains;
 use quell_theory::map::{Axis, Closed, Input};
+use quell_theory::rules::criteria::PidGains;
 
 use crate::Outcome;
 use crate::table::{Section, figure};

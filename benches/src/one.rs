@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use cpu_time::ProcessTime;
-use quell_lab::Plugins;
+use quell_scenario::Plugins;
 use quell_sim::network::Network;
 use quell_sim::outcome::{ClassStats, Outcome as Measured};
 use quell_sim::{Control, Engine};
@@ -102,7 +102,7 @@ fn network(args: &Args) -> Outcome<Network> {
         format!("case {} has no queue \"{}\"; it has {}", args.case, args.aqm, labels.join(", "))
     })?;
     let seed = point.scenario.seeds.list()[0];
-    let mut network = point.network(aqm, seed, &Plugins::new()).map_err(|e| e.to_string())?;
+    let mut network = point.plan(aqm, seed, &Plugins::new()).map_err(|e| e.to_string())?.network;
     if args.hops {
         for link in &mut network.links {
             link.observe = link.queue.is_some();

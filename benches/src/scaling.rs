@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use quell_lab::{Options, Plugins, Study};
+use quell_lab::Options;
+use quell_scenario::{Plugins, Study};
 
 use crate::Outcome;
 use crate::case::find;

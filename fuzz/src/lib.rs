@@ -1,9 +1,9 @@
-//! What the fuzz targets run. The tests of `crates/lab` run the same functions on a few inputs.
+//! What the fuzz targets run. The tests of `crates/scenario` run the same functions on a few inputs.
 
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, FlowId, Link, Seed};
-use quell_lab::{Document, Plugins};
-use quell_queue::{Admission, Fifo, Limit, Packet, Qdisc};
+use quell_queue::{Dropped, Host, Limit, Line, Packet, Qdisc, Queue, Sent};
+use quell_scenario::{Document, Plugins};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 /// Reads any bytes as a scenario: it loads, or the error names a line and a rule.
@@ -47,46 +47,62 @@ impl Packet for Segment {
     }
 }
 
-/// Drives a queue of each algorithm through the events that `data` spells, and checks that no packet
+/// Counts what leaves a line.
+#[derive(Default)]
+struct Away {
+    sent: u64,
+    dropped: u64,
+}
+
+impl Host<Segment> for Away {
+    fn sent(&mut self, sent: Sent<Segment>) {
+        assert!(sent.arrived <= sent.start && sent.start < sent.end);
+        self.sent += 1;
+    }
+    fn dropped(&mut self, _: Time, _: Dropped<Segment>) {
+        self.dropped += 1;
+    }
+}
+
+/// Drives a line of each algorithm through the events that `data` spells, and checks that no packet
 /// appears or vanishes and that the limit holds.
 pub fn queue_events(data: &[u8]) {
     for entry in CATALOG {
         let buffer = QueueSize::Packets(20.0);
         let link = Link { rate: BitRate::from_bps(1_000_000), buffer, mean_packet: Bytes::new(1000) };
-        let Ok(aqm) = (entry.default)().build(&link) else { continue };
-        let rng = Seed(1).stream("fuzz.aqm");
-        let mut queue = Fifo::new(aqm, rng, Limit::of(buffer), true, Some(link.rate));
+        let queue = || {
+            let algorithm = (entry.default)().build(&link).ok()?;
+            Some(Queue::new(algorithm, Seed(1).stream("fuzz.aqm"), Limit::of(buffer), true, Some(link.rate)))
+        };
+        let Some(first) = queue() else { continue };
+        let (mut line, mut away) = (Line::new(first, link.rate), Away::default());
         let mut now = Time::ZERO;
-        let (mut arrived, mut kept, mut left, mut dropped_late) = (0u64, 0u64, 0u64, 0u64);
+        let mut arrived = 0u64;
         for event in data.chunks_exact(3) {
             now += Duration::from_micros(u64::from(event[1]) * u64::from(event[1]));
-            match event[0] % 4 {
-                0 | 1 => {
-                    let ecn = if event[0] & 4 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
-                    let (flow, syn) = (event[2], event[0] & 24 == 24);
+            match event[0] % 16 {
+                0..12 => {
+                    let ecn = if event[0] & 16 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
+                    let (flow, syn) = (event[2], event[0] & 96 == 96);
                     let segment = Segment { bytes: 40 + 6 * u16::from(event[2]), ecn, flow, syn };
                     arrived += 1;
-                    match queue.enqueue(now, segment) {
-                        Admission::Dropped(_) => {}
-                        Admission::Queued | Admission::Marked => kept += 1,
+                    let _ = line.arrive(now, segment, &mut away);
+                }
+                12 => line.set_rate(now, BitRate::from_bps(1 + 10_000 * u64::from(event[2])), &mut away),
+                13 => {
+                    if let Some(queue) = queue() {
+                        line.reconfigure(now, queue, &mut away);
                     }
                 }
-                2 => match queue.dequeue(now, &mut |_, _| dropped_late += 1) {
-                    Some((_, since)) => {
-                        assert!(since <= now);
-                        left += 1;
-                    }
-                    None => queue.idle(now),
-                },
-                _ => queue.advance(now),
+                _ => line.run(now, &mut away),
             }
-            let waiting = u64::from(queue.view().packets.get());
-            let counters = *queue.counters();
+            let waiting = u64::from(line.queue().view().packets.get());
+            let n = line.counters();
             assert!(waiting <= 20, "{}: {waiting} wait in a buffer of 20", entry.name);
-            assert_eq!(kept, left + dropped_late + waiting, "{}: packets are conserved", entry.name);
-            assert_eq!(counters.arrived, arrived, "{}", entry.name);
-            assert_eq!(counters.arrived, counters.enqueued + counters.dropped_at_enqueue, "{}", entry.name);
-            assert_eq!(counters.departed, left, "{}", entry.name);
+            assert_eq!(arrived, away.sent + away.dropped + waiting, "{}: packets are conserved", entry.name);
+            assert_eq!(n.arrived.packets, arrived, "{}", entry.name);
+            assert_eq!(n.arrived.packets, n.enqueued.packets + n.refused.total().packets, "{}", entry.name);
+            assert_eq!(n.departed.packets, away.sent, "{}", entry.name);
         }
     }
 }

@@ -575,6 +575,11 @@ class TestMeasure:
         up, down = report["directions"]
         assert (up["packets"], down["packets"]) == (2, 101)
         assert down["flows"]["active"] == 1
+        capacity = down["capacity"]
+        assert (capacity["verdict"], capacity["acknowledged"]) == ("full", None)
+        assert capacity["capacity_bps"] == pytest.approx(1054 * 8 / 0.008, rel=1e-3)
+        assert capacity["senders_share"] == pytest.approx(0.6)
+        assert up["capacity"]["capacity_bps"] is None
         intervals = report["intervals"]
         assert intervals["down_packets"].sum() == 101
         assert intervals["start_s"][:3] == pytest.approx([0, 0.1, 0.2])

@@ -1,15 +1,17 @@
 //! The laws that every algorithm of the catalog obeys, whatever its parameters and whatever comes.
 //!
-//! A random sequence of arrivals passes through the FIFO that both hosts use, in front of a link
-//! that sends one packet after the other. An observer between the FIFO and the algorithm records
-//! the verdicts, checks the calendar of updates and looks at every internal signal after every
-//! call.
+//! A random sequence of arrivals passes through the line that every host uses. An observer between its
+//! queue and the algorithm records the verdicts, checks the calendar of updates and looks at every
+//! internal signal after every call.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
-use quell_aqm::{Aqm, Cause, Ctx, Ecn, FlowId, Link, PacketMeta, Probe, Seed, Verdict};
-use quell_queue::{Fifo, Limit, Packet, Qdisc};
+use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
+use quell_aqm::{
+    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, LanesCtx, Link, Next, PacketMeta, Probe,
+    Seed, Verdict, Victim,
+};
+use quell_queue::{Dropped, Limit, Line, Packet, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,89 +75,177 @@ impl Log {
     }
 }
 
-/// Watches an algorithm.
-struct Observed {
-    aqm: AnyAqm,
+/// Watches an algorithm, or a discipline.
+struct Observed<A> {
+    inner: A,
     log: Log,
     last: Time,
 }
 
-impl Observed {
-    fn new(aqm: AnyAqm) -> Self {
-        Observed { aqm, log: Log::default(), last: Time::ZERO }
+impl<A> Observed<A> {
+    fn new(inner: A) -> Self {
+        Observed { inner, log: Log::default(), last: Time::ZERO }
     }
 
-    /// A call that is not an update comes in order and finds no update undone.
-    fn called(&mut self, now: Time) {
+    /// A call comes in order and finds no update undone.
+    fn called(&mut self, now: Time, next_update: Option<Time>) {
         assert!(now >= self.last, "calls come in time order");
-        assert!(self.aqm.next_update().is_none_or(|due| due > now), "an update was missed");
+        assert!(next_update.is_none_or(|due| due > now), "an update was missed");
         self.last = now;
     }
 
+    fn updates(&mut self, now: Time, next_update: Option<Time>) {
+        assert_eq!(next_update, Some(now), "an update runs when it is due");
+        assert!(now >= self.last, "calls come in time order");
+        self.last = now;
+        self.log.updates += 1;
+    }
+
+    fn is_idle(&mut self, since: Time) {
+        assert!(since >= self.last, "idleness is reported before anything later");
+        self.last = since;
+    }
+}
+
+impl Clone for Observed<AnyAqm> {
+    fn clone(&self) -> Self {
+        let inner = self.inner.try_clone().expect("every algorithm of the catalog can be copied");
+        Observed { inner, log: self.log.clone(), last: self.last }
+    }
+}
+
+impl Clone for Observed<AnyDiscipline> {
+    fn clone(&self) -> Self {
+        let inner = self.inner.try_clone().expect("every discipline of the catalog can be copied");
+        Observed { inner, log: self.log.clone(), last: self.last }
+    }
+}
+
+impl Observed<AnyAqm> {
     fn look(&mut self) {
         self.log.signals.clear();
-        self.aqm.observe(&mut self.log);
-    }
-
-    fn signal(&self, name: &str) -> Option<f64> {
-        self.log.signals.iter().find(|(n, _)| *n == name).map(|(_, x)| *x)
+        self.inner.observe(&mut self.log);
     }
 }
 
-impl Clone for Observed {
-    fn clone(&self) -> Self {
-        let aqm = self.aqm.try_clone().expect("every algorithm of the catalog can be copied");
-        Observed { aqm, log: self.log.clone(), last: self.last }
+impl Observed<AnyDiscipline> {
+    fn look(&mut self) {
+        self.log.signals.clear();
+        self.inner.observe(&mut self.log);
     }
 }
 
-impl Aqm for Observed {
+impl Aqm for Observed<AnyAqm> {
+    fn on_start(&mut self, now: Time) {
+        assert_eq!(self.last, Time::ZERO, "a life begins once, and before everything else");
+        self.last = now;
+        self.inner.on_start(now);
+    }
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.called(cx.now);
-        let verdict = self.aqm.on_enqueue(cx, pkt);
+        self.called(cx.now, self.inner.next_update());
+        let verdict = self.inner.on_enqueue(cx, pkt);
         self.log.push(verdict);
         self.look();
         verdict
     }
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.called(cx.now);
-        let verdict = self.aqm.on_dequeue(cx, pkt);
+        self.called(cx.now, self.inner.next_update());
+        let verdict = self.inner.on_dequeue(cx, pkt);
+        let watches = self.inner.departures() == Departures::Watched;
+        assert!(!watches || verdict == Verdict::Pass, "who watches departures lets them pass");
         self.log.push(verdict);
         self.look();
         verdict
     }
-    fn decides_at_dequeue(&self) -> bool {
-        self.aqm.decides_at_dequeue()
+    fn departures(&self) -> Departures {
+        self.inner.departures()
     }
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.called(cx.now);
-        self.aqm.on_overflow(cx, pkt);
+        self.called(cx.now, self.inner.next_update());
+        self.inner.on_overflow(cx, pkt);
         self.look();
     }
     fn on_idle(&mut self, since: Time) {
-        assert!(since >= self.last, "idleness is reported before anything later");
-        self.last = since;
-        self.aqm.on_idle(since);
+        self.is_idle(since);
+        self.inner.on_idle(since);
         self.look();
     }
     fn next_update(&self) -> Option<Time> {
-        self.aqm.next_update()
+        self.inner.next_update()
     }
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        assert_eq!(self.aqm.next_update(), Some(cx.now), "an update runs when it is due");
-        assert!(cx.now >= self.last, "calls come in time order");
-        self.last = cx.now;
-        self.aqm.on_update(cx);
-        assert!(self.aqm.next_update().is_none_or(|due| due > cx.now), "the next update is later");
-        self.log.updates += 1;
+        self.updates(cx.now, self.inner.next_update());
+        self.inner.on_update(cx);
+        assert!(self.inner.next_update().is_none_or(|due| due > cx.now), "the next update is later");
         self.look();
     }
     fn observe(&self, out: &mut dyn Probe) {
-        self.aqm.observe(out);
+        self.inner.observe(out);
     }
 }
 
-/// When a host serves its queue's calendar.
+impl Discipline for Observed<AnyDiscipline> {
+    fn on_start(&mut self, now: Time) {
+        assert_eq!(self.last, Time::ZERO, "a life begins once, and before everything else");
+        self.last = now;
+        self.inner.on_start(now);
+    }
+    fn lanes(&self) -> usize {
+        self.inner.lanes()
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        self.called(now, self.inner.next_update());
+        let lane = self.inner.classify(now, pkt);
+        assert!(lane < self.lanes(), "lane {lane} does not exist");
+        lane
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.called(cx.now, self.inner.next_update());
+        let verdict = self.inner.on_enqueue(cx, lane, pkt);
+        self.log.push(verdict);
+        self.look();
+        verdict
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        self.called(cx.now, self.inner.next_update());
+        self.inner.victim(cx, lane, pkt)
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.called(cx.now, self.inner.next_update());
+        self.inner.on_overflow(cx, lane, pkt);
+        self.look();
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        self.called(cx.now, self.inner.next_update());
+        self.inner.next(cx)
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.called(cx.now, self.inner.next_update());
+        let verdict = self.inner.on_dequeue(cx, lane, pkt);
+        self.log.push(verdict);
+        self.look();
+        verdict
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.is_idle(since);
+        self.inner.on_idle(lane, since);
+        self.look();
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.inner.next_update()
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        self.updates(cx.now, self.inner.next_update());
+        self.inner.on_update(cx);
+        assert!(self.inner.next_update().is_none_or(|due| due > cx.now), "the next update is later");
+        self.look();
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.inner.observe(out);
+    }
+}
+
+/// When a host serves its line's calendar.
 #[derive(Clone, Copy, PartialEq)]
 enum Host {
     /// Wakes for every update and every departure.
@@ -164,67 +254,60 @@ enum Host {
     Late,
 }
 
-/// A FIFO and the link it feeds.
+/// Where packets go.
+struct Away;
+
+impl quell_queue::Host<TestPacket> for Away {
+    fn sent(&mut self, _: Sent<TestPacket>) {}
+    fn dropped(&mut self, _: Time, _: Dropped<TestPacket>) {}
+}
+
+type Watched = Queue<TestPacket, Observed<AnyAqm>, Observed<AnyDiscipline>>;
+
+/// A line and who wakes it.
 #[derive(Clone)]
 struct Bench {
-    fifo: Fifo<TestPacket, Observed>,
-    link: Link,
+    line: Line<Watched>,
     host: Host,
-    /// When the packet in transmission will have left.
-    busy_until: Option<Time>,
 }
 
 impl Bench {
-    fn new(aqm: AnyAqm, link: Link, host: Host) -> Self {
+    fn new(algorithm: AnyAlgorithm, link: Link, host: Host) -> Self {
         let limit = Limit::of(link.buffer);
         let rng = Seed(7).stream("conformance");
-        let fifo = Fifo::new(Observed::new(aqm), rng, limit, true, Some(link.rate));
-        Bench { fifo, link, host, busy_until: None }
-    }
-
-    fn send_next(&mut self, now: Time) {
-        self.busy_until = self
-            .fifo
-            .dequeue(now, &mut |_, _| {})
-            .map(|(packet, _)| now + self.link.rate.transmission_time(packet.bytes()));
+        let algorithm = match algorithm {
+            Algorithm::Aqm(aqm) => Algorithm::Aqm(Observed::new(aqm)),
+            Algorithm::Discipline(d) => Algorithm::Discipline(Observed::new(d)),
+        };
+        let queue = Queue::new(algorithm, rng, limit, true, Some(link.rate));
+        Bench { line: Line::new(queue, link.rate), host }
     }
 
     /// Everything that happens up to `now` without a new arrival.
     fn run_until(&mut self, now: Time) {
-        loop {
-            let departure = self.busy_until.filter(|t| *t <= now);
-            if self.host == Host::OnTime {
-                let wake = departure.unwrap_or(now);
-                while let Some(due) = self.fifo.next_update().filter(|due| *due <= wake) {
-                    self.fifo.advance(due);
-                }
-            }
-            let Some(t) = departure else { break };
-            self.send_next(t);
-            if self.busy_until.is_none() {
-                self.fifo.idle(t);
-            }
-        }
         if self.host == Host::OnTime {
-            self.fifo.advance(now);
+            loop {
+                let next = [self.line.queue().next_update(), self.line.next_departure()];
+                let Some(at) = next.into_iter().flatten().min().filter(|at| *at <= now) else { break };
+                self.line.run(at, &mut Away);
+            }
+            self.line.run(now, &mut Away);
         }
     }
 
     fn arrive(&mut self, now: Time, packet: TestPacket) {
         self.run_until(now);
-        let _ = self.fifo.enqueue(now, packet);
-        if self.busy_until.is_none() {
-            self.send_next(now);
-            // A packet that was not stored leaves the link as idle as it was.
-        }
+        let _ = self.line.arrive(now, packet, &mut Away);
         self.check_counters();
     }
 
     fn check_counters(&self) {
-        let n = self.fifo.counters();
-        assert_eq!(n.arrived, n.enqueued + n.dropped_at_enqueue);
-        let waiting = self.fifo.view().packets.get() as u64;
-        assert_eq!(n.enqueued, n.departed + n.dropped_at_dequeue + waiting);
+        let n = self.line.counters();
+        assert_eq!(n.arrived.packets, n.enqueued.packets + n.refused.total().packets);
+        let waiting = self.line.queue().view();
+        let gone = n.departed.packets + n.dropped.total().packets;
+        assert_eq!(n.enqueued.packets, gone + u64::from(waiting.packets.get()));
+        assert_eq!(n.enqueued.bytes, n.departed.bytes + n.dropped.total().bytes + waiting.bytes.get());
     }
 
     fn run(&mut self, arrivals: &[Arrival], start: Time) -> Time {
@@ -236,7 +319,14 @@ impl Bench {
     }
 
     fn log(&self) -> &Log {
-        &self.fifo.aqm().log
+        match self.line.queue() {
+            Queue::Fifo(q) => &q.aqm().log,
+            Queue::Parallel(q) => &q.discipline().log,
+        }
+    }
+
+    fn signal(&self, name: &str) -> Option<f64> {
+        self.log().signals.iter().find(|(n, _)| *n == name).map(|(_, x)| *x)
     }
 }
 
@@ -399,10 +489,9 @@ proptest! {
             let mut late = Bench::new(aqm, link, Host::Late);
             let end = on_time.run(&arrivals, Time::ZERO);
             late.run(&arrivals, Time::ZERO);
-            late.run_until(end);
-            late.fifo.advance(end);
+            late.line.run(end, &mut Away);
             prop_assert_eq!(on_time.log(), late.log());
-            prop_assert_eq!(on_time.fifo.counters(), late.fifo.counters());
+            prop_assert_eq!(on_time.line.counters(), late.line.counters());
         }
     }
 
@@ -418,6 +507,21 @@ proptest! {
             copy.run(&arrivals[cut..], then);
             prop_assert_eq!(original.log(), copy.log());
         }
+    }
+
+    /// An algorithm whose life begins late decides as one whose life began at time zero.
+    #[test]
+    fn a_life_may_begin_at_any_time(i in 0..CATALOG.len(), arrivals in arrivals()) {
+        let build = || (CATALOG[i].default)().build(&link()).unwrap();
+        let mut early = Bench::new(build(), link(), Host::OnTime);
+        let mut late = Bench::new(build(), link(), Host::OnTime);
+        let then = Time::ZERO + Duration::from_secs(90_000);
+        let fresh = Bench::new(build(), link(), Host::OnTime).line;
+        late.line.reconfigure(then, fresh.queue().clone(), &mut Away);
+        early.run(&arrivals, Time::ZERO);
+        late.run(&arrivals, then);
+        prop_assert_eq!(&early.log().verdicts, &late.log().verdicts, "{}", CATALOG[i].name);
+        prop_assert_eq!(early.log().updates, late.log().updates, "{}", CATALOG[i].name);
     }
 
     /// What is written is what is read, in both formats; so the algorithm built from it, which sees
@@ -442,14 +546,14 @@ proptest! {
         // The buffer drains in 0.2 s, longer packets included in a few times that.
         now += Duration::from_secs(5);
         bench.run_until(now);
-        prop_assert!(bench.busy_until.is_none());
+        prop_assert!(bench.line.busy_until() < now && bench.line.next_departure().is_none());
         let before = bench.log().clone();
         for _ in 0..50 {
-            let p = bench.fifo.aqm().signal("p");
+            let p = bench.signal("p");
             now += Duration::from_millis(100);
             bench.run_until(now);
             // RED and its kin report the probability of the last arrival, which stays.
-            prop_assert!(bench.fifo.aqm().signal("p") <= p);
+            prop_assert!(bench.signal("p") <= p);
         }
         prop_assert_eq!(&bench.log().verdicts, &before.verdicts);
         // PI forgets a burst slowly: its integral falls by 0.0005 in a second.
@@ -495,10 +599,10 @@ fn every_default_builds_and_acts_under_overload() {
         let arrival = |i| Arrival { gap: Duration::from_micros(320), packet: packet(i) };
         let overload: Vec<Arrival> = (0..62_500).map(arrival).collect();
         bench.run(&overload, Time::ZERO);
-        let n = bench.fifo.counters();
-        let early = n.dropped_at_enqueue - n.overflowed;
-        assert!(n.departed > 45_000, "{}: the link stays busy ({} departures)", entry.name, n.departed);
-        assert!(early > 0 || entry.name == "drop-tail", "{} never signals", entry.name);
+        let n = bench.line.counters();
+        let departed = n.departed.packets;
+        assert!(departed > 45_000, "{}: the link stays busy ({departed} departures)", entry.name);
+        assert!(n.signalled() > 0 || entry.name == "drop-tail", "{} never signals", entry.name);
     }
 }
 
@@ -552,7 +656,7 @@ fn a_wrong_value_is_refused_with_what_was_expected() {
 }
 
 /// `algorithm` with the parameters in `text`, built for the usual link.
-fn build(text: &str) -> Result<AnyAqm, quell_aqm::ParamError> {
+fn build(text: &str) -> Result<AnyAlgorithm, quell_aqm::ParamError> {
     toml::from_str::<AqmConfig>(text).unwrap().build(&link())
 }
 

@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::catalog::{AnyAlgorithm, AqmConfig, CATALOG};
 use quell_aqm::{Ecn, FlowId, Link, Rng, Seed};
-use quell_queue::{Admission, Fifo, Limit, Packet, Qdisc};
+use quell_queue::{Counters, Dropped, Host, Limit, Line, Packet, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 #[derive(Clone, Copy)]
@@ -52,15 +52,35 @@ struct Outcome {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Departure,
+    /// A packet may be due to leave.
+    Link,
     /// A flow hears of one of its packets, and whether congestion was signalled on it.
     News(u32, bool),
     Start(u32),
 }
 
-fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
+/// What the flows will hear.
+struct News<'a> {
+    flows: &'a [Flow],
+    events: &'a mut BinaryHeap<Reverse<(Time, Event)>>,
+}
+
+impl Host<Segment> for News<'_> {
+    fn sent(&mut self, Sent { packet, end, .. }: Sent<Segment>) {
+        let rtt = self.flows[packet.flow as usize].rtt;
+        self.events.push(Reverse((end + rtt, Event::News(packet.flow, packet.ecn == Ecn::Ce))));
+    }
+    /// The later packets of the window tell.
+    fn dropped(&mut self, now: Time, Dropped { packet, .. }: Dropped<Segment>) {
+        let rtt = self.flows[packet.flow as usize].rtt;
+        self.events.push(Reverse((now + rtt, Event::News(packet.flow, true))));
+    }
+}
+
+fn run(algorithm: AnyAlgorithm, link: Link, ecn: Ecn) -> Outcome {
     let mut rng: Rng = Seed(3).stream("flows");
-    let mut fifo = Fifo::new(aqm, Seed(3).stream("aqm"), Limit::of(link.buffer), true, Some(link.rate));
+    let queue = Queue::new(algorithm, Seed(3).stream("aqm"), Limit::of(link.buffer), true, Some(link.rate));
+    let mut line = Line::new(queue, link.rate);
     let mut flows: Vec<Flow> = (0..100)
         .map(|_| Flow {
             window: 2.0,
@@ -75,25 +95,21 @@ fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
         events.push(Reverse((start, Event::Start(i))));
     }
     let (warm, end) = (Time::from_nanos(60_000_000_000), Time::from_nanos(120_000_000_000));
-    let transmission = link.rate.transmission_time(Bytes::new(500));
-    let mut in_transmission: Option<Segment> = None;
-    let (mut before, mut queue_time, mut last) = (*fifo.counters(), 0.0, warm);
+    let (mut before, mut queue_time, mut last) = (Counters::default(), 0.0, warm);
     while let Some(Reverse((now, event))) = events.pop() {
         if now >= warm {
-            if before.arrived == 0 {
-                before = *fifo.counters();
+            if before.arrived.packets == 0 {
+                before = *line.counters();
             }
-            queue_time += now.since(last).as_secs_f64() * fifo.view().packets.get() as f64;
+            queue_time += now.since(last).as_secs_f64() * line.queue().view().packets.get() as f64;
             last = now;
         }
         if now > end {
             break;
         }
         let sender = match event {
-            Event::Departure => {
-                let sent = in_transmission.take().expect("a departure ends a transmission");
-                let rtt = flows[sent.flow as usize].rtt;
-                events.push(Reverse((now + rtt, Event::News(sent.flow, sent.ecn == Ecn::Ce))));
+            Event::Link => {
+                line.run(now, &mut News { flows: &flows, events: &mut events });
                 None
             }
             Event::News(i, signal) => {
@@ -110,31 +126,29 @@ fn run(aqm: quell_aqm::catalog::AnyAqm, link: Link, ecn: Ecn) -> Outcome {
             Event::Start(i) => Some(i),
         };
         if let Some(i) = sender {
-            let flow = &mut flows[i as usize];
-            while (flow.in_flight as f64) < flow.window.floor() {
-                flow.in_flight += 1;
-                if let Admission::Dropped(_) = fifo.enqueue(now, Segment { flow: i, ecn }) {
-                    // The later packets of the window tell.
-                    events.push(Reverse((now + flow.rtt, Event::News(i, true))));
-                }
+            while f64::from(flows[i as usize].in_flight) < flows[i as usize].window.floor() {
+                flows[i as usize].in_flight += 1;
+                let _ = line.arrive(
+                    now,
+                    Segment { flow: i, ecn },
+                    &mut News { flows: &flows, events: &mut events },
+                );
             }
         }
-        if in_transmission.is_none() {
-            in_transmission = fifo.dequeue(now, &mut |_, _| {}).map(|(segment, _)| segment);
-            if in_transmission.is_some() {
-                events.push(Reverse((now + transmission, Event::Departure)));
-            } else if event == Event::Departure {
-                fifo.idle(now);
-            }
+        if let Some(at) = line.next_departure() {
+            events.push(Reverse((at, Event::Link)));
         }
     }
-    let n = fifo.counters();
+    let n = line.counters();
     let seconds = end.since(warm).as_secs_f64();
-    let signals = (n.dropped_at_enqueue + n.marked) - (before.dropped_at_enqueue + before.marked);
+    let sent_bits = (n.departed.bytes - before.departed.bytes) as f64 * 8.0;
+    let lost_or_marked =
+        |n: &Counters| n.refused.total().packets + n.dropped.total().packets + n.marked.packets;
     Outcome {
-        utilization: (n.departed - before.departed) as f64 * transmission.as_secs_f64() / seconds,
+        utilization: sent_bits / seconds / link.rate.bps() as f64,
         mean_queue: queue_time / seconds,
-        signal_rate: signals as f64 / (n.arrived - before.arrived) as f64,
+        signal_rate: (lost_or_marked(n) - lost_or_marked(&before)) as f64
+            / (n.arrived.packets - before.arrived.packets) as f64,
     }
 }
 

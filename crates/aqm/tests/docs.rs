@@ -36,8 +36,13 @@ fn catalog_table() -> String {
     for e in CATALOG {
         let label = format!("{:?}", e.label).to_lowercase();
         let page = file_name(e);
-        table +=
-            &format!("| [`{}`]({page}) | {} | {} | {} | {label} |\n", e.name, e.title, e.family, e.source);
+        table += &format!(
+            "| [`{}`]({page}) | {} | {} | {} | {label} |\n",
+            e.name,
+            e.title,
+            e.family.name(),
+            e.source
+        );
     }
     table
 }
@@ -46,8 +51,9 @@ fn catalog_table() -> String {
 fn check(file: &str, marker: &str, table: &str) {
     let path = directory().join(file);
     let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("docs/algorithms/{file}: {e}"));
-    let (begin, end) = (format!("<!-- {marker}:begin -->\n"), format!("<!-- {marker}:end -->"));
+    let (begin, end) = (format!("<!-- {marker}:begin -->"), format!("<!-- {marker}:end -->"));
     let start = page.find(&begin).unwrap_or_else(|| panic!("{file} lacks {begin}")) + begin.len();
+    let start = start + page[start..].starts_with('\n') as usize;
     let stop = start + page[start..].find(&end).unwrap_or_else(|| panic!("{file} lacks {end}"));
     if page[start..stop] == *table {
         return;
@@ -79,6 +85,7 @@ fn every_algorithm_has_a_page_with_its_sections_source_and_parameters() {
 #[test]
 fn the_list_of_algorithms_is_the_catalog() {
     check("README.md", "catalog", &catalog_table());
+    check("../../README.md", "count", &CATALOG.len().to_string());
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn compare(
     let link = Link { rate: BitRate::from_bps(10_000_000), buffer, mean_packet: Bytes::new(500) };
     let build = |name: &str| {
         let config: AqmConfig = toml::from_str(&format!("algorithm = \"{name}\"\n{params}")).unwrap();
-        config.build(&link).unwrap()
+        config.build(&link).unwrap().aqm().unwrap()
     };
     let mut twins = [build(float), build(fixed)];
     let mut rngs = [Seed(seed).stream("decisions"), Seed(seed).stream("decisions")];
@@ -106,8 +106,7 @@ fn compare(
                 enqueued_at: now,
                 flow: FlowId(0),
                 ecn: Ecn::Ect0,
-                syn: false,
-                precedence: 0,
+                ..Default::default()
             };
             let mut cx = Ctx { now, queue: view(q), rng };
             verdicts.push(aqm.on_enqueue(&mut cx, &pkt));
@@ -214,10 +213,10 @@ fn hred_in_integers_has_the_probability_of_hred() {
 #[test]
 fn the_path_of_a_packet_holds_no_floating_point() {
     for (name, source) in [
-        ("red_fixed", include_str!("../src/red_fixed.rs")),
-        ("ared_fixed", include_str!("../src/ared_fixed.rs")),
-        ("pi_fixed", include_str!("../src/pi_fixed.rs")),
-        ("hred_fixed", include_str!("../src/hred_fixed.rs")),
+        ("red_fixed", include_str!("../src/catalog/red/red_fixed.rs")),
+        ("ared_fixed", include_str!("../src/catalog/red/ared_fixed.rs")),
+        ("pi_fixed", include_str!("../src/catalog/control/pi_fixed.rs")),
+        ("hred_fixed", include_str!("../src/catalog/red/hred_fixed.rs")),
     ] {
         let state = source.find("state in integers.").unwrap_or_else(|| panic!("{name} has no state"));
         let path = &source[state..];

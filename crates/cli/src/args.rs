@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use quell_theory::capture::Network;
+use quell_capture::Network;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 const STYLES: Styles = Styles::styled()
@@ -234,8 +234,13 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side sends that opens
-connections, \"down\" what comes back; with --inside, up is what leaves these networks.")]
+Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the
+side sends that opens connections, \"down\" what comes back; with --inside, up is what leaves these networks.
+
+Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and
+their spacing shows its capacity. Before it, on the side of the senders, their own timing is all that the
+spacing shows. The capacity then is what acknowledgments show while packets wait at the bottleneck, or is
+not told. Begin before the connections do: R is the time that handshakes take.")]
 pub struct MeasureArgs {
     /// The capture, as tcpdump or Wireshark write it; - for standard input.
     #[arg(value_name = "TRACE")]

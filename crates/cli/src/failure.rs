@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use quell_lab::{RunError, ScenarioError};
+use quell_lab::RunError;
+use quell_scenario::ScenarioError;
 
 use crate::terminal;
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::{Better, Estimate, Metric, Setting};
+use quell_lab::{Better, Estimate, Metric};
+use quell_scenario::Setting;
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -17,6 +17,7 @@ mod terminal;
 use std::ffi::OsString;
 
 use clap::Parser;
+use quell_scenario::nearest;
 
 use failure::Failure;
 
@@ -54,14 +55,8 @@ fn command_line(args: &[OsString]) -> Vec<String> {
 /// The error for a name that does not exist, with the nearest one that does.
 fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
     let names: Vec<&str> = names.into_iter().collect();
-    let distance = |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
-    let nearest = names
-        .iter()
-        .map(|name| (distance(name), *name))
-        .min()
-        .filter(|(distance, name)| *distance <= 1 + name.len().max(wrong.len()) / 3)
-        .map(|(_, name)| format!("; did you mean \"{name}\"?"))
-        .unwrap_or_default();
+    let meant = nearest(wrong, names.iter().copied());
+    let nearest = meant.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
     Failure::BadInput(format!("no {what} is called \"{wrong}\" (there are {}){nearest}", names.join(", ")))
 }
 

@@ -12,6 +12,12 @@ use etherparse::{PacketBuilder, TcpHeader};
 /// A pcap file of a link of 10 Mbit/s: four connections open with round trips of 50 ms, and then their
 /// server sends frames of 1514 bytes to them in turn for three seconds without pause.
 fn trace() -> Vec<u8> {
+    trace_of(20, |k| k * 1514 * 800)
+}
+
+/// The same with the capture so many milliseconds from the server and back, and the data at these
+/// nanoseconds.
+fn trace_of(server_ms: u64, data_at: impl Fn(u64) -> u64) -> Vec<u8> {
     let mut file = vec![0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0];
     for word in [0_u32, 0, 65_535, 1] {
         file.extend(word.to_le_bytes());
@@ -35,11 +41,11 @@ fn trace() -> Vec<u8> {
     for i in 0..4_u8 {
         let at = u64::from(i) * 100 * MS;
         packet(at, i + 1, false, 100, 0, true, 0);
-        packet(at + 20 * MS, i + 1, true, 900, 101, true, 0);
+        packet(at + server_ms * MS, i + 1, true, 900, 101, true, 0);
         packet(at + 50 * MS, i + 1, false, 101, 901, false, 0);
     }
     for k in 0..2477_u32 {
-        let at = 500 * MS + u64::from(k) * 1514 * 800;
+        let at = 500 * MS + data_at(k.into());
         packet(at, (k % 4) as u8 + 1, true, 901 + k / 4 * 1460, 101, false, 1460);
     }
     file
@@ -139,6 +145,61 @@ fn damage_is_said_and_what_is_no_capture_refused() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
         assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
     }
+}
+
+#[test]
+fn a_capacity_that_is_not_told_leaves_no_command() {
+    let bench = Bench::new();
+    // Pairs of which no half agree; and pairs at 1 Gbit/s next to their sender.
+    let few = trace_of(20, |k| match k % 7 {
+        1 => k / 7 * 80_000_000 + 1_211_200,
+        n => k / 7 * 80_000_000 + n * 10_000_000 + (k * 7919 % 97) * 60_000 * n.min(1),
+    });
+    std::fs::write(bench.path("few.pcap"), few).unwrap();
+    std::fs::write(bench.path("own.pcap"), trace_of(1, |k| k / 2 * 5_000_000 + k % 2 * 12_112)).unwrap();
+    let cases = [
+        ("few.pcap", "at least ", "packet pairs agree on a rate", "at_least"),
+        ("own.pcap", "–", "2.0 % of the round-trip time lies", "beyond"),
+    ];
+    for (file, value, how, verdict) in cases {
+        let out = bench.ok(&["measure", file]);
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(how) && words.contains(&format!("C {value}")), "{out}");
+        assert!(out.ends_with("next  quell design needs C, from a capture behind the bottleneck\n"), "{out}");
+        let json = bench.json(&["measure", file, "--format", "json"]);
+        assert_eq!(
+            (&json["next"], &json["directions"][1]["capacity"]["verdict"]),
+            (&serde_json::Value::Null, &verdict.into())
+        );
+        assert_eq!(json["directions"][1]["capacity"]["capacity_bps"], serde_json::Value::Null);
+    }
+}
+
+#[test]
+fn help_says_where_to_capture() {
+    let help = Bench::new().ok(&["measure", "--help"]);
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Capture behind the bottleneck, on the side of the receivers"), "{help}");
+}
+
+#[test]
+fn what_carries_no_ip_is_said() {
+    let bench = Bench::new();
+    let mut file = trace();
+    let mut frame = vec![2; 60];
+    frame[12..14].copy_from_slice(&[0x88, 0x47]);
+    frame[14..19].copy_from_slice(&[0, 1, 0x31, 64, 0]);
+    for word in [1_700_000_009_u32, 0, 60, 60] {
+        file.extend(word.to_le_bytes());
+    }
+    file.extend(&frame);
+    std::fs::write(bench.path("wire.pcap"), &file).unwrap();
+    let ran = bench.run(&["measure", "wire.pcap"]);
+    let note =
+        "note: 1 of 2490 packets are not measured, for no IP header was found in them: MPLS pseudowire (1)\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, note));
+    let json = bench.json(&["measure", "wire.pcap", "--format", "json"]);
+    assert_eq!(json["not_ip_kinds"], serde_json::json!([{"what": "MPLS pseudowire", "packets": 1}]));
 }
 
 #[test]

@@ -71,7 +71,7 @@ metrics! {
     QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
     QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (the thesis' average queue deviation).";
-    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); over the window, the mean of the segments after the first.";
+    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); none if the queue still drifts there, by more between the half's own halves than its deviation; over the window, the mean of the segments after the first, none if one has none.";
     QueueBytes, "queue_bytes", "mean queue", "bytes", Lower, "Time average of the bytes waiting (exact).";
     QueueBytesStd, "queue_std_bytes", "queue deviation", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
     DelayMean, "queue_delay_mean_s", "mean delay", "s", Lower, "Mean queueing delay of the packets that left (exact).";

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use quell_scenario::{ACKS, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
 use crate::stats::Estimate;
-use crate::study::Setting;
+
+/// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
+/// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
+const ACKS_DROPPED: f64 = 0.01;
 
 /// Everything a run found.
 #[derive(Clone, Debug, PartialEq)]
@@ -375,8 +379,23 @@ impl Results {
         info.algorithms.iter().map(String::as_str).filter(drifts).collect()
     }
 
+    /// The algorithms that drop more than [`ACKS_DROPPED`] of the acknowledgments at a link (a drop for
+    /// want of room is not the algorithm's), the link, and that share as the mean over the seeds.
+    fn ack_drops(&self, point: usize) -> Vec<(&str, &str, f64)> {
+        let Some(info) = self.run.points.get(point) else { return Vec::new() };
+        let share = |algorithm: &str, link: &String| {
+            let view = View { link: Some(link.clone()), scope: ACKS.into(), ..View::of_point(point) };
+            let of = |metric| self.estimate(&view, algorithm, metric).map(|e| e.mean);
+            Some(of(Metric::EarlyLossRate)? + of(Metric::ForcedLossRate)?)
+        };
+        let pairs = info.algorithms.iter().flat_map(|a| info.links.iter().map(move |l| (a, l)));
+        pairs
+            .filter_map(|(a, l)| Some((a.as_str(), l.as_str(), share(a, l).filter(|x| *x > ACKS_DROPPED)?)))
+            .collect()
+    }
+
     /// What a reader of the figures should know, in sentences: see [`Results::is_fixed`] and
-    /// [`Results::drifting`].
+    /// [`Results::drifting`]; and where an algorithm drops acknowledgments.
     pub fn notes(&self) -> Vec<String> {
         let points = 0..self.run.points.len();
         let fixed = points.clone().map(|p| {
@@ -407,7 +426,18 @@ impl Results {
             "not steady: the mean queue of the last third of the window differs from that of the first; \
              a longer warmup may help",
         );
-        [fixed, drifting].into_iter().flatten().collect()
+        let ack_drops: Vec<_> = (0..self.run.points.len()).map(|p| self.ack_drops(p)).collect();
+        let most = ack_drops.iter().flatten().max_by(|a, b| a.2.total_cmp(&b.2)).map(|(_, link, share)| {
+            format!(
+                "drops acknowledgments, up to {:.1} % of those that reach {link}: they are not ECN-capable, and a \
+                 flow with a small window starves without them; signal = \"by-size\" spares small packets, and \
+                 the link that carries them back can have an algorithm of its own",
+                100.0 * share
+            )
+        });
+        let named = ack_drops.iter().map(|at| at.iter().map(|drops| drops.0).collect()).collect();
+        let starving = most.and_then(|most| note(named, &most));
+        [fixed, drifting, starving].into_iter().flatten().collect()
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.

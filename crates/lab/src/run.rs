@@ -1,17 +1,19 @@
 //! Running a study: every algorithm with every seed at every point, over all cores.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use quell_scenario::{Plugins, Point, Study};
 use quell_sim::{Control, Engine};
 use sha2::{Digest, Sha256};
 
-use crate::measure;
-use crate::plan;
+use crate::reduce;
 use crate::results::{PointInfo, Replication, Results, RunInfo};
-use crate::study::{Plugins, Point, Study};
+
+/// Surrounds all the work that a thread does in a run; must call what it is given, once.
+pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
 
 /// How to run a study.
 #[derive(Default)]
@@ -22,6 +24,8 @@ pub struct Options<'a> {
     pub engine: Engine,
     /// Algorithms from outside the catalog.
     pub plugins: Plugins,
+    /// Prepares each thread for the algorithms, once rather than at each of their calls.
+    pub surround: Option<Surround>,
     /// Called a few times a second, from a thread of its own, and once at the end.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Set from outside to stop; finished replications are kept.
@@ -176,7 +180,10 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
             }
         }
     };
-    pool.broadcast(|_| options.plugins.work(&work));
+    pool.broadcast(|_| match &options.surround {
+        Some(surround) => surround(&work),
+        None => work(),
+    });
 }
 
 /// Runs one replication; none if it was stopped.
@@ -188,8 +195,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
     let clock = Instant::now();
     // A plug-in may panic: that must not take the other replications' results along unnamed.
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let plan = plan::plan(&job.spec.scenario, job.aqm, job.seed, &options.plugins)
-            .map_err(|problem| job.spec.error(problem).to_string())?;
+        let plan = job.spec.plan(job.aqm, job.seed, &options.plugins).map_err(|e| e.to_string())?;
         let facts = plan.facts;
         match quell_sim::run(plan.network, options.engine, &job.control) {
             Ok(outcome) => Ok(Some((facts, outcome))),
@@ -206,7 +212,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
         Err(panic) => return Some(Err(fail(format!("it panicked: {}", panic_message(&*panic))))),
     };
     let (facts, outcome) = outcome?;
-    let measured = plan::measure(&job.spec.scenario);
+    let measured = job.spec.measure();
     let window = (measured.warmup, measured.end);
     Some(Ok(Replication {
         point: job.point,
@@ -214,11 +220,11 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
         digest: outcome.digest,
         events: outcome.events,
         elapsed_s: clock.elapsed().as_secs_f64(),
-        metrics: measure::metrics(&facts, &outcome),
-        flows: measure::flows(&facts, &outcome, window),
-        transfers: measure::transfers(&facts, &outcome),
-        delays: measure::delays(&facts, &outcome),
-        series: measure::series(&facts, outcome),
+        metrics: reduce::metrics(&facts, &outcome),
+        flows: reduce::flows(&facts, &outcome, window),
+        transfers: reduce::transfers(&facts, &outcome),
+        delays: reduce::delays(&facts, &outcome),
+        series: reduce::series(&facts, outcome),
         algorithm,
     }))
 }
@@ -256,14 +262,14 @@ fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &Atomic
 
 fn point_info(point: &Point) -> PointInfo {
     let scenario = &point.scenario;
-    let measure = plan::measure(scenario);
+    let measure = point.measure();
     PointInfo {
         settings: point.settings.clone(),
         scenario: scenario.to_toml(),
         algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
         seeds: scenario.seeds.list(),
-        links: plan::observed_links(scenario),
-        classes: plan::classes(scenario),
+        links: point.links(),
+        classes: point.classes(),
         segments: measure.segments().iter().map(|(a, b)| (a.as_secs_f64(), b.as_secs_f64())).collect(),
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use quell_aqm::{Aqm, Cause, Ctx, PacketMeta, Verdict};
-use quell_lab::{Metric, Options, Plugins, Progress, Results, Study, Table, View, run};
+use quell_lab::{Metric, Options, Progress, Results, Table, View, run};
+use quell_scenario::{Plugins, Study};
 use quell_sim::Engine;
 
 const SCENARIO: &str = r#"
@@ -211,6 +212,27 @@ fn a_queue_on_its_way_is_named() {
 }
 
 #[test]
+fn an_algorithm_that_drops_acknowledgments_is_named() {
+    // The way back is as full as the way there. Drop-tail drops acknowledgments for want of room only.
+    let text =
+        SCENARIO.replace("count = 1", "count = 4").replace("duration = \"6 s\"", "duration = \"20 s\"");
+    let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+    let view = View { link: Some("reverse".into()), scope: "acks".into(), ..View::default() };
+    let dropped = |a, m| results.estimate(&view, a, m).unwrap().mean;
+    let share = dropped("red", Metric::EarlyLossRate) + dropped("red", Metric::ForcedLossRate);
+    assert!(share > 0.01, "{share}");
+    let notes = results.notes();
+    let about: Vec<&String> = notes.iter().filter(|n| n.contains("drops acknowledgments")).collect();
+    assert_eq!(about.len(), 1, "{notes:?}");
+    assert!(about[0].starts_with("red: drops acknowledgments, up to "), "{about:?}");
+    // Where an algorithm takes small packets for what they are, nothing is said.
+    let spared =
+        text.replace("\"red\"", "\"red\"\nsignal = \"by-size\"\nmin_th = \"10 kB\"\nmax_th = \"30 kB\"");
+    let results = run(&study(&spared, &Plugins::new()), &Options::default()).unwrap();
+    assert!(!results.notes().iter().any(|n| n.contains("acknowledgments")), "{:?}", results.notes());
+}
+
+#[test]
 fn what_the_wire_loses_is_counted() {
     let text = SCENARIO.replace("buffer =", "loss = 0.05\nbuffer =");
     let text = text.replace("seeds = 3", "seeds = 1");
@@ -412,4 +434,25 @@ fn progress_rises_to_the_end() {
     };
     results(&Options { progress: Some(&progress), ..Options::default() });
     assert_eq!(last.load(Ordering::Relaxed), 1_000_000);
+}
+
+/// Access links are not to be the bottleneck, whatever the link between the routers.
+#[test]
+fn access_links_are_faster_than_the_link_they_lead_to() {
+    let text = |rate: &str, own: &str| {
+        format!(
+            "schema = 1\nduration = \"20 s\"\nwarmup = \"10 s\"\nseeds = 1\n[dumbbell]\nrate = \"{rate}\"\n\
+             delay = \"1 ms\"\nbuffer = \"2000 packets\"\n{own}\n[[aqm]]\nalgorithm = \"drop-tail\"\n\
+             [[flows]]\nname = \"ftp\"\ncount = 2\nrtt = \"4 ms\"\n"
+        )
+    };
+    let utilization = |text: String| {
+        let study = Study::parse(&text, "access.toml", &Plugins::new()).unwrap();
+        let results = run(&study, &Options::default()).unwrap();
+        let view = View::of_point(0);
+        results.estimate(&view, "drop-tail", Metric::Utilization).unwrap().mean
+    };
+    assert!(utilization(text("500 Mbit/s", "")) > 0.95);
+    let slow = utilization(text("500 Mbit/s", "access_rate = \"100 Mbit/s\""));
+    assert!((0.3..0.45).contains(&slow), "two flows at 100 Mbit/s each: {slow}");
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use quell_aqm::part::Ticker;
 use quell_aqm::{self as contract, Aqm, Cause, Ctx, Ecn, PacketMeta, Probe, QueueView, Rng};
-use quell_lab::Factory;
+use quell_scenario::Factory;
 use quell_units::{Bytes, Duration, Packets, QueueSize, Time};
 
 use crate::{errors, value};
@@ -587,13 +587,8 @@ fn cause_of(cause: &str) -> PyResult<Cause> {
 }
 
 /// The plug-ins of a run, from a dict of names and classes.
-pub fn plugins(aqms: Option<&Bound<'_, PyDict>>, trap: &Arc<Trap>) -> PyResult<quell_lab::Plugins> {
-    let mut plugins = quell_lab::Plugins::new();
-    // The interpreter makes a state for each thread that attaches to it and frees it when the thread
-    // detaches for good, which costs more than a decision does. So threads stay known to it.
-    if aqms.is_some() {
-        plugins.surround(Arc::new(|work| Python::attach(|py| py.detach(work))));
-    }
+pub fn plugins(aqms: Option<&Bound<'_, PyDict>>, trap: &Arc<Trap>) -> PyResult<quell_scenario::Plugins> {
+    let mut plugins = quell_scenario::Plugins::new();
     for (name, class) in aqms.into_iter().flatten() {
         let name: String = name.extract()?;
         if !class.is_callable() {

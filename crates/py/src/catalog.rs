@@ -81,7 +81,7 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", e.name)?;
     dict.set_item("title", e.title)?;
-    dict.set_item("family", e.family)?;
+    dict.set_item("family", e.family.name())?;
     dict.set_item("source", e.source)?;
     let label = match e.label {
         Label::Experimental => "experimental",

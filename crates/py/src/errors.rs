@@ -47,7 +47,7 @@ create_exception!(
 );
 
 /// A wrong scenario, with its parts as attributes.
-pub fn scenario(py: Python<'_>, error: &quell_lab::ScenarioError) -> PyErr {
+pub fn scenario(py: Python<'_>, error: &quell_scenario::ScenarioError) -> PyErr {
     let e = ScenarioError::new_err(error.to_string());
     let value = e.value(py);
     let set = || {
@@ -77,8 +77,13 @@ pub fn theory(py: Python<'_>, error: &quell_theory::TheoryError) -> PyErr {
     unanswered(py, error.to_string(), kind, quantity, value, reason)
 }
 
+/// An option of a capture's measurement that breaks a rule, with its parts as attributes.
+pub fn option(py: Python<'_>, error: &quell_capture::OptionError) -> PyErr {
+    unanswered(py, error.to_string(), "quantity", Some(error.option), Some(&error.value), error.rule)
+}
+
 /// A file that is no packet capture.
-pub fn capture(py: Python<'_>, path: &Path, error: &quell_theory::capture::CaptureError) -> PyErr {
+pub fn capture(py: Python<'_>, path: &Path, error: &quell_capture::CaptureError) -> PyErr {
     let (name, reason) = (path.display().to_string(), error.to_string());
     unanswered(py, format!("{name}: {reason}"), "capture", Some(&name), None, &reason)
 }

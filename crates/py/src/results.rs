@@ -380,7 +380,7 @@ impl Results {
     /// OSError
     ///     If the file cannot be written.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| std::fs::write(&path, quell_lab::report::html(&self.0)))
+        py.detach(|| std::fs::write(&path, quell_view::report::html(&self.0)))
             .map_err(|e| errors::io(&e, &path))
     }
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Document, Options, Study};
+use quell_lab::{Options, Surround};
+use quell_scenario::{Document, Study};
 use quell_sim::Engine;
 
 use crate::aqm::{Trap, plugins};
@@ -140,10 +141,15 @@ pub fn run(
     let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
     let latest = Mutex::new(None);
     let note = |p: &quell_lab::Progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*p);
+    // The interpreter makes a state for each thread that attaches to it and frees it when the thread
+    // detaches for good, which costs more than a decision does. So threads stay known to it.
+    let surround: Option<Surround> =
+        aqms.map(|_| Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work))) as Surround);
     let options = Options {
         threads,
         engine,
         plugins,
+        surround,
         progress: Some(&note),
         stop: Some(&trap.stop),
         command: Vec::new(),
@@ -216,7 +222,7 @@ pub fn study(
     scenario: &Bound<'_, PyAny>,
     seeds: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-    plugins: &quell_lab::Plugins,
+    plugins: &quell_scenario::Plugins,
     trap: &Trap,
 ) -> PyResult<Study> {
     let fail = |e| errors::scenario(py, &e);
@@ -224,7 +230,7 @@ pub fn study(
         // What the system says about a file is an OSError, as everywhere in Python.
         let look = std::fs::File::open(&path).and_then(|mut file| file.read(&mut [0]));
         look.map_err(|e| errors::io(&e, &path))?;
-        Document::read(&path).map_err(fail)?
+        quell_lab::read(&path).map_err(fail)?
     } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
         Document::from_table(&value::to_table(mapping, "")?, "<dict>")
     } else {

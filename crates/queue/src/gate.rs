@@ -1,6 +1,6 @@
 //! What every queue shares: updates on time, verdicts into marks and drops.
 
-use quell_aqm::{Aqm, Cause, Ctx, Ecn, Lanes, PacketMeta, QueueView, Rng, Verdict};
+use quell_aqm::{Aqm, Cause, Ctx, Departures, Ecn, PacketMeta, QueueView, Rng, Verdict};
 use quell_units::{QueueSize, Time};
 
 /// How much may wait in a queue.
@@ -24,9 +24,14 @@ impl Limit {
     /// Whether a packet of `bytes` fits behind what waits.
     #[inline]
     pub fn admits(self, queue: &QueueView, bytes: u64) -> bool {
+        self.has_room(queue.packets.get(), queue.bytes.get(), bytes)
+    }
+
+    #[inline]
+    pub(crate) fn has_room(self, packets: u32, waiting: u64, bytes: u64) -> bool {
         match self {
-            Limit::Packets(n) => queue.packets.get() < n,
-            Limit::Bytes(n) => queue.bytes.get() + bytes <= n,
+            Limit::Packets(n) => packets < n,
+            Limit::Bytes(n) => waiting + bytes <= n,
         }
     }
 }
@@ -64,12 +69,6 @@ impl<A: Aqm> Gate<A> {
         &self.aqm
     }
 
-    /// The algorithm's lanes, if it has any.
-    #[inline]
-    pub(crate) fn lanes(&mut self) -> Option<&mut dyn Lanes> {
-        self.aqm.lanes()
-    }
-
     /// When the next update is due.
     #[inline]
     pub fn next_update(&self) -> Option<Time> {
@@ -87,36 +86,21 @@ impl<A: Aqm> Gate<A> {
         self.aqm.on_idle(since);
     }
 
-    /// A packet as the algorithm sees it. In a queue that does not mark no packet is ECN-capable, so
-    /// that the algorithm knows its signals for drops.
-    #[inline]
-    fn shown(&self, pkt: &PacketMeta) -> PacketMeta {
-        PacketMeta { ecn: if self.marks { pkt.ecn } else { Ecn::NotEct }, ..*pkt }
+    /// Tells the algorithm that its life begins at `now`, not at time zero.
+    pub fn start(&mut self, now: Time) {
+        self.aqm.on_start(now);
     }
 
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
     #[inline(always)]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
-        self.arrive_beside(now, queue, &queue, pkt)
-    }
-
-    /// The same for a queue that shares its buffer: `all` is what waits in the buffer.
-    #[inline(always)]
-    pub(crate) fn arrive_beside(
-        &mut self,
-        now: Time,
-        queue: QueueView,
-        all: &QueueView,
-        pkt: &PacketMeta,
-    ) -> Admission {
-        let pkt = &self.shown(pkt);
+        let pkt = &shown(pkt, self.marks);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };
-        let verdict = self.aqm.on_enqueue(&mut cx, pkt);
-        let admission = self.judge(verdict, pkt.ecn);
+        let admission = judge(self.aqm.on_enqueue(&mut cx, pkt), pkt);
         if let Admission::Dropped(_) = admission {
             return admission;
         }
-        if !self.limit.admits(all, pkt.bytes.get()) {
+        if !self.limit.admits(&queue, pkt.bytes.get()) {
             let mut cx = Ctx { now, queue, rng: &mut self.rng };
             self.aqm.on_overflow(&mut cx, pkt);
             return Admission::Dropped(Cause::Overflow);
@@ -124,26 +108,56 @@ impl<A: Aqm> Gate<A> {
         admission
     }
 
+    /// What the algorithm does with departures.
+    #[inline]
+    pub fn departures(&self) -> Departures {
+        self.aqm.departures()
+    }
+
     /// Decides about the packet that has just left the head.
     #[inline]
     pub fn depart(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
-        let pkt = &self.shown(pkt);
-        if !self.aqm.decides_at_dequeue() {
+        if self.aqm.departures() == Departures::Ignored {
             return Admission::Queued;
         }
+        let pkt = &shown(pkt, self.marks);
         let mut cx = Ctx { now, queue, rng: &mut self.rng };
-        let verdict = self.aqm.on_dequeue(&mut cx, pkt);
-        self.judge(verdict, pkt.ecn)
+        judge(self.aqm.on_dequeue(&mut cx, pkt), pkt)
     }
+}
 
-    /// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other; one
-    /// that is marked already stays so.
-    #[inline]
-    fn judge(&self, verdict: Verdict, ecn: Ecn) -> Admission {
-        match verdict {
-            Verdict::Pass => Admission::Queued,
-            Verdict::Signal(_) if ecn.is_capable() => Admission::Marked,
-            Verdict::Signal(cause) | Verdict::Drop(cause) => Admission::Dropped(cause),
-        }
+/// A packet as an algorithm sees it. In a queue that does not mark no packet is ECN-capable, so that
+/// the algorithm knows its signals for drops.
+#[inline]
+pub(crate) fn shown(pkt: &PacketMeta, marks: bool) -> PacketMeta {
+    PacketMeta { ecn: if marks { pkt.ecn } else { Ecn::NotEct }, ..*pkt }
+}
+
+/// RFC 3168 section 5: a signal marks a packet that is ECN-capable and drops any other. One that is
+/// marked already stays so, which is not a new mark.
+#[inline]
+pub(crate) fn judge(verdict: Verdict, pkt: &PacketMeta) -> Admission {
+    match verdict {
+        Verdict::Pass => Admission::Queued,
+        Verdict::Signal(cause) | Verdict::Drop(cause) if verdict.drops(pkt) => Admission::Dropped(cause),
+        _ if pkt.ecn == Ecn::Ce => Admission::Queued,
+        _ => Admission::Marked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_on_a_marked_packet_is_not_a_new_mark() {
+        let judge = |verdict, ecn| judge(verdict, &PacketMeta { ecn, ..Default::default() });
+        let signal = Verdict::Signal(Cause::Early);
+        assert_eq!(judge(signal, Ecn::NotEct), Admission::Dropped(Cause::Early));
+        assert_eq!(judge(signal, Ecn::Ect0), Admission::Marked);
+        assert_eq!(judge(signal, Ecn::Ect1), Admission::Marked);
+        assert_eq!(judge(signal, Ecn::Ce), Admission::Queued);
+        assert_eq!(judge(Verdict::Drop(Cause::Forced), Ecn::Ce), Admission::Dropped(Cause::Forced));
+        assert_eq!(judge(Verdict::Pass, Ecn::Ce), Admission::Queued);
     }
 }

@@ -2,22 +2,28 @@
 //!
 //! Both hosts use this crate. [`Gate`] is what every queue shares: it runs an algorithm's updates at
 //! their own times, asks it about each packet, and turns the verdict into a mark or a drop by the
-//! packet's ECN field. [`Fifo`] adds the packets, [`Parallel`] the packets of several FIFOs in one buffer;
-//! the simulator's fast engine puts its own ring of departure times behind the same gate. [`Queue`] is
-//! the one of the two that an algorithm needs.
+//! packet's ECN field. [`Fifo`] adds the packets; [`Parallel`] holds those of several FIFOs in one buffer
+//! for a discipline; [`Queue`] is the one of the two that an algorithm needs. [`Line`] is a queue and the
+//! link that serves it. The simulator's fast engine puts its own ring of departure times behind the gate.
 #![no_std]
 #![deny(missing_docs)]
 
 extern crate alloc;
 
+mod counters;
 mod fifo;
 mod gate;
+mod line;
 mod parallel;
+mod qdisc;
 mod queue;
 
-pub use fifo::{Counters, Fifo, Qdisc};
+pub use counters::{Counters, Drops, Tally};
+pub use fifo::Fifo;
 pub use gate::{Admission, Gate, Limit};
+pub use line::{CATCH_UP, Carry, Host, Line, Sent, Transmitter};
 pub use parallel::Parallel;
+pub use qdisc::{Dequeued, Dropped, Place, Qdisc};
 pub use queue::Queue;
 
 use quell_aqm::{Ecn, FlowId, Transport};

@@ -1,60 +1,89 @@
-//! Several FIFOs that share a buffer and a link, under one algorithm.
+//! Several FIFOs that share a buffer and a link, under a discipline.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use quell_aqm::{Aqm, Cause, Lanes, QueueView, Rng};
+use quell_aqm::{Cause, Discipline, Lanes, LanesCtx, Next, QueueView, Rng, Victim};
 use quell_units::{BitRate, Bytes, Packets, Time};
+use slab::Slab;
 
-use crate::fifo::meta;
-use crate::gate::{Admission, Gate, Limit};
-use crate::{Counters, Packet, Qdisc};
+use crate::gate::{Admission, Limit, judge, shown};
+use crate::qdisc::meta;
+use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
 
-/// The lanes of an algorithm (see [`Lanes`]) behind its [`Gate`].
+/// The lanes of a [`Discipline`]. Whatever their number, an operation costs the same: the packets of
+/// all lanes are in one slab, those of a lane linked to each other.
 #[derive(Clone, Debug)]
-pub struct Parallel<P, A> {
-    lanes: Vec<VecDeque<(Time, P)>>,
-    /// What waits in each lane.
+pub struct Parallel<P, D> {
+    packets: Slab<Node<P>>,
+    ends: Vec<Ends>,
+    /// What waits in each lane, and its sum.
     views: Vec<QueueView>,
-    packets: u32,
     bytes: u64,
-    gate: Gate<A>,
+    discipline: D,
+    rng: Rng,
+    limit: Limit,
+    marks: bool,
     counters: Counters,
     rate: Option<BitRate>,
-    /// The algorithm has been told that lane 0 is empty since its last packet was sent.
-    idle_told: bool,
+    leaving: Leaving,
+    /// When the discipline's life began.
+    began: Time,
 }
 
-/// What waits in a lane when nothing does.
-fn empty(link_rate: Option<BitRate>) -> QueueView {
-    QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate }
+#[derive(Clone, Debug)]
+struct Node<P> {
+    arrived: Time,
+    packet: P,
+    /// Its neighbors in its lane, or [`NONE`].
+    before: u32,
+    behind: u32,
 }
 
-impl<P: Packet, A: Aqm> Parallel<P, A> {
-    /// Empty queues; as many as the algorithm has lanes, or one.
-    pub fn new(mut aqm: A, rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
-        let count = aqm.lanes().map_or(1, |lanes| lanes.count().max(1));
+/// A lane's first and last packet, and whether the discipline knows that it is idle.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    head: u32,
+    tail: u32,
+    idle: bool,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Of which lane a packet has been in transmission since the link was last known to be idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    /// None has ever been, and no lane's idleness has been told.
+    Never,
+    Nothing,
+    Lane(usize),
+}
+
+impl<P: Packet, D: Discipline> Parallel<P, D> {
+    /// Empty lanes, which together hold at most `limit`; signals mark ECN-capable packets if `marks`;
+    /// `rate` is the link's, where the host knows it.
+    pub fn new(discipline: D, rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
+        let lanes = discipline.lanes().max(1);
+        let empty =
+            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: rate };
         Parallel {
-            lanes: (0..count).map(|_| VecDeque::with_capacity(64)).collect(),
-            views: (0..count).map(|_| empty(rate)).collect(),
-            packets: 0,
+            packets: Slab::with_capacity(64),
+            ends: (0..lanes).map(|_| Ends { head: NONE, tail: NONE, idle: false }).collect(),
+            views: (0..lanes).map(|_| empty).collect(),
             bytes: 0,
-            gate: Gate::new(aqm, rng, limit, marks),
+            discipline,
+            rng,
+            limit,
+            marks,
             counters: Counters::default(),
             rate,
-            idle_told: false,
+            leaving: Leaving::Never,
+            began: Time::ZERO,
         }
     }
 
-    /// The algorithm.
-    pub fn aqm(&self) -> &A {
-        self.gate.aqm()
-    }
-
-    /// Tells the algorithm's view of the link's rate from now on.
-    pub fn set_rate(&mut self, rate: BitRate) {
-        self.rate = Some(rate);
-        self.views.iter_mut().for_each(|v| v.link_rate = Some(rate));
+    /// The discipline.
+    pub fn discipline(&self) -> &D {
+        &self.discipline
     }
 
     /// What waits in each lane.
@@ -62,106 +91,231 @@ impl<P: Packet, A: Aqm> Parallel<P, A> {
         &self.views
     }
 
-    /// What the algorithm's lanes say, or lane 0 if it has none.
-    fn ask(&mut self, question: impl FnOnce(&mut dyn Lanes) -> usize) -> usize {
-        self.gate.lanes().map_or(0, question)
+    /// Asks the discipline.
+    #[inline]
+    fn ask<R>(&mut self, now: Time, question: impl FnOnce(&mut D, &mut LanesCtx<'_>) -> R) -> R {
+        let lanes = Lanes {
+            each: &self.views,
+            packets: Packets::new(self.packets.len() as u32),
+            bytes: Bytes::new(self.bytes),
+        };
+        question(&mut self.discipline, &mut LanesCtx { now, lanes, rng: &mut self.rng })
     }
 
-    fn push(&mut self, lane: usize, now: Time, packet: P) {
+    fn push(&mut self, lane: usize, arrived: Time, packet: P) {
         let bytes = packet.bytes().get();
+        let tail = self.ends[lane].tail;
+        let key = self.packets.insert(Node { arrived, packet, before: tail, behind: NONE }) as u32;
+        match self.packets.get_mut(tail as usize) {
+            Some(last) => last.behind = key,
+            None => self.ends[lane].head = key,
+        }
+        self.ends[lane].tail = key;
+        self.ends[lane].idle = false;
         let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() + 1);
         view.bytes = Bytes::new(view.bytes.get() + bytes);
-        view.head_since = view.head_since.or(Some(now));
-        self.packets += 1;
+        view.head_since = view.head_since.or(Some(arrived));
         self.bytes += bytes;
-        self.lanes[lane].push_back((now, packet));
     }
 
-    fn pop(&mut self, lane: usize) -> (Time, P) {
-        let first = self.lanes[lane].pop_front().expect("the lane that is served next is not empty");
-        let bytes = first.1.bytes().get();
+    /// Takes the packet `key`, the head or the tail of its lane.
+    fn remove(&mut self, lane: usize, key: u32) -> (Time, P) {
+        let Node { arrived, packet, before, behind } = self.packets.remove(key as usize);
+        match self.packets.get_mut(before as usize) {
+            Some(node) => node.behind = behind,
+            None => self.ends[lane].head = behind,
+        }
+        match self.packets.get_mut(behind as usize) {
+            Some(node) => node.before = before,
+            None => self.ends[lane].tail = before,
+        }
+        let bytes = packet.bytes().get();
+        let head_since = self.packets.get(self.ends[lane].head as usize).map(|node| node.arrived);
         let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() - 1);
         view.bytes = Bytes::new(view.bytes.get() - bytes);
-        view.head_since = self.lanes[lane].front().map(|(t, _)| *t);
-        self.packets -= 1;
+        view.head_since = head_since;
         self.bytes -= bytes;
-        first
+        (arrived, packet)
+    }
+
+    /// Tells the discipline that a lane is idle, if it is and was not told.
+    fn tell_idle(&mut self, lane: usize, since: Time) {
+        let ends = &mut self.ends[lane];
+        if ends.head == NONE && !ends.idle {
+            ends.idle = true;
+            self.discipline.on_idle(lane, since);
+        }
+    }
+
+    /// A drop may have emptied a lane of which nothing is in transmission.
+    fn after_drop(&mut self, lane: usize, now: Time) {
+        if self.leaving != Leaving::Lane(lane) {
+            self.tell_idle(lane, now);
+        }
+    }
+
+    /// Drops packets until an arrival fits; says whether it does.
+    fn make_room(
+        &mut self,
+        now: Time,
+        lane: usize,
+        pkt: &quell_aqm::PacketMeta,
+        dropped: &mut dyn FnMut(Dropped<P>),
+    ) -> bool {
+        while !self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get()) {
+            let (victim, key) = match self.ask(now, |d, cx| d.victim(cx, lane, pkt)) {
+                Victim::Arrival => {
+                    self.ask(now, |d, cx| d.on_overflow(cx, lane, pkt));
+                    return false;
+                }
+                Victim::Head(victim) => (victim, self.ends[victim].head),
+                Victim::Tail(victim) => (victim, self.ends[victim].tail),
+            };
+            assert!(key != NONE, "lane {victim} is empty: no packet of it can make room");
+            let (arrived, packet) = self.remove(victim, key);
+            let meta = meta(&packet, arrived);
+            self.counters.evicted(&meta);
+            let meta = shown(&meta, self.marks);
+            self.ask(now, |d, cx| d.on_overflow(cx, victim, &meta));
+            self.after_drop(victim, now);
+            dropped(Dropped { packet, cause: Cause::Overflow, place: Place::Waiting });
+        }
+        true
     }
 }
 
-impl<P: Packet, A: Aqm> Qdisc<P> for Parallel<P, A> {
-    fn enqueue(&mut self, now: Time, mut packet: P) -> Admission {
+impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
+    type Packet = P;
+
+    fn enqueue(&mut self, now: Time, mut packet: P, dropped: &mut dyn FnMut(Dropped<P>)) -> Admission {
         self.advance(now);
-        let (meta, transport) = (meta(&packet, now), packet.transport());
-        let lane = self.ask(|lanes| lanes.join(now, &meta, transport));
-        let admission = self.gate.arrive_beside(now, self.views[lane], &self.view(), &meta);
-        if !self.counters.arrival(admission) {
-            return admission;
+        let meta = meta(&packet, now);
+        let pkt = &shown(&meta, self.marks);
+        let lane = self.discipline.classify(now, pkt);
+        let mut admission = judge(self.ask(now, |d, cx| d.on_enqueue(cx, lane, pkt)), pkt);
+        if !matches!(admission, Admission::Dropped(_)) && !self.make_room(now, lane, pkt, dropped) {
+            admission = Admission::Dropped(Cause::Overflow);
         }
-        if admission == Admission::Marked {
-            packet.set_ce();
+        self.counters.arrival(&meta, admission);
+        match admission {
+            Admission::Dropped(cause) => {
+                dropped(Dropped { packet, cause, place: Place::Arrival });
+                return admission;
+            }
+            Admission::Marked => packet.set_ce(),
+            Admission::Queued => {}
         }
-        self.idle_told &= lane != 0;
         self.push(lane, now, packet);
         admission
     }
 
-    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P, Cause)) -> Option<(P, Time)> {
+    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<P>)) -> Dequeued<P> {
         self.advance(now);
-        while self.packets > 0 {
-            // The transmission before, which may have been of lane 0, has ended.
-            if self.lanes[0].is_empty() {
-                self.idle(now);
-            }
-            let lane = match self.gate.lanes() {
-                Some(lanes) => lanes.next(now, &self.views),
-                None => 0,
+        // The transmission before has ended.
+        self.idle(now);
+        while !self.packets.is_empty() {
+            let lane = match self.ask(now, |d, cx| d.next(cx)) {
+                Next::Serve(lane) => lane,
+                Next::NotBefore(time) => {
+                    assert!(
+                        time > now,
+                        "a link that is free waits for a later time, not for {time} at {now}"
+                    );
+                    return Dequeued::NotBefore(time);
+                }
             };
-            let (enqueued_at, mut packet) = self.pop(lane);
-            let admission = self.gate.depart(now, self.views[lane], &meta(&packet, enqueued_at));
-            self.counters.head(admission);
+            let key = self.ends[lane].head;
+            assert!(key != NONE, "lane {lane} is empty: it cannot be served");
+            let (arrived, mut packet) = self.remove(lane, key);
+            let meta = meta(&packet, arrived);
+            let pkt = &shown(&meta, self.marks);
+            let admission = judge(self.ask(now, |d, cx| d.on_dequeue(cx, lane, pkt)), pkt);
+            self.counters.head(&meta, admission);
             match admission {
                 Admission::Dropped(cause) => {
-                    dropped(packet, cause);
+                    self.after_drop(lane, now);
+                    dropped(Dropped { packet, cause, place: Place::Head });
                     continue;
                 }
                 Admission::Marked => packet.set_ce(),
                 Admission::Queued => {}
             }
-            return Some((packet, enqueued_at));
+            self.leaving = Leaving::Lane(lane);
+            return Dequeued::Packet(packet, arrived);
         }
-        None
+        Dequeued::Nothing
     }
 
     fn idle(&mut self, since: Time) {
-        if !self.idle_told {
-            self.idle_told = true;
-            self.gate.idle(since);
+        match core::mem::replace(&mut self.leaving, Leaving::Nothing) {
+            Leaving::Never => {
+                let since = since.max(self.began);
+                (0..self.ends.len()).for_each(|lane| self.tell_idle(lane, since));
+            }
+            Leaving::Nothing => {}
+            Leaving::Lane(lane) => self.tell_idle(lane, since),
         }
     }
 
     fn advance(&mut self, now: Time) {
-        while let Some(due) = self.gate.next_update().filter(|due| *due <= now) {
-            self.gate.update(due, self.views[0]);
+        while let Some(due) = self.discipline.next_update().filter(|due| *due <= now) {
+            self.ask(due, |d, cx| d.on_update(cx));
         }
     }
 
     fn next_update(&self) -> Option<Time> {
-        self.gate.next_update()
+        self.discipline.next_update()
     }
 
     fn counters(&self) -> &Counters {
         &self.counters
     }
 
+    /// All lanes together; the oldest head is looked for in each.
     fn view(&self) -> QueueView {
         QueueView {
-            packets: Packets::new(self.packets),
+            packets: Packets::new(self.packets.len() as u32),
             bytes: Bytes::new(self.bytes),
             head_since: self.views.iter().filter_map(|v| v.head_since).min(),
             link_rate: self.rate,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    fn set_rate(&mut self, rate: BitRate) {
+        self.rate = Some(rate);
+        self.views.iter_mut().for_each(|v| v.link_rate = Some(rate));
+    }
+
+    fn into_parts(self) -> (Vec<(Time, P)>, Counters) {
+        let mut waiting = Vec::with_capacity(self.packets.len());
+        let mut packets = self.packets;
+        for ends in self.ends {
+            let mut key = ends.head;
+            while key != NONE {
+                let node = packets.remove(key as usize);
+                waiting.push((node.arrived, node.packet));
+                key = node.behind;
+            }
+        }
+        // Stable: each lane keeps its order.
+        waiting.sort_by_key(|(arrived, _)| *arrived);
+        (waiting, self.counters)
+    }
+
+    fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
+        self.discipline.on_start(now);
+        self.began = now;
+        self.counters = counters;
+        for (arrived, packet) in waiting {
+            let pkt = shown(&meta(&packet, arrived), self.marks);
+            let lane = self.discipline.classify(now, &pkt);
+            self.push(lane, arrived, packet);
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The queue that an algorithm needs.
+//! The queue that an algorithm or a discipline needs.
 
-use quell_aqm::{Aqm, Cause, QueueView, Rng};
+use alloc::vec::Vec;
+
+use quell_aqm::{Algorithm, Aqm, Discipline, Probe, QueueView, Rng};
 use quell_units::{BitRate, Time};
 
 use crate::gate::{Admission, Limit};
-use crate::{Counters, Fifo, Packet, Parallel, Qdisc};
+use crate::{Counters, Dequeued, Dropped, Fifo, Packet, Parallel, Qdisc};
 
-/// A [`Fifo`], or [`Parallel`] FIFOs for an algorithm that has lanes.
+/// A [`Fifo`] for an algorithm, or [`Parallel`] FIFOs for a discipline.
 #[derive(Clone, Debug)]
-pub enum Queue<P, A> {
+pub enum Queue<P, A, D> {
     /// One FIFO.
     Fifo(Fifo<P, A>),
     /// Several in one buffer.
-    Parallel(Parallel<P, A>),
+    Parallel(Parallel<P, D>),
 }
 
 macro_rules! either {
@@ -24,31 +26,38 @@ macro_rules! either {
     };
 }
 
-impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// An empty queue of at most `limit` whose signals mark ECN-capable packets if `marks`.
-    pub fn new(mut aqm: A, rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
-        match aqm.lanes() {
-            None => Queue::Fifo(Fifo::new(aqm, rng, limit, marks, rate)),
-            Some(_) => Queue::Parallel(Parallel::new(aqm, rng, limit, marks, rate)),
+impl<P: Packet, A: Aqm, D: Discipline> Queue<P, A, D> {
+    /// An empty queue of at most `limit` whose signals mark ECN-capable packets if `marks`; `rate` is
+    /// the link's, where the host knows it.
+    pub fn new(
+        algorithm: Algorithm<A, D>,
+        rng: Rng,
+        limit: Limit,
+        marks: bool,
+        rate: Option<BitRate>,
+    ) -> Self {
+        match algorithm {
+            Algorithm::Aqm(aqm) => Queue::Fifo(Fifo::new(aqm, rng, limit, marks, rate)),
+            Algorithm::Discipline(d) => Queue::Parallel(Parallel::new(d, rng, limit, marks, rate)),
         }
     }
 
-    /// The algorithm.
-    pub fn aqm(&self) -> &A {
-        either!(self, q => q.aqm())
-    }
-
-    /// Tells the algorithm's view of the link's rate from now on.
-    pub fn set_rate(&mut self, rate: BitRate) {
-        either!(self, q => q.set_rate(rate))
+    /// Reports the internal signals of the algorithm, with their units.
+    pub fn observe(&self, out: &mut dyn Probe) {
+        match self {
+            Queue::Fifo(q) => q.aqm().observe(out),
+            Queue::Parallel(q) => q.discipline().observe(out),
+        }
     }
 }
 
-impl<P: Packet, A: Aqm> Qdisc<P> for Queue<P, A> {
-    fn enqueue(&mut self, now: Time, packet: P) -> Admission {
-        either!(self, q => q.enqueue(now, packet))
+impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
+    type Packet = P;
+
+    fn enqueue(&mut self, now: Time, packet: P, dropped: &mut dyn FnMut(Dropped<P>)) -> Admission {
+        either!(self, q => q.enqueue(now, packet, dropped))
     }
-    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P, Cause)) -> Option<(P, Time)> {
+    fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<P>)) -> Dequeued<P> {
         either!(self, q => q.dequeue(now, dropped))
     }
     fn idle(&mut self, since: Time) {
@@ -65,5 +74,17 @@ impl<P: Packet, A: Aqm> Qdisc<P> for Queue<P, A> {
     }
     fn view(&self) -> QueueView {
         either!(self, q => q.view())
+    }
+    fn is_empty(&self) -> bool {
+        either!(self, q => q.is_empty())
+    }
+    fn set_rate(&mut self, rate: BitRate) {
+        either!(self, q => q.set_rate(rate))
+    }
+    fn into_parts(self) -> (Vec<(Time, P)>, Counters) {
+        either!(self, q => q.into_parts())
+    }
+    fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
+        either!(self, q => q.take_over(now, waiting, counters))
     }
 }

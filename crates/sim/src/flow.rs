@@ -362,7 +362,7 @@ impl TcpFlow {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(cfg);
-        while let Some(out) = self.sender.poll_below(now, end) {
+        while let Some(out) = self.sender.poll_below(cfg, now, end) {
             self.send(cfg, now, out, host);
         }
     }

@@ -4,7 +4,7 @@
 //! chance enters the scenario (round-trip times, start times): a run is a function of it.
 
 use quell_aqm::Seed;
-use quell_aqm::catalog::AnyAqm;
+use quell_aqm::catalog::AnyAlgorithm;
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::tcp::TcpParams;
@@ -48,7 +48,7 @@ pub struct QueueSpec {
     /// How much may wait, without the packet in transmission.
     pub buffer: QueueSize,
     /// The algorithm, built for this link.
-    pub aqm: AnyAqm,
+    pub algorithm: AnyAlgorithm,
     /// Whether signals mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
@@ -74,6 +74,11 @@ impl<T: Copy> Schedule<T> {
             0 => self.initial,
             n => self.changes[n - 1].1,
         }
+    }
+
+    /// When it changes for the first time after `t`; [`Time::MAX`] if never.
+    pub fn next_change(&self, t: Time) -> Time {
+        self.changes.get(self.changes.partition_point(|(from, _)| *from <= t)).map_or(Time::MAX, |c| c.0)
     }
 }
 

@@ -58,7 +58,8 @@ pub struct Segment {
     pub from: Time,
     /// Its end.
     pub to: Time,
-    /// Bits the link could have sent.
+    /// Bits the link could have sent: a packet keeps the rate at which its transmission began, so a change
+    /// of the rate holds from the end of the transmission that it falls into.
     pub capacity_bits: f64,
     /// Bits it sent: of a packet in transmission at an edge, the part within.
     pub sent_bits: f64,

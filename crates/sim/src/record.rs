@@ -2,7 +2,7 @@
 //! the time series, and the digest.
 
 use hdrhistogram::Histogram;
-use quell_aqm::{Aqm, Cause, Probe};
+use quell_aqm::{Cause, Probe};
 use quell_queue::Admission;
 use quell_units::{BitRate, Duration, Time};
 
@@ -10,8 +10,11 @@ use crate::network::{LinkId, LinkSpec, Measure, Schedule};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
-/// Delays up to a thousand seconds, to three digits.
-const LONGEST_DELAY_US: u64 = 1_000_000_000;
+/// The longest delay that a run can measure, in microseconds: its own length. Not less than what a
+/// histogram can be made for.
+fn longest_delay_us(measure: &Measure) -> u64 {
+    (measure.end.nanos() / 1000).max(2)
+}
 
 /// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
 /// 2048 us, 1024 buckets for every doubling above.
@@ -20,8 +23,8 @@ struct Delays {
 }
 
 impl Delays {
-    fn new() -> Self {
-        Delays { counts: vec![0; Self::bucket(LONGEST_DELAY_US) + 1] }
+    fn new(longest_us: u64) -> Self {
+        Delays { counts: vec![0; Self::bucket(longest_us) + 1] }
     }
 
     #[inline]
@@ -32,7 +35,7 @@ impl Delays {
 
     #[inline]
     fn record(&mut self, us: u64) {
-        self.counts[Self::bucket(us.min(LONGEST_DELAY_US))] += 1;
+        self.counts[Self::bucket(us)] += 1;
     }
 
     /// Moves what was recorded since the last call to a histogram.
@@ -89,7 +92,7 @@ impl Counts {
     }
 }
 
-fn empty_stats() -> ClassStats {
+fn empty_stats(longest_us: u64) -> ClassStats {
     ClassStats {
         arrived: 0,
         arrived_bytes: 0,
@@ -103,8 +106,7 @@ fn empty_stats() -> ClassStats {
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
-        delay_us: Histogram::new_with_bounds(1, LONGEST_DELAY_US, 3)
-            .expect("1 <= 2 * 1 <= the longest delay"),
+        delay_us: Histogram::new_with_bounds(1, longest_us, 3).expect("1 <= 2 * 1 <= the longest delay"),
     }
 }
 
@@ -128,6 +130,61 @@ struct Integrals {
     bytes2: u128,
 }
 
+/// The bits that a link can send. A packet keeps the rate at which its transmission began, so a change
+/// of the rate holds from the end of the transmission that it falls into.
+struct Capacity {
+    bps: f64,
+    /// Since when these have been added up, and how many there are.
+    since: Time,
+    bits: f64,
+    /// The rate that is to hold, and from when.
+    next: Option<(Time, f64)>,
+    /// Changes to come: the schedule's, from this one on.
+    schedule: Schedule<BitRate>,
+    seen: usize,
+}
+
+impl Capacity {
+    fn new(schedule: Schedule<BitRate>) -> Self {
+        let bps = schedule.initial.bps() as f64;
+        Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, schedule, seen: 0 }
+    }
+
+    /// When the rate changes next.
+    fn next_change(&self) -> Time {
+        self.schedule.changes.get(self.seen).map_or(Time::MAX, |c| c.0)
+    }
+
+    fn add_to(&mut self, t: Time) {
+        self.bits += self.bps * (t - self.since).as_secs_f64();
+        self.since = t;
+    }
+
+    /// Takes in what changes at `t`, where a transmission under way lasts until `busy_until`.
+    fn change(&mut self, t: Time, busy_until: Time) {
+        if self.next_change() == t {
+            let rate = self.schedule.changes[self.seen].1.bps() as f64;
+            self.seen += 1;
+            self.run(t);
+            self.next = Some((busy_until.max(t), rate));
+        }
+    }
+
+    fn run(&mut self, t: Time) {
+        if let Some((from, rate)) = self.next.take_if(|n| n.0 <= t) {
+            self.add_to(from);
+            self.bps = rate;
+        }
+        self.add_to(t);
+    }
+
+    /// The bits of the time up to `t` since the last call.
+    fn take(&mut self, t: Time) -> f64 {
+        self.run(t);
+        std::mem::take(&mut self.bits)
+    }
+}
+
 /// A packet that leaves its queue.
 #[derive(Clone, Copy)]
 pub(crate) struct Departure {
@@ -146,7 +203,7 @@ pub(crate) trait Observer {
     /// See [`Recorder::next_mark`].
     fn next_mark(&self) -> Time;
     /// See [`Recorder::mark`].
-    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time);
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time);
     /// See [`Recorder::arrived`].
     fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission);
     /// See [`Recorder::waits`].
@@ -164,7 +221,7 @@ impl Observer for () {
     fn next_mark(&self) -> Time {
         Time::MAX
     }
-    fn mark(&mut self, _: &impl Aqm, _: Time) {}
+    fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
     fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
     fn departed(&mut self, _: Time, _: Departure) {}
@@ -179,8 +236,8 @@ impl Observer for Recorder {
     fn next_mark(&self) -> Time {
         Recorder::next_mark(self)
     }
-    fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
-        Recorder::mark(self, aqm, busy_until);
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
+        Recorder::mark(self, observe, busy_until);
     }
     #[inline]
     fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
@@ -208,7 +265,7 @@ impl Observer for Recorder {
 pub(crate) struct Recorder {
     link: LinkId,
     name: String,
-    rate: Schedule<BitRate>,
+    capacity: Capacity,
     /// What waits now, and since when it has been so.
     packets: u64,
     bytes: u64,
@@ -254,23 +311,25 @@ impl Recorder {
             internals: Vec::new(),
         };
         let segments = bounds.len() - 1;
+        let longest = longest_delay_us(measure);
+        let capacity = Capacity::new(spec.rate.clone());
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),
             at_step: Counts::default(),
-            delays: Delays::new(),
+            delays: Delays::new(longest),
         };
         Recorder {
             link: id,
             name: spec.name.clone(),
-            rate: spec.rate.clone(),
+            next_mark: bounds[0].min(step_end).min(capacity.next_change()),
+            capacity,
             packets: 0,
             bytes: 0,
             since: Time::ZERO,
             sums: Integrals::default(),
             last_start: Time::ZERO,
             last_bytes: 0,
-            next_mark: bounds[0].min(step_end),
             digest: 0,
             classes: (0..classes).map(|_| class()).collect(),
             bounds,
@@ -278,7 +337,7 @@ impl Recorder {
             sums_at_segment: Integrals::default(),
             sums_at_step: Integrals::default(),
             segments: Vec::with_capacity(segments),
-            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats()).collect()).collect(),
+            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats(longest)).collect()).collect(),
             carried_bits: 0.0,
             step: measure.step,
             step_end,
@@ -286,40 +345,42 @@ impl Recorder {
         }
     }
 
-    /// The next boundary of a segment or step.
+    /// The next boundary of a segment or step, or the next change of the link's rate.
     #[inline]
     pub fn next_mark(&self) -> Time {
         self.next_mark
     }
 
-    /// Ends the segment or step that ends at [`Recorder::next_mark`]; `aqm` shows its internals, and
-    /// the transmission under way lasts until `busy_until` (or is over).
+    /// Ends the segment or step that ends at [`Recorder::next_mark`], or takes in the new rate; `observe`
+    /// shows internals, and the transmission under way lasts until `busy_until` (or is over).
     #[cold]
-    pub fn mark(&mut self, aqm: &impl Aqm, busy_until: Time) {
+    pub fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
         let t = self.next_mark;
         self.integrate(t);
+        self.capacity.change(t, busy_until);
         if t == self.step_end {
-            self.end_step(t, aqm);
+            self.end_step(t, observe);
         }
         if self.bounds.get(self.passed) == Some(&t) {
             self.end_segment(t, busy_until);
         }
-        self.next_mark = self.step_end.min(self.bounds.get(self.passed).copied().unwrap_or(Time::MAX));
+        let bound = self.bounds.get(self.passed).copied().unwrap_or(Time::MAX);
+        self.next_mark = self.step_end.min(bound).min(self.capacity.next_change());
     }
 
     #[inline]
     fn integrate(&mut self, to: Time) {
         let dt = (to - self.since).nanos();
         self.since = to;
-        // Between two events: a gigabyte may wait for 18 seconds, a million packets for five hours.
-        let (packets, bytes) = (self.packets * dt, self.bytes * dt);
-        self.sums.packets += packets as u128;
-        self.sums.bytes += bytes as u128;
-        self.sums.packets2 += packets as u128 * self.packets as u128;
-        self.sums.bytes2 += bytes as u128 * self.bytes as u128;
+        // The squares fit for a queue of up to 4 GB.
+        let times = |x: u64| x as u128 * dt as u128;
+        self.sums.packets += times(self.packets);
+        self.sums.bytes += times(self.bytes);
+        self.sums.packets2 += times(self.packets * self.packets);
+        self.sums.bytes2 += times(self.bytes * self.bytes);
     }
 
-    fn end_step(&mut self, t: Time, aqm: &impl Aqm) {
+    fn end_step(&mut self, t: Time, observe: impl FnOnce(&mut dyn Probe)) {
         let Some(step) = self.step else { return };
         let out = &mut self.series;
         let area = (self.sums.packets - self.sums_at_step.packets) as f64;
@@ -342,7 +403,7 @@ impl Recorder {
         out.dropped.push(dropped);
         out.marked.push(marked);
         let (samples, all) = (out.time_s.len(), out.time_s.capacity());
-        aqm.observe(&mut Internals { out: &mut out.internals, samples, all, at: 0 });
+        observe(&mut Internals { out: &mut out.internals, samples, all, at: 0 });
         for internal in &mut out.internals {
             internal.values.resize(samples, f64::NAN);
         }
@@ -362,6 +423,7 @@ impl Recorder {
         let begun_bytes: u64 = self.classes.iter().map(begun).sum();
         let sent_bits = (begun_bytes * 8) as f64 + self.carried_bits - after;
         self.carried_bits = after;
+        let capacity_bits = self.capacity.take(t);
         if self.passed == 0 {
             self.classes.iter_mut().for_each(|c| c.delays.clear()); // the warm-up's
         } else {
@@ -375,7 +437,7 @@ impl Recorder {
             self.segments.push(Segment {
                 from,
                 to: t,
-                capacity_bits: capacity_bits(&self.rate, from, t),
+                capacity_bits,
                 sent_bits,
                 queue_packet_seconds: (now.packets - then.packets) as f64 * 1e-9,
                 queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
@@ -417,8 +479,8 @@ impl Recorder {
         self.bytes += bytes as u64;
     }
 
-    /// A packet that waited was dropped at the head.
-    pub fn dropped_at_head(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+    /// A packet that waited was dropped.
+    pub fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
         self.leave_queue(now, bytes);
         self.count_drop(class, bytes, cause);
     }
@@ -478,20 +540,6 @@ pub(crate) fn bounds(measure: &Measure) -> Vec<Time> {
     bounds.extend(&measure.boundaries);
     bounds.push(measure.end);
     bounds
-}
-
-/// The integral of a rate over time.
-fn capacity_bits(rate: &Schedule<BitRate>, from: Time, to: Time) -> f64 {
-    let inner = rate.changes.iter().map(|c| c.0).filter(|t| *t > from && *t < to);
-    let mut at = from;
-    inner
-        .chain([to])
-        .map(|next| {
-            let bits = rate.at(at).bps() as f64 * (next - at).as_secs_f64();
-            at = next;
-            bits
-        })
-        .sum()
 }
 
 /// Collects an algorithm's signals into the series.

@@ -1,22 +1,23 @@
 //! The transmitter and the wire of a link: when a packet's transmission ends and when it arrives.
 
 use quell_aqm::{Rng, Seed};
-use quell_units::{BitRate, Duration, Time};
+use quell_queue::{Carry, Transmitter};
+use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{LinkSpec, Schedule};
 
 /// A link without its queue; by default one that nothing goes over.
-#[derive(Default)]
 pub(crate) struct Wire {
-    /// Nanoseconds per byte, times 2^32.
-    ns_per_byte: u64,
+    transmitter: Transmitter,
     delay: Duration,
     /// When the transmission under way ends.
     pub busy_until: Time,
-    /// The size of the last packet, and how long its transmission took in nanoseconds: the next one
-    /// is usually as large. Zero where a look at [`Wire::special`] comes first.
+    /// How long the transmission of the last packet took, and the size of that packet: the next one is
+    /// usually as large. Zero where a look at [`Wire::special`] comes first.
+    time: Duration,
+    rest: u32,
+    carry: Carry,
     bytes: u16,
-    tx_ns: u64,
     /// What few wires have.
     special: Option<Box<Special>>,
 }
@@ -40,14 +41,20 @@ pub(crate) struct Flight {
     pub lost: bool,
 }
 
-fn ns_per_byte(rate: BitRate) -> u64 {
-    // To the nearest 2^-32 ns; exact for the usual rates.
-    let ns = (8_000_000_000u128 << 32) + rate.bps() as u128 / 2;
-    (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64
+impl Default for Wire {
+    fn default() -> Self {
+        Wire {
+            transmitter: Transmitter::default(),
+            delay: Duration::ZERO,
+            busy_until: Time::ZERO,
+            time: Duration::ZERO,
+            rest: 0,
+            carry: Carry::START,
+            bytes: 0,
+            special: None,
+        }
+    }
 }
-
-/// Beyond the end of every run, and sums of a few do not overflow.
-const LONGEST: Duration = Duration::from_nanos(1 << 60);
 
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
@@ -62,11 +69,13 @@ impl Wire {
             })
         };
         Wire {
-            ns_per_byte: ns_per_byte(spec.rate.initial),
-            delay: spec.delay.initial.min(LONGEST),
+            transmitter: Transmitter::new(spec.rate.initial),
+            delay: spec.delay.initial.min(Transmitter::LONGEST),
             busy_until: Time::ZERO,
+            time: Duration::ZERO,
+            rest: 0,
+            carry: Carry::START,
             bytes: 0,
-            tx_ns: 0,
             special: (!constant || spec.loss > 0.0).then(special),
         }
     }
@@ -88,9 +97,7 @@ impl Wire {
         if bytes != self.bytes {
             return None;
         }
-        let busy_until = start.nanos() + self.tx_ns;
-        self.busy_until = Time::from_nanos(busy_until);
-        Some(Time::from_nanos(busy_until + self.delay.nanos()))
+        Some(self.send(start))
     }
 
     /// [`Wire::transmit`] for all others.
@@ -98,9 +105,14 @@ impl Wire {
     pub fn transmit_any(&mut self, start: Time, bytes: u16) -> Flight {
         let lost = self.special.is_some() && self.special(start);
         self.size(bytes);
-        let busy_until = start.nanos() + self.tx_ns;
-        self.busy_until = Time::from_nanos(busy_until);
-        Flight { arrives: Time::from_nanos(busy_until + self.delay.nanos()), lost }
+        Flight { arrives: self.send(start), lost }
+    }
+
+    /// Sends a packet of the last size; says when the other end has it.
+    #[inline]
+    fn send(&mut self, start: Time) -> Time {
+        self.busy_until = self.carry.end(start, (self.time, self.rest));
+        Time::from_nanos(self.busy_until.nanos() + self.delay.nanos())
     }
 
     /// When a packet that comes at `now` to a FIFO before this wire would start.
@@ -118,10 +130,8 @@ impl Wire {
 
     /// Packets are of another size.
     fn size(&mut self, bytes: u16) {
-        // At least a nanosecond, so that every hop takes time and events at one instant never
-        // cause another at the same merge point.
-        let ns = (bytes as u128 * self.ns_per_byte as u128 + (1 << 31)) >> 32;
-        self.tx_ns = (ns as u64).clamp(1, LONGEST.nanos());
+        // Never zero: events at one instant never cause another at the same merge point.
+        (self.time, self.rest) = self.transmitter.time(Bytes::new(bytes as u64));
         self.bytes = if self.special.is_none() { bytes } else { 0 };
     }
 
@@ -131,12 +141,9 @@ impl Wire {
     fn special(&mut self, start: Time) -> bool {
         let Some(s) = &mut self.special else { return false };
         if start >= s.next_change {
-            self.ns_per_byte = ns_per_byte(s.rate.at(start));
-            self.delay = s.delay.at(start).min(LONGEST);
-            let later = |t: &Time| *t > start;
-            let rate = s.rate.changes.iter().map(|c| c.0).find(later);
-            let delay = s.delay.changes.iter().map(|c| c.0).find(later);
-            s.next_change = rate.unwrap_or(Time::MAX).min(delay.unwrap_or(Time::MAX));
+            self.transmitter.set_rate(s.rate.at(start));
+            self.delay = s.delay.at(start).min(Transmitter::LONGEST);
+            s.next_change = s.rate.next_change(start).min(s.delay.next_change(start));
         }
         s.loss > 0.0 && s.rng.chance(s.loss)
     }
@@ -182,6 +189,22 @@ mod tests {
         assert_eq!(w.start(at(600)), at(1000));
         assert_eq!(w.transmit(at(1000), 1000).arrives, at(1101));
         assert_eq!(w.scheduled_rate(at(499)), Some(BitRate::from_bps(8_000)));
+    }
+
+    /// A busy link sends what its rate says, to the nanosecond, however odd the rate.
+    #[test]
+    fn transmissions_add_up_to_the_rate() {
+        for (bps, bytes) in [(90_000_000, 500), (155_520_000, 1500), (7_777_777, 40), (1, 1000)] {
+            let rate = BitRate::from_bps(bps);
+            let s = spec(Schedule::constant(rate), Schedule::constant(Duration::ZERO), 0.0);
+            let mut w = Wire::new(&s, Seed(1), 0);
+            for sent in 1..=1000u64 {
+                w.transmit(w.busy_until, bytes);
+                let exact = rate.transmission_time(Bytes::new(sent * u64::from(bytes)));
+                let error = w.busy_until.nanos().abs_diff(exact.nanos());
+                assert!(error <= 1, "{sent} packets at {rate}: {error} ns");
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use quell_aqm::Seed;
-use quell_aqm::catalog::{AnyAqm, AqmConfig};
+use quell_aqm::catalog::{AnyAlgorithm, AqmConfig};
 use quell_aqm::red::RedParams;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
@@ -62,11 +62,11 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
 }
 
 /// The document's bottleneck.
-fn link(aqm: AnyAqm) -> LinkSpec {
+fn link(aqm: AnyAlgorithm) -> LinkSpec {
     bottleneck(15_000_000, secs(0.05), QueueSize::Packets(50.0), aqm, false)
 }
 
-fn aqm(config: &AqmConfig) -> AnyAqm {
+fn aqm(config: &AqmConfig) -> AnyAlgorithm {
     build(config, 15_000_000, QueueSize::Packets(50.0), 1000)
 }
 

@@ -3,9 +3,11 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use quell_aqm::catalog::{AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
 use quell_aqm::red_tail::RedTailParams;
-use quell_aqm::{Aqm, Cause, Ctx, Lanes, Link, PacketMeta, QueueView, Seed, Transport, Verdict};
+use quell_aqm::{
+    Aqm, Cause, Ctx, Departures, Discipline, LanesCtx, Link, Next, PacketMeta, Seed, Verdict, Victim,
+};
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::tcp::{TcpParams, Variant};
@@ -24,8 +26,8 @@ fn at(x: u64) -> Time {
 struct HeadSignaller(u32);
 
 impl Aqm for HeadSignaller {
-    fn decides_at_dequeue(&self) -> bool {
-        true
+    fn departures(&self) -> Departures {
+        Departures::Decided
     }
     fn on_dequeue(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
         self.0 += 1;
@@ -37,31 +39,38 @@ impl Aqm for HeadSignaller {
 struct Turns {
     head: HeadSignaller,
     last: usize,
+    pause: Time,
 }
 
-impl Aqm for Turns {
-    fn decides_at_dequeue(&self) -> bool {
-        true
-    }
-    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.head.on_dequeue(cx, pkt)
-    }
-    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
-        Some(self)
-    }
-}
-
-impl Lanes for Turns {
-    fn count(&self) -> usize {
+impl Discipline for Turns {
+    fn lanes(&self) -> usize {
         3
     }
-    fn join(&mut self, _: Time, pkt: &PacketMeta, _: Transport) -> usize {
+    fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
         pkt.flow.0 as usize % 3
     }
-    fn next(&mut self, _: Time, waiting: &[QueueView]) -> usize {
+    /// The longest lane makes room, at its head or its tail by turns.
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, _: &PacketMeta) -> Victim {
+        let longest = (0..3).max_by_key(|i| cx.lanes.each[*i].bytes.get()).expect("there are three");
+        match (longest == lane, cx.lanes.packets.get() % 2) {
+            (true, _) => Victim::Arrival,
+            (false, 0) => Victim::Head(longest),
+            (false, _) => Victim::Tail(longest),
+        }
+    }
+    /// Once in a while it lets the link wait.
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        if cx.now >= self.pause {
+            self.pause = cx.now + ms(50);
+            return Next::NotBefore(cx.now + ms(1));
+        }
         let order = (self.last + 1..self.last + 4).map(|lane| lane % 3);
-        self.last = order.into_iter().find(|i| waiting[*i].packets.get() > 0).expect("something waits");
-        self.last
+        let waits = |i: &usize| cx.lanes.each[*i].packets.get() > 0;
+        self.last = order.into_iter().find(waits).expect("something waits");
+        Next::Serve(self.last)
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.head.on_dequeue(&mut cx.of(lane), pkt)
     }
 }
 
@@ -122,7 +131,7 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
         buffer: QueueSize::Packets(200.0),
         mean_packet: Bytes::new(1000),
     };
-    let aqm = match case.algorithm {
+    let algorithm = match case.algorithm {
         Algorithm::Catalog(i) => {
             let config: AqmConfig = (CATALOG[i % CATALOG.len()].default)();
             config.build(&link).unwrap()
@@ -132,10 +141,13 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
                 RedTailParams { young_packets, forget_after: ms(200), flows: 8, ..Default::default() };
             AqmConfig::RedTail(red_tail).build(&link).unwrap()
         }
-        Algorithm::Head => AnyAqm::Custom(Box::new(HeadSignaller(0))),
-        Algorithm::Turns => AnyAqm::Custom(Box::new(Turns { head: HeadSignaller(0), last: 0 })),
+        Algorithm::Head => AnyAqm::Custom(Box::new(HeadSignaller(0))).into(),
+        Algorithm::Turns => {
+            let turns = Turns { head: HeadSignaller(0), last: 0, pause: at(50) };
+            AnyDiscipline::Custom(Box::new(turns)).into()
+        }
     };
-    QueueSpec { buffer: case.buffer, aqm, ecn: case.ecn }
+    QueueSpec { buffer: case.buffer, algorithm, ecn: case.ecn }
 }
 
 fn network(case: &Case) -> Network {

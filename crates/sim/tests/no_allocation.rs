@@ -14,8 +14,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::*;
-use quell_aqm::catalog::{AnyAqm, AqmConfig};
-use quell_aqm::{Aqm, Ctx, Lanes, PacketMeta, Probe, Verdict};
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
+use quell_aqm::{
+    Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Next, PacketMeta, Probe, Verdict, Victim,
+};
 use quell_sim::network::*;
 use quell_sim::tcp::{TcpParams, Variant};
 use quell_units::{BitRate, QueueSize, Time};
@@ -59,30 +61,37 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// An algorithm that has the allocator count between two times.
-struct Watch {
-    inner: AnyAqm,
+/// An algorithm or a discipline that has the allocator count between two times.
+struct Watch<A> {
+    inner: A,
     from: Time,
     to: Time,
     at_dequeue: bool,
 }
 
-impl Aqm for Watch {
+impl<A> Watch<A> {
+    fn new(inner: A, at_dequeue: bool) -> Box<Self> {
+        Box::new(Watch { inner, from: at(WARMUP), to: at(END - 0.5), at_dequeue })
+    }
+
+    fn look(&self, now: Time) {
+        COUNTING.set(now >= self.from && now < self.to);
+    }
+}
+
+impl Aqm for Watch<AnyAqm> {
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        COUNTING.set(cx.now >= self.from && cx.now < self.to);
+        self.look(cx.now);
         self.inner.on_enqueue(cx, pkt)
     }
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.inner.on_dequeue(cx, pkt)
     }
-    fn decides_at_dequeue(&self) -> bool {
-        self.at_dequeue || self.inner.decides_at_dequeue()
+    fn departures(&self) -> Departures {
+        if self.at_dequeue { Departures::Decided } else { self.inner.departures() }
     }
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
         self.inner.on_overflow(cx, pkt);
-    }
-    fn lanes(&mut self) -> Option<&mut dyn Lanes> {
-        self.inner.lanes()
     }
     fn on_idle(&mut self, since: Time) {
         self.inner.on_idle(since);
@@ -91,6 +100,43 @@ impl Aqm for Watch {
         self.inner.next_update()
     }
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        self.inner.on_update(cx);
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.inner.observe(out);
+    }
+}
+
+impl Discipline for Watch<AnyDiscipline> {
+    fn lanes(&self) -> usize {
+        self.inner.lanes()
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        self.look(now);
+        self.inner.classify(now, pkt)
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.inner.on_enqueue(cx, lane, pkt)
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        self.inner.victim(cx, lane, pkt)
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.inner.on_overflow(cx, lane, pkt);
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        self.inner.next(cx)
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.inner.on_dequeue(cx, lane, pkt)
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.inner.on_idle(lane, since);
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.inner.next_update()
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
         self.inner.on_update(cx);
     }
     fn observe(&self, out: &mut dyn Probe) {
@@ -110,9 +156,11 @@ fn requests(network: Network, config: &AqmConfig, at_dequeue: bool) -> u64 {
 
 /// The same, and how many transfers were finished after the warm-up.
 fn counted(mut network: Network, config: &AqmConfig, at_dequeue: bool) -> (u64, usize) {
-    let inner = build(config, 10_000_000, QueueSize::Packets(100.0), 1000);
-    let watch = Watch { inner, from: at(WARMUP), to: at(END - 0.5), at_dequeue };
-    network.links[0].queue.as_mut().unwrap().aqm = AnyAqm::Custom(Box::new(watch));
+    let watched = match build(config, 10_000_000, QueueSize::Packets(100.0), 1000) {
+        Algorithm::Aqm(aqm) => AnyAqm::Custom(Watch::new(aqm, at_dequeue)).into(),
+        Algorithm::Discipline(d) => AnyDiscipline::Custom(Watch::new(d, at_dequeue)).into(),
+    };
+    network.links[0].queue.as_mut().unwrap().algorithm = watched;
     network.links[0].loss = 0.01;
     network.measure = Measure {
         warmup: at(WARMUP),
@@ -178,7 +226,7 @@ fn mixed() -> Network {
             stop: None,
         });
     }
-    let queue = QueueSpec { buffer: QueueSize::Packets(50.0), aqm: drop_tail(), ecn: false };
+    let queue = QueueSpec { buffer: QueueSize::Packets(50.0), algorithm: drop_tail(), ecn: false };
     network.links[1].queue = Some(Box::new(queue));
     network.links[1].observe = true;
     network

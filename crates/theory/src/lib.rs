@@ -2,9 +2,9 @@
 //!
 //! A [`Network`] is flows and a link; a [model](models) is an algorithm in continuous form, made from the
 //! parameter struct that the simulator takes. Where both rest there is a [`Point`], and near it a [`Loop`] with
-//! its margins; the [`fluid`] follows them anywhere, by a solver of [delay equations](dde). On these stand the
-//! published [criteria], [design] rules and [maps](map). Beside them: the theory of RED's [average](ewma), the map
-//! behind [sliding thresholds](red_tail), and the estimators of R, N and C from a packet [capture].
+//! its margins; the [`fluid`] follows them anywhere, by a solver of [delay equations](num::dde). On these stand the
+//! published [criteria](rules::criteria), [design rules](rules::design) and [maps](map). Beside them: the theory of RED's [average](ewma), and the map
+//! behind [sliding thresholds](ared_dt).
 //!
 //! Inside, quantities are `f64` in packets and seconds; every field and argument says which.
 //!
@@ -22,10 +22,8 @@
 //! ```
 #![deny(missing_docs)]
 
-pub mod capture;
-pub mod criteria;
-pub mod dde;
-pub mod design;
+pub mod ared_dt;
+mod controller;
 mod error;
 pub mod ewma;
 pub mod fluid;
@@ -33,13 +31,12 @@ pub mod linear;
 pub mod map;
 pub mod models;
 mod network;
-mod poly;
-mod real;
-pub mod red_tail;
-pub mod routh;
+pub mod num;
+pub mod rules;
+mod text;
 
+pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};
 pub use network::{Class, Network, Point, Share, Signal, Tcp};
-pub use poly::{Poly, Rational};
-pub use real::{Lanes, Real};
+pub use num::{Lanes, Poly, Rational, Real};

@@ -9,10 +9,10 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use rayon::prelude::*;
 
-use crate::criteria::PidGains;
 use crate::error::{TheoryError, require};
 use crate::linear::Loop;
 use crate::network::Tcp;
+use crate::rules::criteria::PidGains;
 
 /// One side of a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -427,10 +427,10 @@ mod tests {
     use quell_aqm::ap_red::Conditions;
 
     use super::*;
-    use crate::criteria::{self, Delay};
     use crate::linear::Plant;
     use crate::network::Point;
-    use crate::routh::Routh;
+    use crate::num::routh::Routh;
+    use crate::rules::criteria::{self, Delay};
 
     const FIG_3: PidGains = PidGains { k_p: 0.001, k_i: 0.001, k_d: 0.0001 };
 

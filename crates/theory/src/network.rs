@@ -1,7 +1,7 @@
 //! What the models say a network is: flows, a link, and how the flows answer a signal.
 
 use crate::error::{TheoryError, positive, require};
-use crate::linear::figure;
+use crate::text::figure;
 
 /// How a TCP sender's window moves: `W' = increase/R - W W_R p_R/(decrease R_R)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

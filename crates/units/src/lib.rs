@@ -9,9 +9,15 @@
 
 extern crate alloc;
 
+/// Its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod parse;
 mod rate;
 mod size;
+pub mod text;
 mod time;
 
 pub use parse::ParseError;

@@ -1,7 +1,8 @@
 //! Laws that hold without ns-2: TCP's throughput at a given loss rate, one flow's sawtooth, the
 //! synchronisation of drop-tail.
 
-use quell_lab::{Metric, Options, Plugins, Replication, Study};
+use quell_lab::{Metric, Options, Replication};
+use quell_scenario::{Plugins, Study};
 use serde::Serialize;
 
 /// A figure beside what a law says it is.

@@ -48,8 +48,9 @@ enum Format {
     Json,
 }
 
-/// What `--short` runs: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes.
-const SHORT: &[&str] = &["R2", "R4-tcp DropTail", "R7-mixed RED", "R7-mixed DropTail"];
+/// What `--short` runs: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes,
+/// marks on windows of one.
+const SHORT: &[&str] = &["R2", "R4-tcp DropTail", "R7-mixed RED", "R7-mixed DropTail", "X18", "X21"];
 
 fn main() -> ExitCode {
     match work(&Args::parse()) {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use quell_lab::{Options, Plugins, Replication, Study};
+use quell_lab::{Options, Replication};
+use quell_scenario::{Plugins, Study};
 
 use crate::compare::{Comparison, rows};
 use crate::little::Little;

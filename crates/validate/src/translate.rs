@@ -157,7 +157,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
     let start =
         format!("{{ between = [\"{}\", \"{}\"] }}", seconds(p.number("start0")), seconds(p.number("start1")));
     let rtts = rtts(n, p)?;
-    let tcp = tcp(p)?;
+    let bulk = tcp(p, "pkt")?;
     let mut group = |lines: &[(&str, String)], tcp: &str| {
         text.push_str("\n[[flows]]\n");
         for (key, value) in lines {
@@ -169,7 +169,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
         let rtt = spread(p);
         group(
             &[("name", "\"ftp\"".into()), ("count", n.to_string()), ("rtt", rtt), ("start", start.clone())],
-            &tcp,
+            &bulk,
         );
     } else {
         let (early, late) = rtts.split_at(from_start as usize);
@@ -180,7 +180,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
                 ("rtt", list(early)),
                 ("start", start.clone()),
             ],
-            &tcp,
+            &bulk,
         );
         let (starts, stops) = lives(events, from_start, n, p)?;
         group(
@@ -192,7 +192,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
                 ("start", list(&starts)),
                 ("stop", list(&stops)),
             ],
-            &tcp,
+            &bulk,
         );
     }
     let nodes = spread(p);
@@ -210,7 +210,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
                 ("size", format!("{{ exponential = \"{} packets\" }}", p.text("httpmean"))),
                 ("think", format!("{{ exponential = \"{}\" }}", seconds(p.number("think")))),
             ],
-            &tcp,
+            &tcp(p, "httppkt")?,
         );
     }
     if p.is_set("nudp") {
@@ -238,7 +238,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
                 ("rtt", nodes),
                 ("start", start),
             ],
-            &tcp,
+            &bulk,
         );
     }
     if p.is_set("ncbr") {
@@ -247,7 +247,8 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
     Ok(())
 }
 
-fn tcp(p: &Parameters) -> Result<String, String> {
+/// The TCP of a kind of flow, whose packet size has this key.
+fn tcp(p: &Parameters, packet: &str) -> Result<String, String> {
     let variant = match p.text("tcp") {
         "Tahoe" => "tahoe",
         "Reno" => "reno",
@@ -259,7 +260,7 @@ fn tcp(p: &Parameters) -> Result<String, String> {
     let mut text = format!(
         "tcp = {{ variant = \"{variant}\", packet = \"{}\", header = \"{}\", max_window = {}, min_rto = \"{}\", \
          granularity = \"{}\"",
-        Bytes::new(p.count("pkt").into()),
+        Bytes::new(p.count(packet).into()),
         Bytes::new(header),
         p.count("window"),
         seconds(p.number("minrto")),

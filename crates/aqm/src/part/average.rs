@@ -98,7 +98,7 @@ impl Average {
     /// idle, which the host does not say again.
     #[inline(always)]
     pub fn decided(&mut self, was_idle: bool, verdict: Verdict, pkt: &PacketMeta, now: Time) {
-        if was_idle && is_drop(verdict, pkt) {
+        if was_idle && verdict.drops(pkt) {
             self.idle_since = Some(now);
         }
     }
@@ -116,15 +116,5 @@ impl Average {
         let verdict = decide(avg, cx);
         self.decided(was_idle, verdict, pkt, cx.now);
         verdict
-    }
-}
-
-/// Whether a verdict drops a packet, and does not mark it or let it pass.
-#[inline]
-pub fn is_drop(verdict: Verdict, pkt: &PacketMeta) -> bool {
-    match verdict {
-        Verdict::Pass => false,
-        Verdict::Signal(_) => !pkt.ecn.is_capable(),
-        Verdict::Drop(_) => true,
     }
 }

@@ -73,3 +73,15 @@ pub fn upper_coefficient(gamma: f64) -> f64 {
 pub fn half_way(small: f64, large: f64) -> f64 {
     (small * small + large * large) / 2.0
 }
+
+equations! {
+    upper_coefficient(gamma) -> h_l = upper_coefficient(gamma);
+    half_way(small, large) -> g2 = half_way(small, large);
+    moving_average(x, phi_w, square) -> x = moving_average(x, phi_w, square);
+    Detector::sample(gamma, h_s, phi1, phi2, q_ref, s2, g2: Option<f64>, q, w) -> s2, g2, k = {
+        let mut d = Detector { s2, ..Detector::new(gamma, h_s, phi1, phi2, q_ref) };
+        d.g2 = g2.unwrap_or(d.g2);
+        let k = d.sample(q, w);
+        (d.s2, d.g2, k.unwrap_or(0.0))
+    };
+}

@@ -56,6 +56,19 @@ pub fn link_rate_weight(capacity: f64, seconds: f64) -> f64 {
     -libm::expm1(-1.0 / (seconds * capacity))
 }
 
+equations! {
+    Ewma::sample(w, avg, q) -> avg = {
+        let mut e = Ewma { avg, ..Ewma::new(w) };
+        e.sample(q);
+        e.avg
+    };
+    Ewma::age(w, avg, m) -> avg = {
+        let mut e = Ewma { avg, ..Ewma::new(w) };
+        e.age(m);
+        e.avg
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

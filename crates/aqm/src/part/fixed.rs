@@ -203,11 +203,17 @@ pub fn spaced(spacing: Spacing, p: u64, count: u64) -> u64 {
     let cp = product(count, p);
     match spacing {
         Spacing::Geometric => p,
-        Spacing::Uniform if cp < ONE => quotient(p, ONE - cp),
+        Spacing::Uniform | Spacing::UniformPseudocode if cp < ONE => quotient(p, ONE - cp),
         Spacing::Wait if cp < ONE => 0,
         Spacing::Wait if cp < 2 * ONE => quotient(p, 2 * ONE - cp),
         _ => ONE,
     }
+}
+
+equations! {
+    Scale::times(factor, x: u64) -> y = Scale::new(factor).times(x) as f64;
+    halved(x, halvings) -> y = to_f64(halved(from_f64(x), from_f64(halvings)));
+    spaced(spacing: Spacing, p_b, count) -> p = to_f64(spaced(spacing, from_f64(p_b), from_f64(count)));
 }
 
 #[cfg(test)]
@@ -253,7 +259,7 @@ mod tests {
         for _ in 0..100_000 {
             let p = libm::exp2(rng.uniform_in(-16.0, 0.0));
             let count = rng.uniform_in(0.0, 2.2 / p);
-            for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric] {
+            for spacing in [Spacing::Uniform, Spacing::UniformPseudocode, Spacing::Wait, Spacing::Geometric] {
                 let want = crate::part::spaced(spacing, p, count);
                 let got = to_f64(spaced(spacing, from_f64(p), from_f64(count)));
                 // p is written to the nearest 2^-32, and near a pole of the quotient that matters more.

@@ -365,7 +365,7 @@ mod tests {
     use quell_units::Bytes;
 
     use super::*;
-    use crate::{Ecn, Seed};
+    use crate::Seed;
 
     fn table(capacity: u32) -> FlowTable {
         FlowTable::new("max_flows", capacity, "flow_interval", Duration::from_secs(60)).unwrap()
@@ -373,7 +373,7 @@ mod tests {
 
     fn packet(flow: u32, syn: bool) -> PacketMeta {
         let (bytes, enqueued_at) = (Bytes::new(500), Time::ZERO);
-        PacketMeta { bytes, enqueued_at, flow: FlowId(flow), ecn: Ecn::NotEct, syn, precedence: 0 }
+        PacketMeta { bytes, enqueued_at, flow: FlowId(flow), syn, ..Default::default() }
     }
 
     fn at(ms: u64) -> Time {

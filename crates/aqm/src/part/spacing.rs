@@ -5,14 +5,25 @@ use crate::choice;
 choice! {
     /// How signals are spread over arrivals that each deserve one with probability p.
     pub enum Spacing {
-        /// Gaps uniform on [1, 1/p]: `p / (1 - count p)` (Floyd and Jacobson 1993, section 7). About
-        /// 2p of the arrivals are signalled.
+        /// Gaps uniform on [1, 1/p]: `p / (1 - count p)`, the count without the arriving packet (Floyd and
+        /// Jacobson 1993, the text of section 7). About 2p of the arrivals are signalled.
         Uniform = "uniform",
+        /// Gaps uniform on [1, 1/p - 1]: the same with the arriving packet counted, as the pseudo-code of
+        /// the same paper and ns-2 without `wait_` do. 2p of the arrivals are signalled.
+        UniformPseudocode = "uniform-pseudocode",
         /// Gaps uniform on [1/p, 2/p): `p / (2 - count p)` from the arrival that makes count p reach
         /// 1, ns-2's `wait_`. About 2p/3 of the arrivals are signalled.
         Wait = "wait",
         /// Independent decisions: geometric gaps, p of the arrivals are signalled.
         Geometric = "geometric",
+    }
+}
+
+impl Spacing {
+    /// Whether the count with which an arrival is decided includes it.
+    #[inline]
+    pub fn counts_arriving(self) -> bool {
+        matches!(self, Spacing::UniformPseudocode | Spacing::Wait)
     }
 }
 
@@ -36,7 +47,7 @@ impl Spacer {
     pub fn next(&mut self, p: f64, packets: f64) -> f64 {
         let before = self.count;
         self.count += packets;
-        spaced(self.spacing, p, if self.spacing == Spacing::Wait { self.count } else { before })
+        spaced(self.spacing, p, if self.spacing.counts_arriving() { self.count } else { before })
     }
 
     /// Starts counting anew, after a signal or where none is due.
@@ -47,40 +58,91 @@ impl Spacer {
 }
 
 /// The probability that an arrival is signalled. `count` is the number of unsignalled arrivals since
-/// the last signal; `wait`, which no paper defines, counts this one too, as ns-2 does.
+/// the last signal, with this one where [`Spacing::counts_arriving`] says so.
 #[inline]
 pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {
     let cp = count * p;
     match spacing {
         Spacing::Geometric => p,
-        Spacing::Uniform if cp < 1.0 => (p / (1.0 - cp)).min(1.0),
+        Spacing::Uniform | Spacing::UniformPseudocode if cp < 1.0 => (p / (1.0 - cp)).min(1.0),
         Spacing::Wait if cp < 1.0 => 0.0,
         Spacing::Wait if cp < 2.0 => (p / (2.0 - cp)).min(1.0),
         _ => 1.0,
     }
 }
 
+equations! {
+    spaced(spacing: Spacing, p_b, count) -> p = spaced(spacing, p_b, count);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use alloc::vec::Vec;
 
-    /// Mean gap by the exact law: sum over k of P(gap > k).
-    fn mean_gap(spacing: Spacing, p: f64) -> f64 {
-        let (mut survive, mut gap, mut spacer) = (1.0, 0.0, Spacer::new(spacing));
-        while survive > 1e-12 {
-            gap += survive;
-            survive *= 1.0 - spacer.next(p, 1.0);
+    use super::*;
+    use crate::Seed;
+
+    /// The law of the gap, exactly: P(gap = k) for k = 1, 2, ...
+    fn gaps(spacing: Spacing, p: f64) -> Vec<f64> {
+        let (mut survive, mut law, mut spacer) = (1.0, Vec::new(), Spacer::new(spacing));
+        while survive > 1e-15 {
+            let signal = spacer.next(p, 1.0);
+            law.push(survive * signal);
+            survive *= 1.0 - signal;
         }
-        gap
+        law
+    }
+
+    /// The same, drawn.
+    fn drawn_gaps(spacing: Spacing, p: f64, draws: u32) -> Vec<f64> {
+        let (mut rng, mut spacer) = (Seed(1).stream("gaps"), Spacer::new(spacing));
+        let mut law = Vec::new();
+        for _ in 0..draws {
+            let mut gap = 1;
+            while !rng.chance(spacer.next(p, 1.0)) {
+                gap += 1;
+            }
+            spacer.restart();
+            law.resize(law.len().max(gap), 0.0);
+            law[gap - 1] += 1.0 / f64::from(draws);
+        }
+        law
+    }
+
+    fn mean(law: &[f64]) -> f64 {
+        law.iter().zip(1..).map(|(share, gap)| share * f64::from(gap)).sum()
     }
 
     #[test]
-    fn mean_gaps_are_those_of_the_uniform_laws() {
-        // Uniform on 1..=1/p, on 1/p..2/p, and geometric. The values of p are exact in binary.
+    fn gaps_are_uniform_and_the_readings_of_the_paper_differ_by_one() {
+        // From the first gap to the last. The values of p are exact in binary.
+        for (spacing, p, first, last) in [
+            (Spacing::Uniform, 0.125, 1, 8),
+            (Spacing::UniformPseudocode, 0.125, 1, 7),
+            (Spacing::Wait, 0.125, 8, 15),
+            (Spacing::Uniform, 0.5, 1, 2),
+            (Spacing::UniformPseudocode, 0.5, 1, 1),
+            (Spacing::Wait, 0.5, 2, 3),
+        ] {
+            let share = 1.0 / f64::from(last - first + 1);
+            let want = |gap: usize| if gap + 1 < first as usize { 0.0 } else { share };
+            let (law, drawn) = (gaps(spacing, p), drawn_gaps(spacing, p, 70_000));
+            assert_eq!((law.len(), drawn.len()), (last as usize, last as usize), "{spacing:?} {p}");
+            for gap in 0..last as usize {
+                assert!((law[gap] - want(gap)).abs() < 1e-12, "{spacing:?} {p}: {law:?}");
+                // Five standard deviations of a share of 1/2 and less.
+                assert!((drawn[gap] - want(gap)).abs() < 0.01, "{spacing:?} {p}: {drawn:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn mean_gaps_are_those_of_the_laws() {
         for p in [0.5, 0.125, 0.015625] {
-            assert!((mean_gap(Spacing::Uniform, p) - (1.0 + 1.0 / p) / 2.0).abs() < 1e-9);
-            assert!((mean_gap(Spacing::Wait, p) - (3.0 / p - 1.0) / 2.0).abs() < 1e-9);
-            assert!((mean_gap(Spacing::Geometric, p) - 1.0 / p).abs() < 1e-9);
+            assert!((mean(&gaps(Spacing::Uniform, p)) - (1.0 + 1.0 / p) / 2.0).abs() < 1e-9);
+            assert!((mean(&gaps(Spacing::UniformPseudocode, p)) - 0.5 / p).abs() < 1e-9);
+            assert!((mean(&gaps(Spacing::Wait, p)) - (3.0 / p - 1.0) / 2.0).abs() < 1e-9);
+            assert!((mean(&gaps(Spacing::Geometric, p)) - 1.0 / p).abs() < 1e-9);
         }
     }
 
@@ -88,6 +150,8 @@ mod tests {
     fn boundary_values() {
         assert_eq!(spaced(Spacing::Uniform, 0.1, 0.0), 0.1);
         assert_eq!(spaced(Spacing::Uniform, 0.1, 10.0), 1.0);
+        assert_eq!(spaced(Spacing::UniformPseudocode, 0.125, 1.0), 1.0 / 7.0);
+        assert_eq!(spaced(Spacing::UniformPseudocode, 0.125, 7.0), 1.0);
         assert_eq!(spaced(Spacing::Wait, 0.1, 9.0), 0.0);
         assert_eq!(spaced(Spacing::Wait, 0.1, 10.0), 0.1);
         assert_eq!(spaced(Spacing::Wait, 0.1, 20.0), 1.0);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::{Assessment, Plugins, Setting, Study, Verdict};
+use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Verdict};
+use quell_scenario::{Plugins, Setting, Study};
 use quell_units::Time;
+use quell_units::text::{duration, seconds, three_digits};
 use serde::Serialize;
 
 use crate::args::{AnalyzeArgs, Diagram, Format};
@@ -52,7 +54,7 @@ struct Agreement {
 impl Agreement {
     fn count(&mut self, assessment: &Assessment) {
         let Some(packets) = &assessment.packets else { return };
-        let settled = packets.queue.motion == quell_lab::Motion::Settled;
+        let settled = packets.queue.motion == Motion::Settled;
         let cell = match (assessment.verdict, settled) {
             (Verdict::Stable, true) => &mut self.stable_settled,
             (Verdict::Stable, false) => &mut self.stable_unsettled,
@@ -126,7 +128,7 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
             let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
             let link = args.link.as_deref();
             let time = match args.at {
-                None => point.busy_time(link, seed)?,
+                None => Bottleneck::busy_time(point, link, seed)?,
                 Some(at) if at <= point.scenario.duration => Time::ZERO + at,
                 Some(at) => {
                     return Err(Failure::BadInput(format!(
@@ -135,7 +137,7 @@ fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
                     )));
                 }
             };
-            let bottleneck = point.bottleneck(link, Some(time), seed, &Plugins::new())?;
+            let bottleneck = Bottleneck::of_point(point, link, Some(time), seed, &Plugins::new())?;
             let assessments = bottleneck
                 .algorithms
                 .iter()
@@ -165,7 +167,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
 
 /// A number with three digits, or a dash.
 fn cell(x: Option<f64>) -> String {
-    x.map_or("–".to_string(), quell_lab::figures::three_digits)
+    x.map_or("–".to_string(), three_digits)
 }
 
 fn point_text(title: &str, found: &Found, brief: bool) -> String {
@@ -174,11 +176,11 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     let mut text = format!(
         "{title}\n{} at {} s: {} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}\n",
         out.link,
-        quell_lab::figures::seconds((1e3 * out.at_s).round() / 1e3),
+        seconds((1e3 * out.at_s).round() / 1e3),
         out.flows,
-        quell_lab::figures::three_digits(out.capacity_pps),
-        quell_lab::figures::duration(out.rtt_s),
-        quell_lab::figures::three_digits(network.buffer),
+        three_digits(out.capacity_pps),
+        duration(out.rtt_s),
+        three_digits(network.buffer),
         match network.signal {
             quell_theory::Signal::Mark => "marks",
             quell_theory::Signal::Drop => "drops",
@@ -214,9 +216,8 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
         unit: unit.into(),
         cells: assessments.iter().map(cell_of).collect(),
     };
-    let rest =
-        |f: fn(&quell_lab::Figures) -> f64| move |a: &Assessment| (cell(a.rest.as_ref().map(f)), Tint::Plain);
-    let margin = |f: fn(&quell_lab::MarginFigures) -> Option<f64>| {
+    let rest = |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.rest.as_ref().map(f)), Tint::Plain);
+    let margin = |f: fn(&MarginFigures) -> Option<f64>| {
         move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
     };
     let verdict = |a: &Assessment| {
@@ -256,9 +257,8 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
         };
         all.push(column("fluid", "", &fluid));
         all.push(column("packets", "", &packets));
-        let figure = |f: fn(&quell_lab::Packets) -> f64| {
-            move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain)
-        };
+        let figure =
+            |f: fn(&Packets) -> f64| move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain);
         all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
         all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
         all.push(column("their period", "s", &figure(|p| p.queue.period_s)));

@@ -46,7 +46,7 @@ struct Description {
 impl Algorithm {
     fn of(entry: &Entry) -> Self {
         let &Entry { name, title, family, source, label, .. } = entry;
-        Algorithm { name, title, family, label, source, parameters: None }
+        Algorithm { name, title, family: family.name(), label, source, parameters: None }
     }
 }
 
@@ -60,7 +60,7 @@ pub fn list(format: Format) -> Result<(), Failure> {
     }
     let narrow = terminal::width().is_some_and(|w| w < NARROW_LIST);
     let row = |e: &Entry| {
-        let cells = [e.name, e.title, e.family, word(e.label), e.source];
+        let cells = [e.name, e.title, e.family.name(), word(e.label), e.source];
         without(narrow.then_some(2), &cells)
     };
     let rows: Vec<_> = CATALOG.iter().map(row).collect();
@@ -99,7 +99,7 @@ pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
         return json::print(&Description { schema: json::SCHEMA, algorithm });
     }
     let mut text = format!("{} ({})\n", entry.title, entry.name);
-    text.push_str(&format!("family  {}\n", entry.family));
+    text.push_str(&format!("family  {}\n", entry.family.name()));
     text.push_str(&format!("source  {}\n", entry.source));
     text.push_str(&format!("trust   {}: {}\n\n", word(entry.label), meaning(entry.label)));
     if docs.is_empty() {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::scenario::AqmChoice;
-use quell_lab::{Better, Estimate, Metric, Plugins, Results, Study, View};
+use quell_lab::{Better, Estimate, Metric, Results, View};
+use quell_scenario::format::AqmChoice;
+use quell_scenario::{Plugins, Study};
 
 use super::{run, simulate, view};
 use crate::args::{CompareArgs, EngineChoice, Format};

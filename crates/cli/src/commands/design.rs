@@ -1,7 +1,8 @@
 //! `quell design`.
 
-use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Plugins, dumbbell};
-use quell_theory::design::{DESIGNED, Design, Target, design as by_rule};
+use quell_analysis::{Assessment, Bottleneck, Dumbbell, dumbbell};
+use quell_scenario::{Document, Plugins};
+use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule};
 use quell_theory::{Signal, Tcp};
 use quell_units::Time;
 use serde::Serialize;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use quell_lab::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
-use quell_lab::{Assessment, Motion, Swing, Verdict};
+use quell_analysis::{Assessment, Motion, Swing, Verdict};
 use quell_theory::Loop;
+use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
 
 use super::theory::Found;
 use crate::args::Diagram;

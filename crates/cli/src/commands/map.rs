@@ -3,16 +3,17 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use quell_analysis::{Bottleneck, Swing, Variation};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamDoc;
-use quell_lab::figures::three_digits;
-use quell_lab::picture::{self, Sheet, Spot};
-use quell_lab::{Bottleneck, Plugins, Swing, Variation};
+use quell_scenario::Plugins;
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::map::{self, Grid, Shown as OfLoop};
 use quell_theory::models::AnyModel;
 use quell_theory::{Loop, TheoryError};
 use quell_units::BitRate;
+use quell_units::text::three_digits;
+use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
 use crate::args::{AxisArg, Format, MapArgs, Shown};
@@ -158,7 +159,7 @@ impl Setting {
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
-        let bottleneck = point.bottleneck(args.link.as_deref(), None, seed, &Plugins::new())?;
+        let bottleneck = Bottleneck::of_point(point, args.link.as_deref(), None, seed, &Plugins::new())?;
         let [(label, config)] = &bottleneck.algorithms[..] else {
             let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
             return Err(Failure::BadInput(format!(

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_theory::capture::{
-    self, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary, Traffic,
+use quell_capture::{
+    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary,
+    Traffic,
 };
 use quell_units::BitRate;
 use serde::Serialize;
@@ -27,7 +28,7 @@ struct Output<'a> {
     window_s: f64,
     #[serde(flatten)]
     report: &'a Report,
-    /// The command that goes on from here; null if R or N is missing.
+    /// The command that goes on from here; null if C, R or N is missing.
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<&'a [Interval]>,
@@ -139,12 +140,21 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
         text += &every_interval(intervals);
     }
     text += "\n";
-    match next(main, report) {
-        Some(command) => text += &format!("next  {command}\n"),
-        None => {
-            text += "next  quell design needs R and N; a longer capture, or one that begins with its\n      connections, would show them\n"
-        }
-    }
+    text += "next  ";
+    text += &next(main, report).unwrap_or_else(|| {
+        let needed = [
+            (main.capacity.capacity_bps.is_none(), "C, from a capture behind the bottleneck"),
+            (
+                report.round_trips.is_none_or(|t| t.median_s() == 0.0),
+                "R, from a capture that begins before its connections",
+            ),
+            (main.flows.active == 0, "N, from a capture of TCP flows that send data"),
+        ];
+        let needed: Vec<&str> =
+            needed.iter().filter(|(missing, _)| *missing).map(|(_, what)| *what).collect();
+        format!("quell design needs {}", needed.join(";\n      "))
+    });
+    text += "\n";
     text
 }
 
@@ -186,6 +196,7 @@ fn capacity(c: &Capacity) -> Vec<String> {
     let busiest = c.busiest_bps.map(|r| scaled(r, &RATES)).unwrap_or_default();
     let at = time(c.busiest_at_s.unwrap_or(0.0));
     let agree = c.pairs.map_or(0.0, |p| 100.0 * p.share);
+    let of = c.pairs.map_or(0, |p| p.pairs);
     let pairs = c.pairs.map(|p| scaled(p.rate_bps, &RATES)).unwrap_or_default();
     let (value, how) = match c.verdict {
         CapacityVerdict::Full => (
@@ -199,19 +210,26 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::NeverFull => (
             pairs,
             format!(
-                "Packet pairs: {agree:.0} % agree. No 100 ms were full{}. Assumes that pairs left the slowest \
-                 link before the capture back to back, and were stamped one by one.",
+                "Packet pairs: {agree:.0} % of {of} agree. No 100 ms were full{}. Assumes that pairs left the \
+                 slowest link before the capture back to back, and were stamped one by one.",
                 if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
             ),
         ),
+        CapacityVerdict::Beyond => beyond(c),
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
-                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}).",
+                "The capacity cannot be told: {}. This is the busiest 100 ms (at {at}). Assumes a capture at the \
+                 bottleneck or behind it.",
                 match c.pairs {
                     Some(p) if p.told => format!("packet pairs say {pairs}, less than was carried"),
-                    Some(p) if p.share >= 0.1 =>
+                    Some(p) if p.pairs < 10 => format!("there are only {of} packet pairs"),
+                    Some(p) if p.share >= 0.5 =>
                         "packets came closer than the capture's clock can tell".into(),
+                    Some(p) if p.share >= 0.1 => format!(
+                        "only {agree:.0} % of {of} packet pairs agree on a rate ({pairs}), and where fewer than \
+                         half do, the capacity often is another (Dovrolis et al. 2001)"
+                    ),
                     _ => format!("packet pairs agree on nothing ({agree:.0} % at most)"),
                 }
             ),
@@ -219,6 +237,42 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::Unknown => ("–".into(), "Too little was captured.".into()),
     };
     vec!["C".into(), value, how]
+}
+
+/// The capacity of a link that the packets had yet to pass.
+fn beyond(c: &Capacity) -> (String, String) {
+    const ELSEWHERE: &str = "capture behind it, on the side of the receivers";
+    let Some(a) = c.acknowledged else {
+        let share = 100.0 * c.senders_share.unwrap_or(0.0);
+        let how = format!(
+            "The capacity cannot be told: the capture is the senders' own ({} % of the round-trip time lies on \
+             their side), its packets had yet to pass the bottleneck, and none were seen to wait there. To \
+             measure it, {ELSEWHERE}.",
+            digits(share, 2)
+        );
+        return ("–".into(), how);
+    };
+    let [low, high] = a.quartiles_bps.map(|rate| scaled(rate, &RATES));
+    let seen = format!("in {} of {} stretches of at least 100 ms", a.waiting, a.stretches);
+    match c.capacity_bps {
+        Some(rate) => (
+            scaled(rate, &RATES),
+            format!(
+                "The clock of acknowledgments: packets waited beyond the place of the capture {seen}, and this is \
+                 the median of what was acknowledged then (half of them {low} to {high}). The spacing of the \
+                 packets themselves tells nothing there. Assumes that the capture holds all that the link \
+                 carries, and that data waited, not acknowledgments on their way back."
+            ),
+        ),
+        None => (
+            "–".into(),
+            format!(
+                "The capacity cannot be told: packets waited beyond the place of the capture {seen}, but \
+                 acknowledgments do not agree on a rate (half of them {low} to {high}): the link changes, or \
+                 carries what is not in the capture. To measure it, {ELSEWHERE}."
+            ),
+        ),
+    }
 }
 
 fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
@@ -283,9 +337,9 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
-/// The command that designs for what was measured.
+/// The command that designs for what was measured; none unless C, R and N were.
 fn next(main: &Summary, report: &Report) -> Option<String> {
-    let rate = main.capacity.capacity_bps.or(main.capacity.busiest_bps)?;
+    let rate = main.capacity.capacity_bps?;
     let rate = BitRate::from_bps(significant(rate).parse::<f64>().ok()? as u64);
     let rtt = report.round_trips?.median_s() * 1e9;
     let rtt = quell_units::Duration::from_nanos(significant(rtt).parse::<f64>().ok()? as u64);
@@ -328,7 +382,17 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         ));
     }
     if report.not_ip > 0 {
-        remarks.push(format!("{} packets carry no IP, or too little of them was kept", report.not_ip));
+        let (listed, rest) = report.not_ip_kinds.split_at(report.not_ip_kinds.len().min(4));
+        let mut kinds: Vec<String> = listed.iter().map(|k| format!("{} ({})", k.what, k.packets)).collect();
+        if !rest.is_empty() {
+            kinds.push(format!("others ({})", rest.iter().map(|kind| kind.packets).sum::<u64>()));
+        }
+        remarks.push(format!(
+            "{} of {} packets are not measured, for no IP header was found in them: {}",
+            report.not_ip,
+            report.packets,
+            kinds.join(", ")
+        ));
     }
     remarks
 }
@@ -383,8 +447,15 @@ mod tests {
         let pairs = capture::Pairs { rate_bps: 1e7, pairs: 1000, share: 0.5, told: true };
         let of = |verdict, busiest: Option<f64>, pairs| {
             let at = busiest.map(|_| 3.0);
-            let capacity_bps = None;
-            let c = Capacity { busiest_bps: busiest, busiest_at_s: at, pairs, verdict, capacity_bps };
+            let c = Capacity {
+                busiest_bps: busiest,
+                busiest_at_s: at,
+                pairs,
+                acknowledged: None,
+                senders_share: None,
+                verdict,
+                capacity_bps: None,
+            };
             capacity(&c).join(" ")
         };
         let full = of(CapacityVerdict::Full, Some(9.9e6), Some(pairs));
@@ -397,9 +468,12 @@ mod tests {
         assert!(!of(CapacityVerdict::NeverFull, None, Some(pairs)).contains("carried"));
         let coarse = capture::Pairs { told: false, ..pairs };
         let vague = capture::Pairs { share: 0.02, ..coarse };
+        let few = capture::Pairs { share: 0.15, rate_bps: 3e7, ..coarse };
         for (pairs, part) in [
             (Some(pairs), "less than was carried"),
+            (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
             (Some(coarse), "closer than the capture's clock"),
+            (Some(capture::Pairs { pairs: 9, ..coarse }), "there are only 9 packet pairs"),
             (Some(vague), "agree on nothing (2 % at most)"),
             (None, "agree on nothing"),
         ] {
@@ -407,5 +481,30 @@ mod tests {
             assert!(least.starts_with("C at least 20.0 Mbit/s") && least.contains(part), "{least}");
         }
         assert!(of(CapacityVerdict::Unknown, None, None).contains("Too little"));
+
+        let a = capture::Acknowledged {
+            rate_bps: 1e7,
+            quartiles_bps: [9.9e6, 1.01e7],
+            waiting: 90,
+            stretches: 100,
+        };
+        let of = |acknowledged, capacity_bps| {
+            let c = Capacity {
+                busiest_bps: Some(2e7),
+                busiest_at_s: Some(0.3),
+                pairs: Some(pairs),
+                acknowledged,
+                senders_share: Some(0.002),
+                verdict: CapacityVerdict::Beyond,
+                capacity_bps,
+            };
+            capacity(&c).join(" ")
+        };
+        let clock = of(Some(a), Some(1e7));
+        assert!(clock.starts_with("C 10.0 Mbit/s The clock of") && clock.contains("in 90 of 100"), "{clock}");
+        let differ = of(Some(a), None);
+        assert!(differ.starts_with("C – ") && differ.contains("do not agree on a rate"), "{differ}");
+        let own = of(None, None);
+        assert!(own.starts_with("C – ") && own.contains("0.20 % of the round-trip time"), "{own}");
     }
 }

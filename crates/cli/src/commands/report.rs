@@ -8,6 +8,6 @@ use crate::{folder, terminal};
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let results = folder::read(&args.results)?;
     let file = args.out.clone().unwrap_or_else(|| folder::of(&args.results).join(folder::REPORT));
-    folder::write_whole(&quell_lab::report::html(&results), &file)?;
+    folder::write_whole(&quell_view::report::html(&results), &file)?;
     terminal::print(&format!("report   {}\n", file.display()))
 }

@@ -68,7 +68,7 @@ pub fn keep(place: Place, results: &Results, with_report: bool) -> Kept {
     let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
     if with_report {
         let file = folder.join(folder::REPORT);
-        match folder::write_whole(&quell_lab::report::html(results), &file) {
+        match folder::write_whole(&quell_view::report::html(results), &file) {
             Ok(()) => kept.report = Some(file),
             Err(failure) => kept.failure = Some(failure),
         }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_lab::scenario::{FlowGroup, Kind, Scenario};
-use quell_lab::values::OneOr;
-use quell_lab::{Plugins, ScenarioError, Setting, Study};
+use quell_scenario::format::{FlowGroup, Kind, Scenario};
+use quell_scenario::values::OneOr;
+use quell_scenario::{Plugins, ScenarioError, Setting, Study};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
@@ -54,13 +54,14 @@ struct File {
 /// Checks files; all are looked at, whatever the first one is like.
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
-        let (summary, error) = match Study::read(file, &Plugins::new()) {
-            Ok(study) => {
-                say_notes(&study);
-                (Some(summary(&study)), None)
-            }
-            Err(error) => (None, Some(error)),
-        };
+        let (summary, error) =
+            match quell_lab::read(file).and_then(|document| document.study(&Plugins::new())) {
+                Ok(study) => {
+                    say_notes(&study);
+                    (Some(summary(&study)), None)
+                }
+                Err(error) => (None, Some(error)),
+            };
         File { file: file.display().to_string(), ok: error.is_none(), summary, error }
     };
     let files: Vec<File> = files.iter().map(look).collect();

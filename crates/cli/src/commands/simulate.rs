@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Document, Options, Plugins, Progress, Results, ScenarioError, Study};
+use quell_lab::{Options, Progress, Results};
+use quell_scenario::{Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 
 use crate::args::{EngineChoice, Seeds, SimulationArgs};
@@ -31,7 +32,7 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
 pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) -> Result<Study, Failure> {
-    let original = Document::read(path)?;
+    let original = quell_lab::read(path)?;
     let mut document = original.clone();
     let mut changes: Vec<String> = Vec::new();
     for (field, value) in set {
@@ -126,10 +127,10 @@ impl Watch {
                 EngineChoice::Fast => Engine::Fast,
                 EngineChoice::Reference => Engine::Reference,
             },
-            plugins: Plugins::new(),
             progress: Some(&progress),
             stop: Some(self.stop),
             command: line,
+            ..Options::default()
         };
         Ok(quell_lab::run(study, &options)?)
     }
@@ -142,6 +143,6 @@ impl Watch {
 
 /// Refuses a link that the study does not have, before anything runs.
 pub fn check_link(selection: &Selection, study: &Study) -> Result<(), Failure> {
-    let links: Vec<String> = study.points.iter().flat_map(quell_lab::Point::links).collect();
+    let links: Vec<String> = study.points.iter().flat_map(quell_scenario::Point::links).collect();
     selection.check_link(links.iter().map(String::as_str))
 }

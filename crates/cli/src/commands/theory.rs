@@ -1,10 +1,11 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
+use quell_analysis::{Assessment, Bottleneck, Dumbbell, Motion};
 use quell_aqm::catalog::AqmConfig;
-use quell_lab::figures::{duration, three_digits};
-use quell_lab::{Assessment, Bottleneck, Document, Dumbbell, Motion, Plugins, ScenarioError, Study};
-use quell_theory::design::{Edge, Quantity, Reach, Verdict};
+use quell_scenario::{Document, Plugins, ScenarioError, Study};
+use quell_theory::rules::reach::{Edge, Quantity, Reach, Verdict};
 use quell_theory::{Plant, TheoryError};
+use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
@@ -27,7 +28,7 @@ pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
 }
 
 /// Leaves the algorithms with these labels; all, without any.
-fn choose(scenario: &mut quell_lab::Scenario, labels: &[String]) -> Result<(), Failure> {
+fn choose(scenario: &mut quell_scenario::Scenario, labels: &[String]) -> Result<(), Failure> {
     if labels.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! What of the results is shown, and the tables of it.
 
-use quell_lab::figures::seconds;
 use quell_lab::{Estimate, Metric, Results, View};
+use quell_units::text::seconds;
 
 use crate::args::ViewArgs;
 use crate::failure::Failure;

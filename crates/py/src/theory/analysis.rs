@@ -3,10 +3,12 @@
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use quell_analysis::dumbbell::{Dumbbell, changed};
+use quell_analysis::{Assessment, Bottleneck, Figures};
 use quell_aqm::catalog::AqmConfig;
-use quell_lab::dumbbell::{Dumbbell, changed};
-use quell_lab::{Assessment, Plugins};
-use quell_theory::design::{self as rules, DESIGNED, Quantity, Target, Verdict};
+use quell_scenario::Plugins;
+use quell_theory::rules::design::{self as rules, DESIGNED, Target};
+use quell_theory::rules::reach::{Quantity, Verdict};
 use quell_theory::{Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use crate::{errors, results, run};
 /// Where a network and an algorithm rest.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
-pub struct Rest(quell_lab::Figures);
+pub struct Rest(Figures);
 
 #[pymethods]
 impl Rest {
@@ -220,8 +222,8 @@ impl Analysis {
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    bottleneck: quell_lab::Bottleneck,
-    settings: Vec<quell_lab::Setting>,
+    bottleneck: Bottleneck,
+    settings: Vec<quell_scenario::Setting>,
     assessments: Vec<Assessment>,
 }
 
@@ -316,14 +318,14 @@ pub fn bottlenecks(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Vec<(Vec<quell_lab::Setting>, quell_lab::Bottleneck)>> {
+) -> PyResult<Vec<(Vec<quell_scenario::Setting>, Bottleneck)>> {
     let trap = Arc::new(Trap::default());
     let study = run::study(py, scenario, None, overrides, &Plugins::new(), &trap)?;
     let at = at.map(|at| words::time("at", at)).transpose()?.map(|at| Time::ZERO + at);
     let mut all = Vec::new();
     for point in &study.points {
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
-        let seen = point.bottleneck(link, at, seed, &Plugins::new());
+        let seen = Bottleneck::of_point(point, link, at, seed, &Plugins::new());
         let mut bottleneck = seen.map_err(|e| errors::scenario(py, &e))?;
         if let Some(labels) = algorithms {
             let known: Vec<String> = bottleneck.algorithms.iter().map(|(l, _)| l.clone()).collect();
@@ -348,7 +350,7 @@ pub fn one(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<quell_lab::Bottleneck> {
+) -> PyResult<Bottleneck> {
     let labels = algorithm.map(|a| vec![a]);
     let mut seen = bottlenecks(py, scenario, labels.as_deref(), link, at, overrides)?;
     let (Some((_, bottleneck)), 0) = (seen.pop(), seen.len()) else {
@@ -623,7 +625,7 @@ pub fn design(
     };
     let found = interruptible(py, |_| {
         let design = rules::design(aqm, &target)?;
-        let bottleneck = quell_lab::Bottleneck::of_design(&design);
+        let bottleneck = Bottleneck::of_design(&design);
         let plant = quell_theory::Plant::Exact;
         let assessment = Assessment::of(design.config.name(), &design.config, &bottleneck, plant, true)?;
         let aqm = written(&design.config)?;

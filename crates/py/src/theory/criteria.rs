@@ -5,8 +5,8 @@ use quell_aqm::ap_red::{Conditions, Setting};
 use quell_aqm::hred::Line;
 use quell_aqm::pi;
 use quell_theory::TheoryError;
-use quell_theory::criteria::{self, PidGains};
 use quell_theory::models::Controller;
+use quell_theory::rules::criteria::{self, PidGains};
 
 use super::linear::rational;
 use super::words;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use quell_capture::{self as capture, CaptureError, Interval};
 use quell_theory::TheoryError;
-use quell_theory::capture::{self, CaptureError, Interval};
+use quell_theory::ared_dt;
 use quell_theory::ewma::Ewma;
-use quell_theory::red_tail;
 
 use super::arrays::{array, numbers, row};
 use super::words;
@@ -32,7 +32,9 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
 /// (thesis 4.4), and beside it the TCP flows that sent data in an interval, which is what fluid models
 /// mean. R is the time from a SYN to the acknowledgment that completes the handshake. C is the busiest
-/// 100 ms and the mode of packet pairs, with a verdict on how they go together.
+/// 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how they go
+/// together; ``capacity_bps`` is None unless it can be told. Capture behind the bottleneck, on the side
+/// of the receivers, where the link has spaced the packets.
 ///
 /// Parameters
 /// ----------
@@ -82,7 +84,7 @@ pub fn measure<'py>(
         interruptible(py, |stop| capture::measure(Stopped(file, stop), &options, |i| intervals.push(*i)))?;
     let report = report.map_err(|e| match e {
         CaptureError::Io(e) => errors::io(&e, &path),
-        CaptureError::Option(e) => errors::theory(py, &e),
+        CaptureError::Option(e) => errors::option(py, &e),
         e => errors::capture(py, &path, &e),
     })?;
     let json = serde_json::to_value(&report).map_err(|e| errors::argument(e.to_string()))?;
@@ -236,7 +238,7 @@ pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> 
 /// The strongest periodic motion of a queue.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
-pub struct Oscillation(quell_lab::Oscillation);
+pub struct Oscillation(quell_analysis::Oscillation);
 
 #[pymethods]
 impl Oscillation {
@@ -317,7 +319,7 @@ impl Oscillation {
 pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyResult<Option<Oscillation>> {
     let step = words::time("step", step)?.as_secs_f64();
     words::positive(samples.py(), "step", step, "s")?;
-    Ok(quell_lab::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation))
+    Ok(quell_analysis::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation))
 }
 
 /// The map behind ARED with dynamic thresholds: the queue from one time slot to the next (redtail VI).
@@ -351,10 +353,10 @@ pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyRes
 /// 820000
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
-pub struct QueueMap(red_tail::QueueMap, f64);
+pub struct QueueMap(ared_dt::QueueMap, f64);
 
 impl QueueMap {
-    fn stability(&self, py: Python<'_>) -> PyResult<red_tail::Stability> {
+    fn stability(&self, py: Python<'_>) -> PyResult<ared_dt::Stability> {
         self.0.stability().map_err(|e| errors::theory(py, &e))
     }
 }
@@ -370,7 +372,7 @@ impl QueueMap {
         delays: &Bound<'_, PyAny>,
         interval: f64,
     ) -> PyResult<Self> {
-        let map = red_tail::QueueMap::new(capacity, window, row(delays, "delays")?, interval);
+        let map = ared_dt::QueueMap::new(capacity, window, row(delays, "delays")?, interval);
         map.map(|map| QueueMap(map, interval)).map_err(|e| errors::theory(py, &e))
     }
 
@@ -575,5 +577,5 @@ impl QueueMap {
 ///     If a quantity is not positive and finite.
 #[pyfunction]
 pub fn red_tail_delay_bound(py: Python<'_>, max_th: f64, capacity: f64) -> PyResult<f64> {
-    red_tail::mean_delay_bound(max_th, capacity).map_err(|e| errors::theory(py, &e))
+    ared_dt::mean_delay_bound(max_th, capacity).map_err(|e| errors::theory(py, &e))
 }

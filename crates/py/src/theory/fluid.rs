@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use quell_lab::Variation;
-use quell_theory::dde::Tolerance;
-use quell_theory::design::{Quantity, scaled};
+use quell_analysis::Variation;
 use quell_theory::fluid::{self as fluids, Options, Overflow, Start};
 use quell_theory::models::AnyModel;
+use quell_theory::num::dde::Tolerance;
+use quell_theory::rules::reach::{Quantity, scaled};
 use quell_theory::{Network, TheoryError};
 
 use super::arrays::{array, shaped};

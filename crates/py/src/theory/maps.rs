@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use quell_lab::{Shown, Variation};
-use quell_theory::criteria::PidGains;
+use quell_analysis::{Shown, Variation};
 use quell_theory::map::{self as grids, Closed, Input, Shown as OfLoop};
+use quell_theory::rules::criteria::PidGains;
 use quell_theory::{Tcp, TheoryError};
 
 use super::arrays::{array, row, shaped};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use quell_theory::criteria::Delay;
 use quell_theory::models::Input;
+use quell_theory::rules::criteria::Delay;
 use quell_theory::{Plant, Signal, Tcp, TheoryError};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 

@@ -13,13 +13,14 @@
 //! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
 //! and short loops over many packets are what a processor is quick at.
 
-use quell_queue::{Admission, Queue};
+use quell_aqm::{Algorithm, Aqm as _, Departures};
+use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
 use super::lindley::{self, ArrivalQueue};
 use super::prefetch::prefetch;
-use super::service::ServiceQueue;
+use super::service::{Left, ServedLink};
 use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Direction, Flow, Host};
@@ -36,8 +37,8 @@ enum Link {
     Plain(Wire),
     /// Its queue decides on arrival.
     Lindley(Box<dyn ArrivalQueue>),
-    /// Its queue decides at the head and is served whenever the wire is free.
-    Served(Box<ServiceQueue>, Wire),
+    /// Its departures are decided: it is served whenever the wire is free.
+    Served(Box<ServedLink>),
 }
 
 /// Where a hop leads if not to a node.
@@ -166,12 +167,6 @@ impl Host for Net {
 }
 
 impl Net {
-    /// Where the way of a packet begins in [`Net::hops`].
-    #[inline]
-    fn way_of(&self, pkt: Pkt) -> usize {
-        self.ways[pkt.flow() as usize][pkt.is_ack() as usize] as usize
-    }
-
     /// Takes the packets that move to their next stops, or their other ends.
     #[inline(never)]
     fn forward(&mut self) {
@@ -257,7 +252,7 @@ impl Net {
                     }
                 }
             }
-            Link::Served(..) => unreachable!("it has a way of its own"),
+            Link::Served(_) => unreachable!("it has a way of its own"),
         }
         inbox.skip(batch);
     }
@@ -283,34 +278,26 @@ impl Net {
         }
     }
 
-    /// A packet arrives at a link that serves its queue.
+    /// A packet arrives at a served link.
     fn join(&mut self, node: u32, key: Key, mut pkt: Pkt) {
         let (now, hop) = (key.time(self.bits), key.hop(self.bits));
-        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return };
+        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
         pkt.set_hop(self.hops[hop].number);
-        if let Admission::Dropped(_) = queue.arrive(now, self.classes[hop], pkt, wire) {
-            self.gone.dropped.push(pkt);
-        } else if wire.busy_until <= now {
-            self.serve(now, node);
-        }
+        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
+        link.arrive(now, self.classes[hop], pkt, |packet| leave(packet, ways, moving, gone));
     }
 
-    /// The wire of a served link is free: it takes the next packet.
+    /// A packet of a served link is due to leave.
     fn serve(&mut self, now: Time, node: u32) {
-        let Link::Served(queue, wire) = &mut self.links[node as usize - 1] else { return };
-        let dropped = &mut self.gone.dropped;
-        let Some((pkt, flight)) = queue.serve(now, wire, |pkt| dropped.push(pkt)) else { return };
-        if flight.lost {
-            return self.gone.lost.push((now, pkt));
-        }
-        let hop = self.way_of(pkt) + pkt.hop() as usize + 1;
-        self.moving.push(Moving { at: flight.arrives, pkt, hop: hop as u32 });
+        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
+        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
+        link.run(now, |packet| leave(packet, ways, moving, gone));
     }
 
-    /// When the wire of a served link is free for a packet that waits; never for other links.
+    /// When a packet that waits at a served link leaves next; never for other links.
     fn next_service(&self, node: u32) -> Time {
         match self.links.get((node as usize).wrapping_sub(1)) {
-            Some(Link::Served(queue, wire)) if queue.len() > 0 => wire.busy_until,
+            Some(Link::Served(link)) => link.next_departure().unwrap_or(Time::MAX),
             _ => Time::MAX,
         }
     }
@@ -322,6 +309,19 @@ impl Net {
         let nodes = self.waiting.first().0.nanos().min(NEVER) + at.from_nodes;
         let timers = self.timers.first().0.nanos().min(NEVER) + at.from_timers;
         self.horizon = Time::from_nanos(nodes.min(timers).min(self.end.nanos())).max(self.soon);
+    }
+}
+
+/// Takes a packet that has left a served link's queue further.
+#[inline]
+fn leave(packet: Left, ways: &[[u32; 2]], moving: &mut Vec<Moving>, gone: &mut Gone) {
+    match packet {
+        Left::Dropped(pkt) => gone.dropped.push(pkt),
+        Left::Sent(start, pkt, flight) if flight.lost => gone.lost.push((start, pkt)),
+        Left::Sent(_, pkt, flight) => {
+            let way = ways[pkt.flow() as usize][pkt.is_ack() as usize];
+            moving.push(Moving { at: flight.arrives, pkt, hop: way + pkt.hop() as u32 + 1 });
+        }
     }
 }
 
@@ -411,7 +411,7 @@ impl Engine {
         self.net.soon = now + Duration::from_nanos(1);
         self.net.running = node;
         self.net.look_ahead();
-        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Served(..));
+        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Served(_));
         if served {
             self.run_served(node);
         } else {
@@ -557,13 +557,16 @@ fn link(network: &mut Network, i: usize, bits: u32) -> Link {
         return Link::Plain(wire);
     }
     let rng = network.seed.indexed_stream("link.aqm", i as u64);
-    let rate = spec.rate.initial;
-    let (aqm, limit, ecn) = super::queue_parts(spec.queue.take());
-    if quell_aqm::Aqm::decides_at_dequeue(&aqm) {
-        let queue = Queue::new(aqm, rng, limit, ecn, Some(rate));
-        Link::Served(Box::new(ServiceQueue::new(queue, recorder)), wire)
-    } else {
-        Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
+    let (algorithm, limit, ecn) = super::queue_parts(spec.queue.take());
+    match algorithm {
+        Algorithm::Aqm(aqm) if aqm.departures() != Departures::Decided => {
+            let rate = spec.rate.initial;
+            Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
+        }
+        algorithm => {
+            let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
+            Link::Served(Box::new(ServedLink::new(queue, &spec.rate, wire, recorder)))
+        }
     }
 }
 
@@ -664,9 +667,10 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         let recorder = match link {
             Link::Plain(_) => None,
             Link::Lindley(queue) => queue.finish(measure.end),
-            Link::Served(queue, wire) => {
-                count.in_flight += queue.len() as u64;
-                queue.finish(measure.end, &wire)
+            Link::Served(link) => {
+                let (recorder, waiting) = link.finish(measure.end, |_| {});
+                count.in_flight += waiting;
+                recorder
             }
         };
         recorded.extend(recorder.map(|r| r.finish()));

@@ -2,7 +2,7 @@
 //! events: for algorithms that decide on arrival.
 
 use quell_aqm::catalog::Visitor;
-use quell_aqm::{Aqm, FlowId, PacketMeta, QueueView};
+use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Limit, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
@@ -40,28 +40,9 @@ impl Visitor for Builder {
     fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output {
         let Builder { bits, wire, rng, limit, ecn, rate, recorder } = self;
         let gate = Gate::new(aqm, rng, limit, ecn);
-        let waiting = Ring::with_capacity(64);
         match recorder {
-            Some(observer) => Box::new(LindleyQueue {
-                bits,
-                wire,
-                waiting,
-                bytes: 0,
-                gate,
-                rate,
-                observer,
-                idle_told: false,
-            }),
-            None => Box::new(LindleyQueue {
-                bits,
-                wire,
-                waiting,
-                bytes: 0,
-                gate,
-                rate,
-                observer: (),
-                idle_told: false,
-            }),
+            Some(observer) => Box::new(LindleyQueue::new(bits, wire, gate, rate, observer)),
+            None => Box::new(LindleyQueue::new(bits, wire, gate, rate, ())),
         }
     }
 }
@@ -78,6 +59,8 @@ struct LindleyQueue<A, O> {
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting>,
+    /// What an algorithm that watches departures is to see of each packet that waits.
+    watched: Ring<PacketMeta>,
     bytes: u64,
     gate: Gate<A>,
     rate: BitRate,
@@ -87,6 +70,26 @@ struct LindleyQueue<A, O> {
 }
 
 impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
+    fn new(bits: u32, wire: Wire, gate: Gate<A>, rate: BitRate, observer: O) -> Self {
+        let watched = if gate.departures() == Departures::Watched { 64 } else { 1 };
+        LindleyQueue {
+            bits,
+            wire,
+            waiting: Ring::with_capacity(64),
+            watched: Ring::with_capacity(watched),
+            bytes: 0,
+            gate,
+            rate,
+            observer,
+            idle_told: false,
+        }
+    }
+
+    #[inline]
+    fn watches(&self) -> bool {
+        self.gate.departures() == Departures::Watched
+    }
+
     #[inline]
     fn view(&self, now: Time) -> QueueView {
         QueueView {
@@ -101,6 +104,9 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     /// the same time, each at its own time.
     #[inline]
     fn advance(&mut self, now: Time) {
+        if self.watches() {
+            self.advance_watched(now);
+        }
         while self.next_special() <= now {
             self.special();
         }
@@ -115,12 +121,39 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         }
     }
 
+    /// [`LindleyQueue::advance`] for an algorithm that watches departures: each can move the next
+    /// update, even to before the next departure.
+    fn advance_watched(&mut self, now: Time) {
+        loop {
+            let special = self.next_special();
+            match self.waiting.front() {
+                Some(Waiting { starts, packet }) if starts < special && starts <= now => {
+                    self.depart(starts, packet);
+                }
+                _ if special <= now => self.special(),
+                _ => return,
+            }
+        }
+    }
+
     /// The transmission of the first packet begins.
     #[inline(always)]
     fn depart(&mut self, starts: Time, packet: Departure) {
         self.waiting.pop_front();
         self.bytes -= packet.bytes as u64;
         self.observer.departed(starts, packet);
+        if self.watches()
+            && let Some(meta) = self.watched.front()
+        {
+            self.watched.pop_front();
+            self.watch(starts, &meta);
+        }
+    }
+
+    /// Shows a departure to an algorithm that watches them.
+    fn watch(&mut self, starts: Time, meta: &PacketMeta) {
+        let admission = self.gate.depart(starts, self.view(starts), meta);
+        debug_assert_eq!(admission, Admission::Queued, "who watches departures lets them pass");
     }
 
     /// The next update or boundary of measurement.
@@ -145,7 +178,8 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         if self.observer.next_mark() == at {
             // The transmission under way ends when the next begins, if one waits.
             let busy_until = self.waiting.front().map_or(self.wire.busy_until, |w| w.starts);
-            self.observer.mark(self.gate.aqm(), busy_until);
+            let aqm = self.gate.aqm();
+            self.observer.mark(|out| aqm.observe(out), busy_until);
         } else {
             let view = self.view(at);
             self.gate.update(at, view);
@@ -164,6 +198,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 enqueued_at: now,
                 flow: FlowId(pkt.flow()),
                 ecn: pkt.ecn(),
+                transport: pkt.transport(),
                 syn: pkt.is_syn(),
                 precedence: pkt.precedence(),
             };
@@ -181,12 +216,19 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let Flight { arrives, lost } = self.wire.transmit(starts, pkt.bytes());
             let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;
+            let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };
             if starts > now {
                 self.bytes += pkt.bytes() as u64;
                 self.waiting.push_back(Waiting { starts, packet });
                 self.observer.waits(now, pkt.bytes());
+                if self.watches() {
+                    self.watched.push_back(seen);
+                }
             } else {
                 self.observer.passed(now, packet);
+                if self.watches() {
+                    self.watch(now, &seen);
+                }
             }
             if lost {
                 gone.lost.push((starts, pkt));
@@ -200,6 +242,9 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
     }
 
     fn finish(mut self: Box<Self>, end: Time) -> Option<Recorder> {
+        if self.watches() && end > Time::ZERO {
+            self.advance_watched(Time::from_nanos(end.nanos() - 1));
+        }
         while self.next_special() <= end {
             self.special();
         }

@@ -11,7 +11,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use quell_aqm::catalog::AnyAqm;
+use quell_aqm::catalog::{AnyAlgorithm, AnyAqm};
 use quell_aqm::drop_tail::DropTail;
 use quell_queue::Limit;
 use quell_units::Time;
@@ -103,9 +103,9 @@ pub(crate) fn bounds(network: &Network) -> Vec<Time> {
 }
 
 /// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.
-fn queue_parts(spec: Option<Box<QueueSpec>>) -> (AnyAqm, Limit, bool) {
+fn queue_parts(spec: Option<Box<QueueSpec>>) -> (AnyAlgorithm, Limit, bool) {
     match spec {
-        Some(q) => (q.aqm, Limit::of(q.buffer), q.ecn),
-        None => (AnyAqm::DropTail(DropTail), Limit::Packets(u32::MAX), false),
+        Some(q) => (q.algorithm, Limit::of(q.buffer), q.ecn),
+        None => (AnyAqm::DropTail(DropTail).into(), Limit::Packets(u32::MAX), false),
     }
 }

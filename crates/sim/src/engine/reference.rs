@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_queue::{Admission, Queue};
+use quell_queue::Queue;
 use quell_units::Time;
 
-use super::service::ServiceQueue;
+use super::service::{Left, ServedLink};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
@@ -20,7 +20,7 @@ use crate::{Control, Error};
 /// What happens at one instant comes in this order; within a rank by number, then as scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Transmissions end.
+    /// Packets leave queues.
     Service,
     /// Flows' timers run out and packets reach their ends or private links.
     Flow,
@@ -59,16 +59,15 @@ impl Ord for Entry {
     }
 }
 
-struct Link {
-    wire: Wire,
-    queue: ServiceQueue,
-}
-
 struct Net {
     plan: Plan,
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
-    links: Vec<Link>,
+    links: Vec<ServedLink>,
+    /// What left a link's queue just now.
+    left: Vec<Left>,
+    /// For when the next departure from each link was scheduled last.
+    departures: Vec<Time>,
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
     classes: Vec<[u16; 2]>,
@@ -130,31 +129,40 @@ impl Net {
 
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
         let class = self.classes[pkt.flow() as usize][pkt.is_ack() as usize];
-        let link = &mut self.links[id.0 as usize];
-        if let Admission::Dropped(_) = link.queue.arrive(now, class, pkt, &link.wire) {
-            self.count.dropped += 1;
-            self.sacks.take(pkt);
-        } else if link.wire.busy_until <= now {
-            self.serve(now, id);
-        }
+        let left = &mut self.left;
+        self.links[id.0 as usize].arrive(now, class, pkt, |packet| left.push(packet));
+        self.went_on(id);
     }
 
     fn serve(&mut self, now: Time, id: LinkId) {
-        let link = &mut self.links[id.0 as usize];
-        let (count, sacks) = (&mut self.count, &mut self.sacks);
-        let started = link.queue.serve(now, &mut link.wire, |pkt| {
-            count.dropped += 1;
-            sacks.take(pkt);
-        });
-        let Some((mut pkt, flight)) = started else { return };
-        let free = link.wire.busy_until;
-        self.schedule(free, Rank::Service, id.0, Event::Service(id));
-        if flight.lost {
-            self.count.lost += 1;
-            self.sacks.take(pkt);
-        } else {
-            pkt.set_hop(pkt.hop() + 1);
-            self.go_on(flight.arrives, pkt);
+        let left = &mut self.left;
+        self.links[id.0 as usize].run(now, |packet| left.push(packet));
+        self.went_on(id);
+    }
+
+    /// Takes what left a link's queue further, and comes back when the next packet does.
+    fn went_on(&mut self, id: LinkId) {
+        let next = self.links[id.0 as usize].next_departure();
+        // One that moves earlier leaves an event behind that finds nothing due.
+        if let Some(next) = next.filter(|next| *next != self.departures[id.0 as usize]) {
+            self.departures[id.0 as usize] = next;
+            self.schedule(next, Rank::Service, id.0, Event::Service(id));
+        }
+        for packet in std::mem::take(&mut self.left) {
+            match packet {
+                Left::Dropped(pkt) => {
+                    self.count.dropped += 1;
+                    self.sacks.take(pkt);
+                }
+                Left::Sent(_, pkt, flight) if flight.lost => {
+                    self.count.lost += 1;
+                    self.sacks.take(pkt);
+                }
+                Left::Sent(_, mut pkt, flight) => {
+                    pkt.set_hop(pkt.hop() + 1);
+                    self.go_on(flight.arrives, pkt);
+                }
+            }
         }
     }
 }
@@ -171,15 +179,17 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let links = network.links.into_iter().enumerate().map(|(i, spec)| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
-        let rate = spec.rate.initial;
-        let (aqm, limit, ecn) = super::queue_parts(spec.queue);
-        let queue = Queue::new(aqm, rng, limit, ecn, Some(rate));
-        Link { wire, queue: ServiceQueue::new(queue, recorders[i].take()) }
+        let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
+        let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
+        ServedLink::new(queue, &spec.rate, wire, recorders[i].take())
     });
+    let links: Vec<_> = links.collect();
     let mut net = Net {
         plan,
         ways,
-        links: links.collect(),
+        departures: vec![Time::MAX; links.len()],
+        links,
+        left: Vec::new(),
         heap: BinaryHeap::new(),
         scheduled: 0,
         classes: ends.classes.clone(),
@@ -239,9 +249,12 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let mut count = net.count;
     let on_their_way = |e: &&Reverse<Entry>| matches!(e.0.event, Event::Link(..) | Event::End(_));
     count.in_flight += net.heap.iter().filter(on_their_way).count() as u64;
-    count.in_flight += net.links.iter().map(|l| l.queue.len() as u64).sum::<u64>();
-    let finish = |l: Link| l.queue.finish(measure.end, &l.wire).map(|r| r.finish());
-    let recorded = net.links.into_iter().filter_map(finish).collect();
+    let mut recorded = Vec::new();
+    for link in net.links {
+        let (recorder, waiting) = link.finish(measure.end, |_| {});
+        count.in_flight += waiting;
+        recorded.extend(recorder.map(|r| r.finish()));
+    }
     let flows = ends.finish(&bounds);
     Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
 }

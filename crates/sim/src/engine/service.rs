@@ -1,12 +1,15 @@
-//! A queue that is served by events: it owns its packets, and each transmission begins when the one
-//! before has ended. The reference engine's only kind, and the fast engine's for algorithms that
-//! decide at the head.
+//! A link that is served by events: each transmission begins when the one before has ended. The
+//! reference engine's only kind, and the fast engine's for queues whose departures are decided.
 
-use quell_aqm::catalog::AnyAqm;
-use quell_aqm::{Cause, Ecn, FlowId, Transport};
-use quell_queue::{Admission, Packet, Qdisc, Queue};
-use quell_units::{Bytes, Time};
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
+use quell_aqm::{Ecn, FlowId, Transport};
+use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Queue, Sent};
+use quell_units::{BitRate, Bytes, Time};
+
+use crate::network::Schedule;
 use crate::packet::Pkt;
 use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
@@ -44,103 +47,124 @@ impl Packet for Queued {
     }
 }
 
-/// The queue before a [`Wire`].
-pub(super) struct ServiceQueue {
-    queue: Queue<Queued, AnyAqm>,
-    recorder: Option<Recorder>,
-    /// The algorithm has been told of the idleness that holds since the wire's last transmission.
-    idle_told: bool,
+/// A packet that has left a link's queue.
+pub(super) enum Left {
+    /// Its transmission began at this time.
+    Sent(Time, Pkt, Flight),
+    /// It was dropped.
+    Dropped(Pkt),
 }
 
-impl ServiceQueue {
-    pub fn new(queue: Queue<Queued, AnyAqm>, recorder: Option<Recorder>) -> Self {
-        ServiceQueue { queue, recorder, idle_told: false }
-    }
+/// A [`Line`], the wire behind it and whoever measures it.
+pub(super) struct ServedLink {
+    line: Line<Queue<Queued, AnyAqm, AnyDiscipline>>,
+    wire: Wire,
+    /// Changes of the rate that are still to come.
+    rates: Peekable<IntoIter<(Time, BitRate)>>,
+    recorder: Option<Recorder>,
+}
 
-    /// A packet arrives. If it is kept and the wire is free, [`ServiceQueue::serve`] comes next.
-    pub fn arrive(&mut self, now: Time, class: u16, pkt: Pkt, wire: &Wire) -> Admission {
-        self.advance(now, wire);
-        if wire.busy_until <= now {
-            self.tell_idle(wire);
-        }
-        let admission = self.queue.enqueue(now, Queued { pkt, class, marked: false });
-        if let Some(recorder) = &mut self.recorder {
+/// Takes what leaves the line over the wire and to the engine.
+struct Beyond<'a, F> {
+    wire: &'a mut Wire,
+    recorder: &'a mut Option<Recorder>,
+    /// The arrival at hand.
+    arriving: Option<(u16, Pkt)>,
+    left: F,
+}
+
+impl<F: FnMut(Left)> Host<Queued> for Beyond<'_, F> {
+    fn arrived(&mut self, now: Time, admission: Admission) {
+        if let (Some(recorder), Some((class, pkt))) = (&mut self.recorder, self.arriving) {
             recorder.arrived(now, class, pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
                 recorder.waits(now, pkt.bytes());
             }
         }
-        admission
     }
 
-    /// The wire is free at `now`: the next packet begins, if one waits. Those that the algorithm
-    /// drops at the head go to `dropped`.
-    pub fn serve(
-        &mut self,
-        now: Time,
-        wire: &mut Wire,
-        mut dropped: impl FnMut(Pkt),
-    ) -> Option<(Pkt, Flight)> {
-        self.advance(now, wire);
-        let recorder = &mut self.recorder;
-        let mut lose = |q: Queued, cause: Cause| {
-            dropped(q.pkt);
-            if let Some(recorder) = recorder {
-                recorder.dropped_at_head(now, q.class, q.pkt.bytes(), cause);
-            }
-        };
-        let (head, arrived) = self.queue.dequeue(now, &mut lose)?;
-        let flight = wire.transmit(now, head.pkt.bytes());
+    fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued>) {
+        let Queued { pkt, class, marked } = packet;
+        let flight = self.wire.transmit(start, pkt.bytes());
         if let Some(recorder) = &mut self.recorder {
-            let Queued { pkt, class, marked } = head;
-            recorder
-                .departed(now, Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost });
+            let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
+            recorder.departed(start, departure);
         }
-        self.idle_told = false;
-        Some((head.pkt, flight))
+        (self.left)(Left::Sent(start, pkt, flight));
     }
 
-    fn tell_idle(&mut self, wire: &Wire) {
-        if !self.idle_told && self.queue.view().packets.get() == 0 {
-            self.idle_told = true;
-            self.queue.idle(wire.busy_until);
+    fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued>) {
+        let Queued { pkt, class, .. } = packet;
+        if let (Some(recorder), Place::Head | Place::Waiting) = (&mut self.recorder, place) {
+            recorder.dropped_from_queue(now, class, pkt.bytes(), cause);
         }
+        (self.left)(Left::Dropped(pkt));
+    }
+}
+
+impl ServedLink {
+    pub fn new(
+        queue: Queue<Queued, AnyAqm, AnyDiscipline>,
+        rate: &Schedule<BitRate>,
+        wire: Wire,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        let rates = rate.changes.clone().into_iter().peekable();
+        ServedLink { line: Line::new(queue, rate.initial), wire, rates, recorder }
     }
 
-    /// Does what is due at or before `now`: boundaries of measurement before updates at the same
-    /// time, each at its own time.
-    fn advance(&mut self, now: Time, wire: &Wire) {
+    /// When the next packet leaves, if one waits.
+    #[inline]
+    pub fn next_departure(&self) -> Option<Time> {
+        self.line.next_departure()
+    }
+
+    /// A packet arrives.
+    pub fn arrive(&mut self, now: Time, class: u16, pkt: Pkt, mut left: impl FnMut(Left)) {
+        self.follow(now, &mut left);
+        let ServedLink { line, wire, recorder, .. } = self;
+        let mut beyond = Beyond { wire, recorder, arriving: Some((class, pkt)), left };
+        let _ = line.arrive(now, Queued { pkt, class, marked: false }, &mut beyond);
+    }
+
+    /// Does what is due at or before `now`.
+    pub fn run(&mut self, now: Time, mut left: impl FnMut(Left)) {
+        self.follow(now, &mut left);
+        let ServedLink { line, wire, recorder, .. } = self;
+        line.run(now, &mut Beyond { wire, recorder, arriving: None, left });
+    }
+
+    /// Changes of the rate, and boundaries of measurement, at or before `now`: each at its own time,
+    /// before everything else that happens then.
+    #[inline]
+    fn follow(&mut self, now: Time, left: &mut impl FnMut(Left)) {
         loop {
-            let update = self.queue.next_update().unwrap_or(Time::MAX);
+            let change = self.rates.peek().map_or(Time::MAX, |c| c.0);
             let mark = self.recorder.as_ref().map_or(Time::MAX, |r| r.next_mark());
-            let at = update.min(mark);
+            let at = change.min(mark);
             if at > now {
-                break;
+                return;
             }
-            if wire.busy_until < at {
-                self.tell_idle(wire);
+            let ServedLink { line, wire, rates, recorder } = &mut *self;
+            let mut beyond = Beyond { wire, recorder, arriving: None, left: &mut *left };
+            if change == at {
+                if let Some((_, rate)) = rates.next() {
+                    line.set_rate(at, rate, &mut beyond);
+                }
+                continue;
             }
-            if let Some(rate) = wire.scheduled_rate(at) {
-                self.queue.set_rate(rate);
+            line.run_before(at, &mut beyond);
+            if let Some(recorder) = recorder {
+                recorder.mark(|out| line.queue().observe(out), line.busy_until());
             }
-            match &mut self.recorder {
-                Some(recorder) if mark == at => recorder.mark(self.queue.aqm(), wire.busy_until),
-                _ => self.queue.advance(at),
-            }
-        }
-        if let Some(rate) = wire.scheduled_rate(now) {
-            self.queue.set_rate(rate);
         }
     }
 
-    /// Packets that wait.
-    pub fn len(&self) -> usize {
-        self.queue.view().packets.get() as usize
-    }
-
-    /// Follows the queue to the end of the run and gives the recorder up.
-    pub fn finish(mut self, end: Time, wire: &Wire) -> Option<Recorder> {
-        self.advance(end, wire);
-        self.recorder
+    /// Follows the queue to the end of the run, which nothing that happens at the end itself belongs
+    /// to, and gives up the recorder and how many packets wait.
+    pub fn finish(mut self, end: Time, mut left: impl FnMut(Left)) -> (Option<Recorder>, u64) {
+        self.follow(end, &mut left);
+        let waiting = self.line.queue().view().packets.get();
+        (self.recorder, u64::from(waiting))
     }
 }

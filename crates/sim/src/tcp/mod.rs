@@ -34,7 +34,7 @@ params! {
         /// Slow-start threshold at the start in packets; none for the maximum window.
         initial_ssthresh: Option<u32> = None, unit "packets", source "RFC 5681 section 3.1: arbitrarily high";
         /// Largest window the receiver advertises, in packets.
-        max_window: u32 = 10_000, unit "packets", source "never limiting";
+        max_window: u32 = 1_000_000, unit "packets", source "RFC 7323 section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
         /// Whether a connection begins with a SYN and its acknowledgment.
         syn: bool = true, unit "true or false", source "ns-2 syn_";
         /// Longest an acknowledgment is held back for a second packet; none to acknowledge each.
@@ -53,8 +53,8 @@ params! {
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the documents switch it on where they use it";
-        /// Whether retransmissions are ECN-capable too, as in ns-2; RFC 3168 section 6.1.5 says no.
-        ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 section 6.1.5";
+        /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
+        ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
     }
 }
 
@@ -95,6 +95,7 @@ pub(crate) struct Config {
     pub initial_rto: Duration,
     pub granularity: Duration,
     pub ecn: bool,
+    pub ecn_retransmissions: bool,
 }
 
 impl TcpParams {
@@ -177,6 +178,7 @@ impl Config {
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,
+            ecn_retransmissions: p.ecn_retransmissions,
         })
     }
 

@@ -1,5 +1,7 @@
 //! The receiving end of a TCP connection.
 
+use alloc::collections::VecDeque;
+
 use quell_units::Time;
 
 use super::Config;
@@ -26,8 +28,9 @@ pub(crate) struct Receiver {
     owed: bool,
     /// When an owed acknowledgment must go.
     deadline: Time,
-    /// Runs received out of order, rising, apart from each other, all above `next`.
-    blocks: Vec<Block>,
+    /// Runs received out of order, rising, apart from each other, all above `next`: many where a slow
+    /// start has overrun a long queue. They come at the back and go at the front.
+    blocks: VecDeque<Block>,
     /// Numbers of the latest packets that came out of order, the latest first: they order the
     /// blocks of a selective acknowledgment (RFC 2018 section 4).
     recent: [u32; 3],
@@ -41,7 +44,7 @@ impl Receiver {
             echo: false,
             owed: false,
             deadline: Time::MAX,
-            blocks: Vec::new(),
+            blocks: VecDeque::new(),
             recent: [0; 3],
         }
     }
@@ -128,8 +131,11 @@ impl Receiver {
                 true
             }
         };
-        if self.blocks.first().is_some_and(|&(from, _)| from == self.next) {
-            self.next = self.blocks.remove(0).1;
+        if let Some(&(from, to)) = self.blocks.front()
+            && from == self.next
+        {
+            self.next = to;
+            self.blocks.pop_front();
         }
         self.recent = [seq, self.recent[0], self.recent[1]];
         new

@@ -1,7 +1,7 @@
 //! Small networks for the tests.
 #![allow(dead_code)] // each test binary uses its own part
 
-use quell_aqm::catalog::{AnyAqm, AqmConfig};
+use quell_aqm::catalog::{AnyAlgorithm, AqmConfig};
 use quell_aqm::{Link, Seed};
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
@@ -29,21 +29,27 @@ pub fn wire(rate: u64, delay: Duration) -> LinkSpec {
 }
 
 /// An observed link with a queue.
-pub fn bottleneck(rate: u64, delay: Duration, buffer: QueueSize, aqm: AnyAqm, ecn: bool) -> LinkSpec {
+pub fn bottleneck(
+    rate: u64,
+    delay: Duration,
+    buffer: QueueSize,
+    algorithm: AnyAlgorithm,
+    ecn: bool,
+) -> LinkSpec {
     LinkSpec {
         name: "bottleneck".into(),
-        queue: Some(Box::new(QueueSpec { buffer, aqm, ecn })),
+        queue: Some(Box::new(QueueSpec { buffer, algorithm, ecn })),
         observe: true,
         ..wire(rate, delay)
     }
 }
 
-pub fn build(config: &AqmConfig, rate: u64, buffer: QueueSize, packet: u64) -> AnyAqm {
+pub fn build(config: &AqmConfig, rate: u64, buffer: QueueSize, packet: u64) -> AnyAlgorithm {
     let link = Link { rate: BitRate::from_bps(rate), buffer, mean_packet: Bytes::new(packet) };
     config.build(&link).unwrap()
 }
 
-pub fn drop_tail() -> AnyAqm {
+pub fn drop_tail() -> AnyAlgorithm {
     build(&AqmConfig::DropTail(Default::default()), 1, QueueSize::Packets(1.0), 1)
 }
 

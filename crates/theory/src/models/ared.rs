@@ -5,12 +5,14 @@ use quell_aqm::ared::{AredParams, target_band};
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, adapted, model};
+use super::red::Red;
 use super::red::{Spread, curve};
-use super::{Controller, Law, Model, Red, Rest, Seen, Variable, adapted, model};
+use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::linear::figure;
 use crate::network::Network;
-use crate::real::Real;
+use crate::num::Real;
+use crate::text::figure;
 
 model! {
     /// Adaptive RED.

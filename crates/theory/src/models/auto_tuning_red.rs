@@ -4,15 +4,18 @@
 use quell_aqm::Link;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
 use quell_aqm::params::ParamError;
-use quell_aqm::red::{Memory, RedParams, Weight};
+use quell_aqm::part::{Memory, Weight};
+use quell_aqm::red::RedParams;
 use quell_units::Duration;
 
+use super::law::{Law, Model, Rest, Seen, Variable, adapted, model};
+use super::red::Red;
 use super::red::{Spread, curve};
-use super::{Controller, Input, Law, Model, Red, Rest, Seen, Variable, adapted, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// Auto-Tuning RED.

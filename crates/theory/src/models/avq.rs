@@ -4,11 +4,12 @@ use quell_aqm::Link;
 use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, model};
+use super::law::{Law, Model, Rest, Seen, Variable, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::{Network, Signal};
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// AVQ: a virtual capacity integrates what the rate lacks of its target, `p = 1 - Cv/r`.

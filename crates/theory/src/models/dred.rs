@@ -3,12 +3,13 @@
 use quell_aqm::Link;
 use quell_aqm::dred::DredParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, memory, model};
 use super::pi::bounded;
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, memory, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// DRED: `p' = alpha/(B T_s) e`, with e the filtered error.

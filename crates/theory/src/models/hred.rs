@@ -4,11 +4,12 @@ use quell_aqm::Link;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, adapted, crossing, model};
+use super::law::{Law, Model, Rest, Seen, Variable, adapted, crossing, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// HRED.

@@ -12,6 +12,7 @@ mod auto_tuning_red;
 mod avq;
 mod dred;
 mod hred;
+mod law;
 mod pi;
 mod pid;
 mod red;
@@ -22,13 +23,13 @@ mod vrc;
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::params::ParamError;
 
 pub use ared::Ared;
 pub use auto_tuning_red::AutoTuningRed;
 pub use avq::Avq;
 pub use dred::Dred;
 pub use hred::Hred;
+pub use law::{Law, Model, Pack, Rest, Seen, Variable};
 pub use pi::Pi;
 pub use pid::Pid;
 pub use red::Red;
@@ -37,219 +38,9 @@ pub use st_pi::StPi;
 pub use st_red::StRed;
 pub use vrc::Vrc;
 
+use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::linear::figure;
-use crate::network::{Network, Point};
-use crate::poly::Rational;
-use crate::real::{Lanes, Real};
-
-/// What an algorithm sees of its queue.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<V> {
-    /// q: the queue in packets.
-    pub queue: V,
-    /// `q'` in packets per second: 0 at a full or empty queue that would leave its bounds.
-    pub growth: V,
-    /// r: what arrives, in packets per second.
-    pub arrivals: V,
-    /// What arrives and is not dropped early, in packets per second.
-    pub admitted: V,
-    /// C in packets per second.
-    pub capacity: V,
-}
-
-/// A state variable of a law: its name in the paper and its unit.
-pub type Variable = (&'static str, &'static str);
-
-/// An algorithm as a differential equation: its state x moves with the queue, and the probability of a
-/// signal follows from both.
-pub trait Law<V: Real>: Copy + Send + Sync {
-    /// The state variables.
-    const STATE: &'static [Variable];
-
-    /// The state at an empty queue, before any packet.
-    fn start(&self, capacity: V, x: &mut [V]);
-
-    /// The probability of a signal, in [0, 1].
-    fn probability(&self, queue: V, capacity: V, x: &[V]) -> V;
-
-    /// `x'`, per second.
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]);
-
-    /// Moves the state back into its bounds.
-    #[inline(always)]
-    fn confine(&self, _x: &mut [V]) {}
-
-    /// What jumps rather than moves, between two steps of the solver; whether something did.
-    #[inline(always)]
-    fn switch(&self, _seen: &Seen<V>, _x: &mut [V]) -> bool {
-        false
-    }
-}
-
-/// Several models of one kind, side by side.
-pub trait Pack<const L: usize>: Sized {
-    /// The model with [`Lanes`] for numbers.
-    type Packed: Law<Lanes<L>>;
-    /// Puts one model into each lane.
-    fn pack(points: &[Self; L]) -> Self::Packed;
-}
-
-/// Declares a model as a struct of numbers, which can stand side by side.
-macro_rules! model {
-    ($(#[$doc:meta])* pub struct $name:ident { $( $(#[$field_doc:meta])* $field:ident, )+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $name<V = f64> { $( $(#[$field_doc])* pub $field: V, )+ }
-
-        impl $name<f64> {
-            /// Its parameters with their names.
-            pub fn numbers(&self) -> Vec<(&'static str, f64)> {
-                vec![$( (stringify!($field), self.$field), )+]
-            }
-        }
-
-        impl<const L: usize> $crate::models::Pack<L> for $name<f64> {
-            type Packed = $name<$crate::real::Lanes<L>>;
-            fn pack(points: &[Self; L]) -> Self::Packed {
-                $name { $( $field: $crate::real::Lanes(std::array::from_fn(|i| points[i].$field)), )+ }
-            }
-        }
-    };
-}
-use model;
-
-/// Where a law and a network rest together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rest {
-    /// The network.
-    pub point: Point,
-    /// The law's state.
-    pub state: Vec<f64>,
-    /// What a user must know of this rest: that it is one of many, or that a bound holds it.
-    pub remark: Option<String>,
-}
-
-/// What an algorithm turns into a change of the signal probability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Changes of the queue, in packets.
-    Queue,
-    /// Changes of the rate of arrivals, in packets per second, the queue being empty.
-    Rate,
-}
-
-/// A law near its rest: `dp = C(s) dq`, or `C(s) dr`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Controller {
-    /// C(s).
-    pub transfer: Rational,
-    /// What it is applied to.
-    pub input: Input,
-}
-
-/// A law that can be asked where it rests and what it is near there.
-pub trait Model: Law<f64> {
-    /// Where it rests on a network.
-    ///
-    /// # Errors
-    /// There is no rest; the error says why.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError>;
-
-    /// What it is near a rest, from its paper's equations.
-    ///
-    /// # Errors
-    /// The law has no slope there.
-    fn controller(&self, rest: &Rest) -> Result<Controller, TheoryError>;
-}
-
-/// The queue at which a probability that rises with the queue meets the one that the flows need, by
-/// bisection; the flows' falls as the queue grows.
-fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> Result<Point, TheoryError> {
-    let excess = |q: f64| match network.needed_probability(q, network.capacity) {
-        Ok(p) => probability(q) - p,
-        Err(_) => -1.0,
-    };
-    if excess(network.buffer) < 0.0 {
-        // With the reason, where even the full buffer needs more than every packet signalled.
-        let needed = network.needed_probability(network.buffer, network.capacity)?;
-        return Err(TheoryError::NoEquilibrium {
-            quantity: "the queue q".into(),
-            reason: format!(
-                "at the full buffer of {} packets the algorithm signals with p = {}, and the flows need {}: the buffer overflows; allow a larger probability, a larger buffer or fewer flows",
-                network.buffer,
-                figure(probability(network.buffer)),
-                figure(needed)
-            ),
-        });
-    }
-    if excess(0.0) > 0.0 {
-        return Err(TheoryError::NoEquilibrium {
-            quantity: "the queue q".into(),
-            reason: format!(
-                "even an empty queue is signalled with p = {}, and the flows need {} to fill the link: it stays underused; lower the probability",
-                figure(probability(0.0)),
-                figure(network.needed_probability(0.0, network.capacity)?)
-            ),
-        });
-    }
-    let (mut low, mut high) = (0.0, network.buffer);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if excess(middle) < 0.0 { low = middle } else { high = middle }
-    }
-    let point = network.point(0.5 * (low + high), network.capacity)?;
-    if point.probability > 1.0 - 1e-9 {
-        return Err(TheoryError::NoEquilibrium {
-            quantity: "the queue q".into(),
-            reason: format!(
-                "up to {:.1} packets the flows need more than every packet signalled, and from there on p = 1 does not follow the queue; fewer flows, a higher capacity or a longer round-trip time would have a rest",
-                point.queue
-            ),
-        });
-    }
-    Ok(point)
-}
-
-/// The rest at a target queue, if the buffer holds it.
-fn at_target(network: &Network, q_ref: f64) -> Result<Point, TheoryError> {
-    if q_ref > network.buffer {
-        return Err(TheoryError::quantity(
-            "target q_ref",
-            format!("{q_ref} packets"),
-            format!("must fit into the buffer of {} packets", network.buffer),
-        ));
-    }
-    network.point(q_ref, network.capacity)
-}
-
-/// The rest of an algorithm that adapts a parameter within bounds until the queue is `q`: where the queue
-/// rests, the parameter, and whether that stands at a bound because no allowed one leads to `q`.
-/// `parameter` is the one with which p is signalled at `q`, `held` where the queue rests with a given one.
-fn adapted(
-    network: &Network,
-    q: f64,
-    (bottom, top): (f64, f64),
-    parameter: impl Fn(f64) -> f64,
-    held: impl Fn(f64) -> Result<Point, TheoryError>,
-) -> Result<(Point, f64, bool), TheoryError> {
-    let bound = match at_target(network, q) {
-        Ok(point) => match parameter(point.probability) {
-            x if x < bottom => bottom,
-            x if x > top => top,
-            x => return Ok((point, x, false)),
-        },
-        // Too many flows for so short a queue.
-        Err(_) => top,
-    };
-    Ok((held(bound)?, bound, true))
-}
-
-/// The time constant in seconds of an average that gives a new sample the weight `w` every `interval`
-/// seconds: `K = -ln(1 - w)/T_s`, thesis eq. 4.2. 0 for a weight of 1.
-fn memory(w: f64, interval: f64) -> f64 {
-    if w < 1.0 { -interval / (-w).ln_1p() } else { 0.0 }
-}
+use crate::network::Network;
 
 /// A model of any kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -374,11 +165,6 @@ fn no_continuous_form(config: &AqmConfig) -> &'static str {
     }
 }
 
-/// The parameter of an algorithm that the models need and cannot be told.
-fn unknown(field: &'static str, value: impl ToString, rule: &str) -> TheoryError {
-    ParamError::new(field, value, rule).into()
-}
-
 #[cfg(test)]
 mod tests {
     use num_complex::Complex64;
@@ -386,7 +172,8 @@ mod tests {
     use quell_units::{BitRate, Bytes, QueueSize};
 
     use super::*;
-    use crate::network::{Class, Signal, Tcp};
+    use crate::controller::Input;
+    use crate::network::{Class, Point, Signal, Tcp};
 
     fn link() -> Link {
         Link {

@@ -4,11 +4,12 @@ use quell_aqm::Link;
 use quell_aqm::params::ParamError;
 use quell_aqm::pi::PiParams;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// PI: `p' = K_P q' + K_I (q - q_ref)`.

@@ -3,12 +3,13 @@
 use quell_aqm::Link;
 use quell_aqm::pid::PidParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, crossing, memory, model};
 use super::pi::bounded;
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, crossing, memory, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// PID with a filtered error and an averaged derivative.

@@ -5,12 +5,13 @@ use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use super::law::{Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::linear::figure;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
+use crate::text::figure;
 
 model! {
     /// RED: the probability follows an average of the queue.
@@ -47,11 +48,12 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// From the mean gap: `(1 + 1/p)/2` for gaps uniform on `[1, 1/p]`, `(3/p - 1)/2` on `[1/p, 2/p)`,
-    /// `1/p` for independent decisions.
+    /// From the mean gap: `(1 + 1/p)/2` for gaps uniform on `[1, 1/p]`, `1/(2p)` on `[1, 1/p - 1]` and
+    /// `(3/p - 1)/2` on `[1/p, 2/p)`, `1/p` for independent decisions.
     pub fn of(spacing: Spacing) -> Self {
         match spacing {
             Spacing::Uniform => Spread { factor: 2.0, crowding: 1.0 },
+            Spacing::UniformPseudocode => Spread { factor: 2.0, crowding: 0.0 },
             Spacing::Wait => Spread { factor: 2.0 / 3.0, crowding: -1.0 / 3.0 },
             Spacing::Geometric => Spread { factor: 1.0, crowding: 0.0 },
         }

@@ -3,11 +3,12 @@
 use quell_aqm::Link;
 use quell_aqm::rem::{PriceForm, RemParams};
 
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// REM: the price integrates the mismatch of queue and rate, `p = 1 - phi^-price`.

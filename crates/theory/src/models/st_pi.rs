@@ -6,12 +6,14 @@ use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::pi::PiParams;
 use quell_aqm::st_pi::StPiParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, model};
+use super::pi::Pi;
 use super::pi::bounded;
 use super::st_red::{between, rescale, watched};
-use super::{Controller, Law, Model, Pi, Rest, Seen, Variable, model};
+use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::real::Real;
+use crate::num::Real;
 
 model! {
     /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by

@@ -6,12 +6,14 @@ use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::st_red::StRedParams;
 
+use super::ared::Ared;
 use super::ared::adaptation;
+use super::law::{Law, Model, Rest, Seen, Variable, model};
 use super::red::{Spread, curve};
-use super::{Ared, Controller, Law, Model, Rest, Seen, Variable, model};
+use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::real::Real;
+use crate::num::Real;
 
 model! {
     /// ST-RED: the parameters of Adaptive RED at the start, and what scales them. `k` is the product of all

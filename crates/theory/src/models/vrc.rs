@@ -2,14 +2,16 @@
 
 use quell_aqm::Link;
 use quell_aqm::params::ParamError;
+use quell_aqm::part::{RateUpdate, interval_lag};
 use quell_aqm::vrc::VrcParams;
 
+use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use super::pi::bounded;
-use super::{Controller, Input, Law, Model, Rest, Seen, Variable, at_target, model};
+use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::Network;
-use crate::poly::Rational;
-use crate::real::Real;
+use crate::num::Rational;
+use crate::num::Real;
 
 model! {
     /// VRC: the probability follows the rate's excess over a virtual target.
@@ -22,8 +24,8 @@ model! {
         gamma,
         /// In packets.
         q_ref,
-        /// K: time constant of the estimate of the rate, in seconds. The document's analysis has 0; the
-        /// fluid model needs it positive.
+        /// Time constant of the estimate of the rate, in seconds: K, or by how much an estimate that is made
+        /// once per interval lags. The document's analysis has 0; the fluid model needs it positive.
         rate_memory,
     }
 }
@@ -35,12 +37,16 @@ impl Vrc {
     /// A parameter breaks a rule of its own.
     pub fn of(params: &VrcParams, link: &Link) -> Result<Vrc, ParamError> {
         let gains = params.gains()?;
+        let memory = params.rate_memory.as_secs_f64();
         Ok(Vrc {
             alpha: gains.alpha,
             beta: gains.beta,
             gamma: gains.gamma,
             q_ref: params.q_ref.in_packets(link.mean_packet),
-            rate_memory: params.rate_memory.as_secs_f64(),
+            rate_memory: match params.rate_update {
+                RateUpdate::Interval => interval_lag(memory, params.update_interval.as_secs_f64()),
+                RateUpdate::Arrival => memory,
+            },
         })
     }
 }

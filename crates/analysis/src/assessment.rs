@@ -1,0 +1,483 @@
+//! What the theory says of the algorithms at a bottleneck, and what the packets say to that.
+
+use quell_aqm::catalog::AqmConfig;
+use quell_lab::{LinkSeries, Results};
+use quell_theory::fluid::{Fluid, Options};
+use quell_theory::models::AnyModel;
+use quell_theory::rules::analysis::{Analysis, analyze};
+use quell_theory::rules::criteria::Criterion;
+use quell_theory::rules::reach::{Reach, robustness};
+use quell_theory::{Loop, Network, Plant, Share, Stability, TheoryError};
+use quell_units::text::{duration as time, three_digits as short};
+use serde::Serialize;
+
+use crate::bottleneck::Bottleneck;
+use crate::oscillation::{Motion, Oscillation, SETTLED};
+
+/// What the linear model says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every disturbance dies out.
+    Stable,
+    /// Some grow.
+    Unstable,
+    /// The network and the algorithm have no point at which they rest.
+    NoEquilibrium,
+    /// The algorithm has no continuous form.
+    NoModel,
+}
+
+impl Verdict {
+    /// In a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Stable => "stable",
+            Verdict::Unstable => "unstable",
+            Verdict::NoEquilibrium => "no equilibrium",
+            Verdict::NoModel => "no model",
+        }
+    }
+}
+
+/// What the theory says of one algorithm at a bottleneck.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assessment {
+    /// The algorithm's label in the scenario.
+    pub label: String,
+    /// Its name in the catalog.
+    pub algorithm: &'static str,
+    /// What the linear model says.
+    pub verdict: Verdict,
+    /// Why, and what to make of it, in sentences.
+    pub reasons: Vec<String>,
+    /// Where it rests.
+    pub rest: Option<Figures>,
+    /// How far it is from the limit of stability, and its slowest mode.
+    pub margins: Option<MarginFigures>,
+    /// The published conditions that speak of it.
+    pub criteria: Vec<Criterion>,
+    /// How far N, C and R may each move before the verdict changes, if that was asked.
+    pub reach: Vec<Reach>,
+    /// What the fluid model does from an empty queue, with all that the linear one leaves out, if it was
+    /// asked and could be followed.
+    pub fluid: Option<Swing>,
+    /// What the packets do, if they were asked.
+    pub packets: Option<Packets>,
+    /// The loop, for diagrams.
+    #[serde(skip)]
+    pub control: Option<Loop>,
+}
+
+/// Where a network and an algorithm rest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// The queue.
+    pub queue_packets: f64,
+    /// The time that it takes to drain.
+    pub queue_delay_s: f64,
+    /// The probability of a signal.
+    pub probability: f64,
+    /// A flow's window.
+    pub window_packets: f64,
+    /// The round-trip time, queueing included, as a mean over flows.
+    pub rtt_s: f64,
+    /// The algorithm's own variables: name, unit, value.
+    pub state: Vec<(&'static str, &'static str, f64)>,
+}
+
+/// How far a loop is from the limit of stability.
+#[derive(Clone, Debug, Serialize)]
+pub struct MarginFigures {
+    /// Roots to the right of the imaginary axis.
+    pub unstable_roots: usize,
+    /// The factor by which the gain may rise; of an unstable loop, to which it must fall.
+    pub gain: Option<f64>,
+    /// In degrees.
+    pub phase_deg: Option<f64>,
+    /// The smallest further delay that makes it unstable.
+    pub delay_s: Option<f64>,
+    /// Where the gain is 1.
+    pub crossovers_rad_per_s: Vec<f64>,
+    /// Real part of the slowest mode's root: negative where it dies out.
+    pub growth_per_s: f64,
+    /// The slowest mode's period, if it has one.
+    pub period_s: Option<f64>,
+    /// Its damping ratio.
+    pub damping: f64,
+    /// The time in which it falls to 2 %, if it does.
+    pub settling_s: Option<f64>,
+}
+
+/// What a queue does.
+#[derive(Clone, Debug, Serialize)]
+pub struct Swing {
+    /// In a word.
+    pub motion: Motion,
+    /// Mean queue.
+    pub mean_packets: f64,
+    /// Standard deviation of the queue.
+    pub deviation_packets: f64,
+    /// How far a sine of that deviation swings to either side, over the mean queue; 0 for an empty queue.
+    pub swing: f64,
+    /// Share of the variance near the strongest frequency.
+    pub share: f64,
+    /// That frequency's period; 0 for a queue that does not move.
+    pub period_s: f64,
+    /// Some of it, for pictures: seconds and packets.
+    #[serde(skip)]
+    pub series: (Vec<f64>, Vec<f64>),
+}
+
+impl Swing {
+    /// The swing up to which a queue is settled.
+    pub const SETTLED: f64 = SETTLED;
+
+    fn of(o: &Oscillation, series: (Vec<f64>, Vec<f64>)) -> Swing {
+        Swing {
+            motion: o.motion(),
+            mean_packets: o.mean,
+            deviation_packets: o.deviation,
+            swing: o.swing(),
+            share: o.share,
+            period_s: o.period,
+            series,
+        }
+    }
+}
+
+/// What the queue of a simulation does, and whether that was foretold.
+#[derive(Clone, Debug, Serialize)]
+pub struct Packets {
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub queue: Swing,
+    /// Whether the verdict foretold it: stable and settled, or unstable and not.
+    pub agrees: Option<bool>,
+}
+
+/// Below this window a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
+/// section 3.2), and waits for a timeout, which the fluid does not know.
+const LEAST_WINDOW: f64 = 4.0;
+
+impl Assessment {
+    /// What the theory says of an algorithm at a bottleneck; `reach` asks how far N, C and R may move, too.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no rest or no
+    /// model is a verdict, not an error.
+    pub fn of(
+        label: &str,
+        config: &AqmConfig,
+        bottleneck: &Bottleneck,
+        plant: Plant,
+        reach: bool,
+    ) -> Result<Assessment, TheoryError> {
+        let Bottleneck { link, network, .. } = bottleneck;
+        network.check()?;
+        let mut assessment = Assessment {
+            label: label.to_string(),
+            algorithm: config.name(),
+            verdict: Verdict::NoModel,
+            reasons: Vec::new(),
+            rest: None,
+            margins: None,
+            criteria: Vec::new(),
+            reach: Vec::new(),
+            fluid: None,
+            packets: None,
+            control: None,
+        };
+        match analyze(config, link, network, plant) {
+            Ok(analysis) => {
+                assessment.tell(&analysis, network);
+                if reach {
+                    assessment.reach = robustness(config, link, network)?.to_vec();
+                }
+            }
+            Err(e @ TheoryError::NoModel { .. }) => assessment.reasons.push(e.to_string()),
+            Err(e @ (TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. })) => {
+                assessment.verdict = Verdict::NoEquilibrium;
+                assessment.reasons.push(e.to_string());
+            }
+            Err(e) => return Err(e),
+        }
+        Ok(assessment)
+    }
+
+    /// Writes down what was found.
+    fn tell(&mut self, analysis: &Analysis, network: &Network) {
+        let stable = analysis.stability.stable();
+        self.verdict = if stable { Verdict::Stable } else { Verdict::Unstable };
+        self.reasons = reasons(analysis, network);
+        self.rest = Some(Figures::of(analysis));
+        self.margins = Some(MarginFigures::of(&analysis.stability));
+        self.criteria = analysis.criteria.clone();
+        self.control = Some(analysis.control.clone());
+    }
+
+    /// Puts what the packets did beside the verdict: the mean over the seeds of point number `point`, whose
+    /// warm-up ends after `from_s` seconds.
+    pub fn compare(&mut self, results: &Results, point: usize, link: &str, from_s: f64) {
+        let series: Vec<&LinkSeries> = results
+            .replications
+            .iter()
+            .filter(|r| r.point == point && r.algorithm == self.label)
+            .filter_map(|r| r.series.iter().find(|s| s.link == link))
+            .collect();
+        let all: Vec<Oscillation> = series.iter().filter_map(|s| oscillation(s, from_s)).collect();
+        let Some(first) = series.first().filter(|_| !all.is_empty()) else {
+            let why = "The packets' queue is not judged: it does not move, or there are too few samples after the warm-up.";
+            self.reasons.push(why.into());
+            return;
+        };
+        let mean = |f: fn(&Oscillation) -> f64| all.iter().map(f).sum::<f64>() / all.len() as f64;
+        let together = Oscillation {
+            period: mean(|o| o.period),
+            share: mean(|o| o.share),
+            amplitude: mean(|o| o.amplitude),
+            mean: mean(|o| o.mean),
+            deviation: mean(|o| o.deviation),
+        };
+        let settled = together.motion() == Motion::Settled;
+        let queue = Swing::of(&together, (first.time_s.clone(), first.queue_mean_packets.clone()));
+        self.packets = Some(Packets {
+            queue,
+            agrees: match self.verdict {
+                Verdict::Stable => Some(settled),
+                Verdict::Unstable => Some(!settled),
+                Verdict::NoEquilibrium | Verdict::NoModel => None,
+            },
+        });
+    }
+
+    /// Follows the fluid model from an empty queue for `duration_s` seconds, and looks at its queue from
+    /// `from_s` on. Where it cannot be followed to its tolerance nothing is written.
+    pub fn follow(&mut self, config: &AqmConfig, bottleneck: &Bottleneck, from_s: f64, duration_s: f64) {
+        let Bottleneck { link, network, .. } = bottleneck;
+        let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);
+        let options = Options { sample: shortest / 4.0, ..Options::default() };
+        let run = AnyModel::of(config, link, network)
+            .and_then(|model| Fluid::new(network.clone(), model)?.run(duration_s, &options));
+        let Ok(run) = run else { return };
+        let from = run.time.partition_point(|t| *t <= from_s);
+        let queue = &run.queue[from..];
+        self.fluid = match Oscillation::find(queue, options.sample) {
+            Some(found) => Some(Swing::of(&found, (run.time.clone(), run.queue.clone()))),
+            // It does not move.
+            None => queue.last().map(|&q| Swing {
+                motion: Motion::Settled,
+                mean_packets: q,
+                deviation_packets: 0.0,
+                swing: 0.0,
+                share: 0.0,
+                period_s: 0.0,
+                series: (run.time.clone(), run.queue.clone()),
+            }),
+        };
+    }
+}
+
+/// The strongest oscillation of a link's queue after `from_s` seconds; `None` if there are too few samples.
+fn oscillation(series: &LinkSeries, from_s: f64) -> Option<Oscillation> {
+    let [first, second, ..] = series.time_s[..] else { return None };
+    let from = series.time_s.partition_point(|t| *t <= from_s);
+    Oscillation::find(&series.queue_mean_packets[from..], second - first)
+}
+
+impl Figures {
+    fn of(Analysis { model, rest, .. }: &Analysis) -> Self {
+        let point = &rest.point;
+        let flows: f64 = point.classes.iter().map(|c| c.flows).sum();
+        let mean = |f: fn(&Share) -> f64| point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows;
+        Figures {
+            queue_packets: point.queue,
+            queue_delay_s: point.queue / point.capacity,
+            probability: point.probability,
+            window_packets: mean(|c| c.window),
+            rtt_s: mean(|c| c.rtt),
+            state: model.variables().iter().zip(&rest.state).map(|((n, u), x)| (*n, *u, *x)).collect(),
+        }
+    }
+}
+
+impl MarginFigures {
+    fn of(stability: &Stability) -> Self {
+        let (margins, mode) = (&stability.margins, &stability.mode);
+        MarginFigures {
+            unstable_roots: stability.unstable_roots,
+            gain: margins.gain,
+            phase_deg: margins.phase.map(f64::to_degrees),
+            delay_s: margins.delay,
+            crossovers_rad_per_s: margins.crossovers.clone(),
+            growth_per_s: mode.root.re,
+            period_s: mode.period,
+            damping: mode.damping,
+            settling_s: mode.settling,
+        }
+    }
+}
+
+/// The verdict in sentences.
+fn reasons(analysis: &Analysis, network: &Network) -> Vec<String> {
+    let Analysis { rest, stability, criteria, .. } = analysis;
+    let mut all = Vec::new();
+    let (margins, mode) = (&stability.margins, &stability.mode);
+    if stability.stable() {
+        all.push(match margins.gain {
+            Some(gain) => {
+                format!("The loop's gain may rise by the factor {} before it oscillates.", short(gain))
+            }
+            None => "No rise of the loop's gain alone makes it oscillate.".to_string(),
+        });
+        if let Some(delay) = margins.delay {
+            all.push(format!("It bears {} of further delay.", time(delay)));
+        }
+        if let Some(settling) = mode.settling {
+            let swing =
+                mode.period.map_or(String::new(), |t| format!(", swinging with a period of {}", time(t)));
+            all.push(format!("A disturbance falls to 2 % in {}{swing}.", time(settling)));
+        }
+    } else {
+        let swing = mode.period.map_or(String::new(), |t| format!(" with a period of {}", time(t)));
+        let double = time(std::f64::consts::LN_2 / mode.root.re);
+        all.push(format!("A disturbance grows{swing}, twice as large every {double}."));
+        if let Some(gain) = margins.gain {
+            all.push(format!("The loop's gain must fall to {} of what it is.", short(gain)));
+        }
+    }
+    for c in criteria {
+        let meets = if c.holds { "meets" } else { "does not meet" };
+        all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
+    }
+    all.extend(rest.remark.as_deref().map(|r| format!("Of the rest: {r}.")));
+    let window = rest.point.classes[0].window;
+    if window < LEAST_WINDOW {
+        all.push(format!(
+            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model leaves out, have their part.",
+            short(window)
+        ));
+    }
+    if rest.point.queue > 0.0 && rest.point.queue < 1.0 {
+        all.push("The queue is shorter than a packet: the fluid model does not hold.".into());
+    }
+    if rest.point.queue > 0.95 * network.buffer {
+        all.push("The queue rests near the end of the buffer: overflows, which the linear model leaves out, have their part.".into());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_lab::{Options, run};
+    use quell_scenario::{Plugins, Study};
+
+    /// 20 flows, 500 packets/s, 102 ms and 50 packets: R = 0.202 s, W = 5.05, p = 1.5/W^2.
+    const SCENARIO: &str = r#"
+schema = 1
+title = "t"
+duration = "40 s"
+warmup = "10 s"
+seeds = 1
+[dumbbell]
+rate = "4 Mbit/s"
+delay = "10 ms"
+buffer = "200 packets"
+ecn = true
+[[aqm]]
+algorithm = "pid"
+[[aqm]]
+algorithm = "pid"
+label = "wild"
+k_p = 0.2
+[[aqm]]
+algorithm = "blue"
+[[flows]]
+name = "tcp"
+count = 20
+rtt = "100 ms"
+tcp = { ecn = true }
+"#;
+
+    fn assess(scenario: &str, reach: bool) -> (Study, Vec<Assessment>) {
+        let study = Study::parse(scenario, "t.toml", &Plugins::new()).unwrap();
+        let bottleneck = Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new()).unwrap();
+        let of = |(label, config): &(String, AqmConfig)| {
+            Assessment::of(label, config, &bottleneck, Plant::Exact, reach).unwrap()
+        };
+        let all = bottleneck.algorithms.iter().map(of).collect();
+        (study, all)
+    }
+
+    #[test]
+    fn verdicts_and_their_reasons() {
+        let (_, all) = assess(SCENARIO, true);
+        let [pid, wild, blue] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((pid.verdict, pid.label.as_str(), pid.algorithm), (Verdict::Stable, "pid", "pid"));
+        let rest = pid.rest.as_ref().unwrap();
+        assert!((rest.window_packets - 5.05).abs() < 1e-9 && (rest.rtt_s - 0.202).abs() < 1e-9, "{rest:?}");
+        assert!((rest.queue_delay_s - 0.1).abs() < 1e-9, "{rest:?}");
+        assert!((rest.probability - 1.5 / (5.05 * 5.05)).abs() < 1e-9, "{rest:?}");
+        assert!(pid.reasons[0].starts_with("The loop's gain may rise by the factor "), "{:?}", pid.reasons);
+        assert_eq!(pid.margins.as_ref().unwrap().unstable_roots, 0);
+        assert!(pid.margins.as_ref().unwrap().growth_per_s < 0.0 && pid.control.is_some());
+        // 1.5 (N/(RC))^2 <= 1 bounds the flows from above.
+        let most = pid.reach[0].above.as_ref().unwrap();
+        assert!((most.at - 0.202 * 500.0 / 1.5_f64.sqrt()).abs() < 1e-4, "{most:?}");
+
+        assert_eq!((wild.verdict, wild.label.as_str()), (Verdict::Unstable, "wild"));
+        assert!(wild.reasons[0].starts_with("A disturbance grows with a period of "), "{:?}", wild.reasons);
+        assert!(wild.reasons[1].starts_with("The loop's gain must fall to "), "{:?}", wild.reasons);
+        let margins = wild.margins.as_ref().unwrap();
+        assert!(margins.gain.unwrap() < 1.0 && margins.delay_s.is_none() && margins.settling_s.is_none());
+
+        assert_eq!((blue.verdict, blue.reasons.len()), (Verdict::NoModel, 1));
+        assert!(blue.rest.is_none() && blue.margins.is_none() && blue.reach.is_empty());
+        let (_, all) = assess(SCENARIO, false);
+        assert!(all[0].reach.is_empty());
+    }
+
+    /// So many flows that not even a signal for every packet holds them; and a short window.
+    #[test]
+    fn a_crowd_has_no_equilibrium_and_a_few_less_no_fast_retransmit() {
+        let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 300"), true);
+        assert_eq!((all[0].verdict, all[0].reasons.len()), (Verdict::NoEquilibrium, 1));
+        assert!(all[0].reasons[0].contains("must lie in (0, 1]"), "{:?}", all[0].reasons);
+        assert!(all[0].rest.is_none() && all[0].reach.is_empty());
+        let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 50"), false);
+        let short = |r: &&String| r.contains("A window of 2.02 packets is too short for fast retransmit");
+        assert_eq!(all[0].reasons.iter().filter(short).count(), 1, "{:?}", all[0].reasons);
+    }
+
+    #[test]
+    fn packets_agree_disagree_or_are_not_judged() {
+        let (study, mut all) = assess(SCENARIO, false);
+        let mut point = study.points[0].clone();
+        point.scenario.series_step = Some(quell_units::Duration::from_millis(12));
+        let results = run(&study.with_points(vec![point]), &Options::default()).unwrap();
+        // A verdict that is not this loop's.
+        let mut contrary = all[0].clone();
+        contrary.verdict = Verdict::Unstable;
+        all.push(contrary);
+        for assessment in &mut all {
+            assessment.compare(&results, 0, "bottleneck", 10.0);
+        }
+        let agrees: Vec<Option<bool>> = all.iter().map(|a| a.packets.as_ref().unwrap().agrees).collect();
+        assert_eq!(agrees, [Some(true), Some(true), None, Some(false)]);
+        let packets = all[0].packets.as_ref().unwrap();
+        assert_eq!(packets.queue.motion, Motion::Settled);
+        assert!((packets.queue.mean_packets - 50.0).abs() < 5.0, "{packets:?}");
+        assert!(
+            (packets.queue.swing
+                - 2.0_f64.sqrt() * packets.queue.deviation_packets / packets.queue.mean_packets)
+                .abs()
+                < 1e-9
+        );
+        // Nothing is left after the end.
+        let (_, mut late) = assess(SCENARIO, false);
+        late[0].compare(&results, 0, "bottleneck", 39.9);
+        assert!(late[0].packets.is_none());
+        assert!(late[0].reasons.last().unwrap().starts_with("The packets' queue is not judged"));
+    }
+}

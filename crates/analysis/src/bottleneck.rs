@@ -1,0 +1,328 @@
+//! What the theory sees of a scenario: one link, its algorithms, and the flows that fill it.
+
+use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
+use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
+use quell_sim::network::{FlowSpec, Traffic};
+use quell_theory::rules::design::Design;
+use quell_theory::{Class, Network, Signal, Tcp};
+use quell_units::Time;
+use quell_units::text::seconds;
+
+/// Flows are grouped by round-trip time into at most as many classes as this.
+const MOST_CLASSES: usize = 16;
+
+/// One link of a scenario at one time, as the fluid models know it.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// The link's name.
+    pub name: String,
+    /// The link as its algorithm knows it.
+    pub link: Link,
+    /// The algorithms of the scenario for this link: label and parameters.
+    pub algorithms: Vec<(String, AqmConfig)>,
+    /// The long-lived flows, by round-trip time, and the link in packets.
+    pub network: Network,
+    /// What of the scenario the models leave out, in words.
+    pub left_out: Vec<String>,
+}
+
+impl Bottleneck {
+    /// The link and the flows that a design is for.
+    pub fn of_design(design: &Design) -> Bottleneck {
+        Bottleneck {
+            name: "bottleneck".into(),
+            link: design.link,
+            algorithms: vec![(design.config.name().into(), design.config.clone())],
+            network: design.network.clone(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// The link of a point called `link` (the first that is measured, without a name) and its flows at a time
+    /// ([`Bottleneck::busy_time`], without one). Round-trip times that are drawn at random are those of `seed`.
+    ///
+    /// # Errors
+    /// There is no such link, no long-lived flow crosses it then, or its algorithm is not in the catalog.
+    pub fn of_point(
+        point: &Point,
+        link: Option<&str>,
+        time: Option<Time>,
+        seed: u64,
+        plugins: &Plugins,
+    ) -> Result<Bottleneck, ScenarioError> {
+        let name = link_name(point, link)?;
+        let time = match time {
+            Some(time) => time,
+            None => Bottleneck::busy_time(point, Some(&name), seed)?,
+        };
+        see(point, &name, time, seed, plugins)
+    }
+
+    /// The time at which a link is looked at unless another is asked for: the end of the warm-up, or, if no
+    /// long-lived flow sends then, when the most of them first do.
+    ///
+    /// # Errors
+    /// There is no such link.
+    pub fn busy_time(point: &Point, link: Option<&str>, seed: u64) -> Result<Time, ScenarioError> {
+        let name = link_name(point, link)?;
+        let warmed = Time::ZERO + point.scenario.warmup;
+        let flows = point.flows_at(&name, warmed, seed)?;
+        // Each beginning and each end; at one instant, ends come first.
+        let mut turns: Vec<(Time, i32)> = Vec::new();
+        for (_, fact) in flows.iter().filter(|(spec, fact)| is_long_lived(spec, fact)) {
+            if sends(fact, warmed) {
+                return Ok(warmed);
+            }
+            turns.push((fact.start, 1));
+            turns.extend(fact.stop.map(|stop| (stop, -1)));
+        }
+        turns.sort_unstable();
+        let (mut now, mut most, mut busy) = (0, 0, warmed);
+        for (at, change) in turns {
+            now += change;
+            if now > most {
+                (most, busy) = (now, at);
+            }
+        }
+        Ok(busy)
+    }
+}
+
+/// The name of a link that is measured.
+fn link_name(point: &Point, link: Option<&str>) -> Result<String, ScenarioError> {
+    let names = point.links();
+    match link {
+        None => Ok(names.first().cloned().unwrap_or_default()),
+        Some(name) if names.iter().any(|n| n == name) => Ok(name.to_string()),
+        Some(name) => {
+            let rule = format!("there is no link called {name}; measured are {}", names.join(", "));
+            Err(point.refuse(rule))
+        }
+    }
+}
+
+fn is_long_lived(spec: &FlowSpec, fact: &FlowFact) -> bool {
+    fact.bulk && matches!(spec.traffic, Traffic::Tcp { .. })
+}
+
+fn sends(fact: &FlowFact, time: Time) -> bool {
+    fact.start <= time && fact.stop.is_none_or(|stop| stop > time)
+}
+
+fn see(
+    point: &Point,
+    name: &str,
+    time: Time,
+    seed: u64,
+    plugins: &Plugins,
+) -> Result<Bottleneck, ScenarioError> {
+    let s = &point.scenario;
+    let LinkAt { link, rate, algorithms, ecn, changes } = point.link_at(name, time, plugins)?;
+    let capacity = rate.packets_per_sec(link.mean_packet);
+    // A packet also takes its own transmission time.
+    let transmission = 1.0 / capacity;
+    let mut rtts = Vec::new();
+    let (mut marked, mut delayed, mut others, mut later) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let end = Time::ZERO + s.duration;
+    for (spec, fact) in &point.flows_at(name, time, seed)? {
+        let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
+        later += usize::from(is_long_lived(spec, fact) && comes_or_goes);
+        match &spec.traffic {
+            Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => {
+                rtts.push(fact.base_rtt.as_secs_f64() + transmission);
+                marked += usize::from(ecn && tcp.ecn);
+                delayed += usize::from(tcp.delayed_ack.is_some());
+            }
+            _ if fact.bulk => {}
+            _ => others += 1,
+        }
+    }
+    if rtts.is_empty() {
+        let rule = format!(
+            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models hold for TCP flows that always have something to send; {}",
+            seconds((1e3 * time.as_secs_f64()).round() / 1e3),
+            if later > 0 { "some do at another time" } else { "none does later" }
+        );
+        return Err(point.refuse(rule));
+    }
+    let mut left_out = Vec::new();
+    if others > 0 {
+        left_out.push(format!("{others} short-lived or unresponsive flows"));
+    }
+    let mixed = |n: usize| n > 0 && n < rtts.len();
+    if mixed(marked) {
+        left_out.push(format!("{marked} of {} flows use ECN, all are taken alike", rtts.len()));
+    }
+    if mixed(delayed) {
+        left_out.push(format!(
+            "{delayed} of {} receivers delay acknowledgments, all are taken alike",
+            rtts.len()
+        ));
+    }
+    let mut moves = Vec::new();
+    if changes || s.flows.iter().flat_map(|f| &f.rtt_changes).any(|c| Time::ZERO + c.at > time) {
+        moves.push("rates or delays".to_string());
+    }
+    if later > 0 {
+        moves.push(format!("{later} long-lived flows that come or go"));
+    }
+    if !moves.is_empty() {
+        left_out.push(format!(
+            "what changes after {} s: {}",
+            seconds((1e3 * time.as_secs_f64()).round() / 1e3),
+            moves.join(", ")
+        ));
+    }
+    let most = |n: usize| 2 * n > rtts.len();
+    let network = Network {
+        capacity,
+        buffer: link.buffer.in_packets(link.mean_packet),
+        tcp: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH },
+        signal: if most(marked) { Signal::Mark } else { Signal::Drop },
+        classes: grouped(rtts),
+    };
+    Ok(Bottleneck { name: name.to_string(), link, algorithms, network, left_out })
+}
+
+/// Flows of neighboring round-trip times together, as equally many to a class as possible.
+fn grouped(mut rtts: Vec<f64>) -> Vec<Class> {
+    rtts.sort_by(f64::total_cmp);
+    let n = rtts.len();
+    // Equal ones are one class, however many there are.
+    let mut distinct: Vec<Class> = Vec::new();
+    for &rtt in &rtts {
+        match distinct.last_mut() {
+            Some(class) if class.propagation == rtt => class.flows += 1.0,
+            _ => distinct.push(Class { flows: 1.0, propagation: rtt }),
+        }
+    }
+    if distinct.len() <= MOST_CLASSES {
+        return distinct;
+    }
+    (0..MOST_CLASSES)
+        .map(|k| {
+            let part = &rtts[k * n / MOST_CLASSES..(k + 1) * n / MOST_CLASSES];
+            Class { flows: part.len() as f64, propagation: part.iter().sum::<f64>() / part.len() as f64 }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_scenario::Study;
+    use quell_units::Duration;
+
+    const MIXED: &str = r#"
+schema = 1
+title = "t"
+duration = "100 s"
+warmup = "20 s"
+[dumbbell]
+rate = "8 Mbit/s"
+delay = "10 ms"
+buffer = "200 packets"
+ecn = true
+changes = [{ at = "50 s", rate = "4 Mbit/s" }]
+[[aqm]]
+algorithm = "pi"
+[[aqm]]
+algorithm = "red"
+label = "slow red"
+weight = 0.0001
+[[flows]]
+name = "near"
+count = 30
+rtt = "60 ms"
+tcp = { ecn = true }
+[[flows]]
+name = "far"
+count = 10
+rtt = "200 ms"
+start = "30 s"
+tcp = { ecn = true }
+[[flows]]
+name = "web"
+kind = "transfers"
+count = 5
+rtt = "100 ms"
+size = "12 packets"
+think = "500 ms"
+"#;
+
+    fn at(seconds: u64) -> Bottleneck {
+        let study = Study::parse(MIXED, "mixed.toml", &Plugins::new()).unwrap();
+        let time = Time::ZERO + Duration::from_secs(seconds);
+        Bottleneck::of_point(&study.points[0], None, Some(time), 1, &Plugins::new()).unwrap()
+    }
+
+    #[test]
+    fn flows_and_rate_are_those_of_the_time() {
+        let early = at(20);
+        assert_eq!(early.network.capacity, 1000.0);
+        assert_eq!(early.network.buffer, 200.0);
+        assert_eq!(early.network.signal, Signal::Mark);
+        let [near] = early.network.classes[..] else { panic!("{early:?}") };
+        assert_eq!(near.flows, 30.0);
+        // The time of its own transmission is part of a packet's round trip.
+        assert!((near.propagation - 0.061).abs() < 1e-9);
+        assert_eq!(
+            early.left_out,
+            [
+                "5 short-lived or unresponsive flows",
+                "what changes after 20 s: rates or delays, 10 long-lived flows that come or go"
+            ]
+        );
+        let names: Vec<&str> = early.algorithms.iter().map(|(l, _)| l.as_str()).collect();
+        assert_eq!(names, ["pi", "slow red"]);
+        let late = at(60);
+        assert_eq!(late.network.capacity, 500.0);
+        let flows: Vec<f64> = late.network.classes.iter().map(|c| c.flows).collect();
+        assert_eq!(flows, [30.0, 10.0]);
+        assert_eq!(late.left_out, ["5 short-lived or unresponsive flows"]);
+    }
+
+    /// Where nobody sends at the end of the warm-up, it is the time with the most flows.
+    #[test]
+    fn a_time_with_flows_is_found() {
+        let busy = |from: &str, to: &str| {
+            let study = Study::parse(&MIXED.replace(from, to), "mixed.toml", &Plugins::new()).unwrap();
+            Bottleneck::busy_time(&study.points[0], None, 1).unwrap().as_secs_f64()
+        };
+        assert_eq!(busy("", ""), 20.0);
+        assert_eq!(busy("count = 30", "count = 30\nstart = \"25 s\""), 30.0);
+        // The near ones are gone before the far ones come, and are more.
+        assert_eq!(busy("count = 30", "count = 30\nstart = \"25 s\"\nstop = \"28 s\""), 25.0);
+    }
+
+    #[test]
+    fn a_link_or_a_time_without_flows_is_refused() {
+        let study = Study::parse(
+            &MIXED.replace("count = 30", "count = 30\nstop = \"25 s\""),
+            "mixed.toml",
+            &Plugins::new(),
+        );
+        let point = &study.unwrap().points[0];
+        let time = Some(Time::ZERO + Duration::from_secs(27));
+        let error = Bottleneck::of_point(point, None, time, 1, &Plugins::new()).unwrap_err();
+        assert!(
+            error.to_string().contains("no long-lived TCP flow crosses the link bottleneck at 27 s"),
+            "{error}"
+        );
+        let error = Bottleneck::of_point(point, Some("elsewhere"), None, 1, &Plugins::new()).unwrap_err();
+        assert!(error.to_string().contains("no link called elsewhere"), "{error}");
+    }
+
+    /// Many different round-trip times become few classes with the same flows and the same mean.
+    #[test]
+    fn round_trip_times_are_grouped() {
+        let rtts: Vec<f64> = (0..1000).map(|i| 0.05 + 0.0001 * i as f64).collect();
+        let mean = rtts.iter().sum::<f64>() / 1000.0;
+        let classes = grouped(rtts);
+        assert_eq!(classes.len(), MOST_CLASSES);
+        assert_eq!(classes.iter().map(|c| c.flows).sum::<f64>(), 1000.0);
+        let grouped_mean = classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / 1000.0;
+        assert!((grouped_mean - mean).abs() < 1e-12);
+    }
+}

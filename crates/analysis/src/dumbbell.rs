@@ -1,0 +1,118 @@
+//! A scenario in a few words: one bottleneck, and flows of one kind.
+
+use quell_aqm::catalog::{self, AqmConfig};
+use quell_theory::Signal;
+use quell_theory::rules::design::Design;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+/// One bottleneck and flows of one kind: the network of the formulas.
+#[derive(Clone, Debug)]
+pub struct Dumbbell {
+    /// The bottleneck's rate.
+    pub rate: BitRate,
+    /// The round-trip time without queueing.
+    pub rtt: Duration,
+    /// How many flows.
+    pub flows: u32,
+    /// Size of a packet on the wire.
+    pub packet: Bytes,
+    /// The bottleneck's buffer.
+    pub buffer: QueueSize,
+    /// Whether packets are marked.
+    pub ecn: bool,
+    /// The tables of the algorithms, as in a file: see [`changed`].
+    pub algorithms: Vec<String>,
+}
+
+impl Dumbbell {
+    /// Without algorithms yet; packets are marked, and the buffer is ample.
+    pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Dumbbell {
+        let buffer = Dumbbell::ample_buffer(rate, rtt, packet);
+        Dumbbell { rate, rtt, flows, packet, buffer, ecn: true, algorithms: Vec::new() }
+    }
+
+    /// Twice the bandwidth-delay product, at least 100 packets.
+    pub fn ample_buffer(rate: BitRate, rtt: Duration, packet: Bytes) -> QueueSize {
+        let product = rate.packets_per_sec(packet) * rtt.as_secs_f64();
+        QueueSize::Packets((2.0 * product).ceil().max(100.0))
+    }
+
+    /// The network that a design is for.
+    pub fn of_design(design: &Design, flows: u32, algorithms: Vec<String>) -> Dumbbell {
+        Dumbbell {
+            buffer: design.link.buffer,
+            ecn: design.network.signal == Signal::Mark,
+            algorithms,
+            ..Dumbbell::new(
+                design.link.rate,
+                Duration::from_secs_f64(design.network.classes[0].propagation),
+                flows,
+                design.link.mean_packet,
+            )
+        }
+    }
+
+    /// The scenario, as a file.
+    pub fn to_toml(&self) -> String {
+        let Dumbbell { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
+        // Long enough for slow loops to settle: hundreds of round trips, and a minute.
+        let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
+        let mut text = format!(
+            r#"schema = 1
+title = "{flows} flows, {rate}, {rtt}"
+duration = "{} s"
+warmup = "{warmup} s"
+seeds = 3
+
+[dumbbell]
+rate = "{rate}"
+delay = "{}"
+buffer = "{buffer}"
+ecn = {ecn}
+"#,
+            3.0 * warmup,
+            *rtt / 10,
+        );
+        for table in algorithms {
+            text.push_str(&format!("\n[[aqm]]\n{table}"));
+        }
+        text.push_str(&format!(
+            r#"
+[[flows]]
+name = "tcp"
+count = {flows}
+rtt = "{rtt}"
+start = {{ between = ["0 s", "5 s"] }}
+tcp = {{ ecn = {ecn}, packet = "{packet}" }}
+"#
+        ));
+        text
+    }
+}
+
+/// An algorithm as a table of a scenario, with the parameters that are not its defaults.
+///
+/// # Errors
+/// The parameters cannot be written.
+pub fn changed(config: &AqmConfig) -> Result<String, toml::ser::Error> {
+    let name = config.name();
+    let written = toml::Table::try_from(config)?;
+    let default = catalog::find(name).map(|entry| toml::Table::try_from((entry.default)()));
+    let default = default.transpose()?.unwrap_or_default();
+    let mut text = format!("algorithm = \"{name}\"\n");
+    for (key, value) in written.iter().filter(|(key, value)| default.get(*key) != Some(value)) {
+        text.push_str(&format!("{key} = {}\n", inline(value)));
+    }
+    Ok(text)
+}
+
+/// A value on one line.
+fn inline(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => {
+            let each: Vec<String> = table.iter().map(|(k, v)| format!("{k} = {}", inline(v))).collect();
+            format!("{{ {} }}", each.join(", "))
+        }
+        other => other.to_string(),
+    }
+}

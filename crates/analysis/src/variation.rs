@@ -1,0 +1,206 @@
+//! An algorithm at a bottleneck of which two things vary: the points of a map.
+
+use quell_aqm::catalog::{self, AqmConfig};
+use quell_theory::models::AnyModel;
+use quell_theory::rules::reach::{Quantity, scaled};
+use quell_theory::{Loop, Network, Plant, TheoryError, map};
+use quell_units::{BitRate, Duration};
+
+use crate::bottleneck::Bottleneck;
+
+/// What is shown at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Something of the loop.
+    Loop(map::Shown),
+    /// The queue at rest, in packets.
+    Queue,
+    /// The probability of a signal at rest.
+    Probability,
+}
+
+/// What varies along an axis.
+#[derive(Clone, Debug)]
+enum Varies {
+    /// N, all classes by the same factor.
+    Flows,
+    /// C.
+    Rate,
+    /// The propagation delays, all classes by the same factor.
+    Rtt,
+    /// A parameter of the algorithm.
+    Parameter(String),
+}
+
+/// An algorithm at a bottleneck of which two things vary. The algorithm is built anew for each point, so
+/// that automatic parameters follow the link.
+#[derive(Clone, Debug)]
+pub struct Variation {
+    bottleneck: Bottleneck,
+    algorithm: &'static str,
+    parameters: toml::Table,
+    axes: [(Varies, String); 2],
+}
+
+impl Variation {
+    /// Axes are `flows`, `rate`, `rtt` (the mean round-trip time without queueing) or a parameter of the
+    /// algorithm, each with the unit of its values: "bit/s", "ms". Without one, rates are in bit/s, times
+    /// in seconds, and parameters in the unit that they have now.
+    ///
+    /// # Errors
+    /// There is no such axis, or both are the same.
+    pub fn new(
+        bottleneck: &Bottleneck,
+        config: &AqmConfig,
+        axes: [(&str, &str); 2],
+    ) -> Result<Self, TheoryError> {
+        let known: Vec<&str> = catalog::find(config.name())
+            .map(|entry| (entry.params)().iter().map(|p| p.name).collect())
+            .unwrap_or_default();
+        let mut parameters = toml::Table::try_from(config)
+            .map_err(|e| TheoryError::quantity("the parameters", config.name(), e.to_string()))?;
+        parameters.remove("algorithm");
+        let varies = |(name, unit): (&str, &str)| -> Result<(Varies, String), TheoryError> {
+            let or = |default: &str| if unit.is_empty() { default.to_string() } else { unit.to_string() };
+            match name {
+                "flows" => Ok((Varies::Flows, String::new())),
+                "rate" => Ok((Varies::Rate, or("bit/s"))),
+                "rtt" => Ok((Varies::Rtt, or("s"))),
+                name if known.contains(&name) => {
+                    let now = parameters.get(name).and_then(|v| v.as_str()?.split_once(' '));
+                    Ok((Varies::Parameter(name.into()), or(now.map_or("", |(_, unit)| unit))))
+                }
+                name => {
+                    let rule = format!("must be flows, rate, rtt, or one of {}", known.join(", "));
+                    Err(TheoryError::quantity("axis", name, rule))
+                }
+            }
+        };
+        if axes[0].0 == axes[1].0 {
+            return Err(TheoryError::quantity("axes", format!("both {}", axes[0].0), "must differ"));
+        }
+        let axes = [varies(axes[0])?, varies(axes[1])?];
+        Ok(Variation { bottleneck: bottleneck.clone(), algorithm: config.name(), parameters, axes })
+    }
+
+    /// The model and the network at a point.
+    ///
+    /// # Errors
+    /// A value is not physical, or breaks a rule of the algorithm.
+    pub fn at(&self, x: f64, y: f64) -> Result<(AnyModel, Network), TheoryError> {
+        let mut link = self.bottleneck.link;
+        let mut network = self.bottleneck.network.clone();
+        let mut parameters = self.parameters.clone();
+        let flows = |n: &Network| n.classes.iter().map(|c| c.flows).sum::<f64>();
+        for ((varies, unit), value) in self.axes.iter().zip([x, y]) {
+            match varies {
+                Varies::Flows => network = scaled(&network, Quantity::Flows, value / flows(&network)),
+                Varies::Rate => {
+                    link.rate = with_unit::<BitRate>("rate", value, unit)?;
+                    network.capacity = link.rate.packets_per_sec(link.mean_packet);
+                }
+                Varies::Rtt => {
+                    let rtt = with_unit::<Duration>("rtt", value, unit)?.as_secs_f64();
+                    let all = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>();
+                    network = scaled(&network, Quantity::Rtt, rtt * flows(&network) / all);
+                }
+                Varies::Parameter(name) => {
+                    let value = match unit.as_str() {
+                        "" => toml::Value::Float(value),
+                        unit => toml::Value::String(format!("{value} {unit}")),
+                    };
+                    parameters.insert(name.clone(), value);
+                }
+            }
+        }
+        network.check()?;
+        let config = AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters))
+            .expect("the algorithm is of the catalog")
+            .map_err(|e| {
+                TheoryError::quantity("a parameter", e.message().trim(), "must be readable; give its unit")
+            })?;
+        Ok((AnyModel::of(&config, &link, &network)?, network))
+    }
+
+    /// What is shown at a point; `None` where there is none, as a margin without a crossover.
+    ///
+    /// # Errors
+    /// Those of [`Variation::at`] and of the loop there, and that there is no rest.
+    pub fn value(&self, shown: Shown, plant: Plant, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
+        let (model, network) = self.at(x, y)?;
+        let rest = model.rest(&network)?;
+        match shown {
+            Shown::Loop(shown) => shown.of(&Loop::new(&rest.point, &model.controller(&rest)?, plant)?),
+            Shown::Queue => Ok(Some(rest.point.queue)),
+            Shown::Probability => Ok(Some(rest.point.probability)),
+        }
+    }
+}
+
+fn with_unit<T>(name: &str, value: f64, unit: &str) -> Result<T, TheoryError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text = format!("{value} {unit}");
+    text.parse().map_err(|e: T::Err| TheoryError::quantity(name, &text, e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_aqm::Link;
+    use quell_aqm::pi::PiParams;
+    use quell_units::{Bytes, QueueSize};
+
+    use super::*;
+    use crate::assessment::{Assessment, Verdict};
+
+    fn bottleneck() -> (Bottleneck, AqmConfig) {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(300.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let network = Network::new(100.0, 0.1, 1250.0, 300.0);
+        let bottleneck = Bottleneck {
+            name: "bottleneck".into(),
+            link,
+            algorithms: Vec::new(),
+            network,
+            left_out: Vec::new(),
+        };
+        (bottleneck, AqmConfig::Pi(PiParams::default()))
+    }
+
+    /// A point of a map is what an analysis of that network says.
+    #[test]
+    fn a_point_is_the_network_with_two_things_changed() {
+        let (bottleneck, config) = bottleneck();
+        let vary = Variation::new(&bottleneck, &config, [("flows", ""), ("rtt", "ms")]).unwrap();
+        let mut moved = bottleneck.clone();
+        moved.network = Network::new(60.0, 0.25, 1250.0, 300.0);
+        let said = Assessment::of("pi", &config, &moved, Plant::Exact, false).unwrap();
+        let growth = vary.value(Shown::Loop(map::Shown::Growth), Plant::Exact, 60.0, 250.0).unwrap().unwrap();
+        let figures = said.margins.unwrap();
+        assert!((growth - figures.growth_per_s).abs() < 1e-9 * growth.abs(), "{growth}, {figures:?}");
+        assert_eq!(said.verdict == Verdict::Stable, growth < 0.0);
+    }
+
+    #[test]
+    fn parameters_keep_their_unit_and_the_link_its_rate() {
+        let (bottleneck, config) = bottleneck();
+        let vary = Variation::new(&bottleneck, &config, [("rate", ""), ("q_ref", "packets")]).unwrap();
+        let queue = vary.value(Shown::Queue, Plant::Exact, 2e7, 33.0).unwrap();
+        assert_eq!(queue, Some(33.0));
+        assert_eq!(vary.at(2e7, 33.0).unwrap().1.capacity, 2500.0);
+        assert!(vary.at(-1.0, 33.0).unwrap_err().to_string().contains("rate = -1 bit/s"));
+    }
+
+    #[test]
+    fn unknown_axes_are_refused() {
+        let (bottleneck, config) = bottleneck();
+        let refuse = |axes| Variation::new(&bottleneck, &config, axes).unwrap_err().to_string();
+        assert!(refuse([("flows", ""), ("max_p", "")]).contains("axis = max_p: must be flows, rate, rtt"));
+        assert!(refuse([("rtt", ""), ("rtt", "")]).contains("must differ"));
+    }
+}

@@ -1,0 +1,109 @@
+//! DRED: dynamic RED (Aweya, Ouellette and Montuno 2001), as vrc eq. 23 gives it.
+//!
+//! An integral controller: at fixed intervals the probability moves in proportion to the queue's
+//! filtered distance from `q_ref`, as a share of the buffer.
+//!
+//! What the document leaves open, and what this file does:
+//! - It gives neither the gain nor the filter nor the interval; the defaults say where they come from.
+//! - The original also drops nothing while the queue is shorter than a threshold; vrc does not say
+//!   so, and it is left out.
+//! - The filter starts with an empty queue, like PI.
+
+use quell_units::{Duration, QueueSize, Time};
+
+use crate::params::{ParamError, reachable, require};
+use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
+
+params! {
+    /// DRED's parameters.
+    pub struct DredParams {
+        /// Step of p for an error of a whole buffer.
+        alpha: f64 = 0.001, unit "1", source "not in vrc; holds its Table 2's queue with the least deviation";
+        /// Weight of a new sample in the filtered error.
+        filter: f64 = 0.1, unit "1", source "not in vrc; a time constant of 10 updates";
+        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
+        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "vrc 5.1";
+        /// T_s: time between two updates.
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "vrc 5.1, for the other schemes";
+        /// Whether a packet's size matters: "per-packet" or "by-size".
+        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+    }
+}
+
+impl DredParams {
+    /// DRED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a step or a weight outside (0, 1], a target that the
+    /// buffer cannot hold, an interval that is too short or too long.
+    pub fn build(&self, link: &Link) -> Result<Dred, ParamError> {
+        link.check()?;
+        for (field, x) in [("alpha", self.alpha), ("filter", self.filter)] {
+            require(x > 0.0 && x <= 1.0, field, x, "must lie in (0, 1] [vrc eq. 23]")?;
+        }
+        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let mut error = Ewma::new(self.filter);
+        error.avg = -q_ref;
+        Ok(Dred {
+            p: 0.0,
+            error,
+            q_ref,
+            per_packet: self.alpha / link.buffer.in_packets(link.mean_packet),
+            gauge: Gauge::of(self.q_ref, link),
+            sizer: Sizer::new(self.signal, link),
+            ticker: Ticker::new("update_interval", self.update_interval)?,
+        })
+    }
+}
+
+/// DRED's state.
+#[derive(Clone, Debug)]
+pub struct Dred {
+    p: f64,
+    /// The queue's excess over the target, filtered.
+    error: Ewma,
+    q_ref: f64,
+    /// alpha / B.
+    per_packet: f64,
+    gauge: Gauge,
+    sizer: Sizer,
+    ticker: Ticker,
+}
+
+impl Aqm for Dred {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
+    }
+
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        Some(self.ticker.due())
+    }
+
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        self.error.sample(self.gauge.read(&cx.queue) - self.q_ref);
+        self.p = next_p(self.p, self.per_packet, self.error.avg);
+        self.ticker.advance();
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("p", "1", self.p);
+        out.value("filtered_queue", "packets", (self.error.avg + self.q_ref).max(0.0));
+    }
+}
+
+/// vrc eq. 23: `p = [p + alpha e_f / B]+`, with `per_packet = alpha / B`.
+#[inline]
+pub fn next_p(p: f64, per_packet: f64, error: f64) -> f64 {
+    (p + per_packet * error).clamp(0.0, 1.0)
+}
+
+equations! {
+    next_p(p, per_packet, error) -> p = next_p(p, per_packet, error);
+}

@@ -1,0 +1,277 @@
+//! REM: random exponential marking (Athuraliya, Li, Low and Yin 2001; thesis 3.5; vrc eq. 26-29).
+//!
+//! A price rises with the excess of the arrival rate over the link's and with the excess of the
+//! queue over `q_ref` (b* in other papers); an arrival is signalled with `1 - phi^-price`, so that
+//! along a path the prices add up.
+//!
+//! What the documents leave open, and what this file does:
+//! - The rate is a count: the packets that arrived in the update interval against those the link
+//!   could have sent in it, at the link's rate now where the host knows it. Every arrival counts,
+//!   also one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the sum that the
+//!   price forms is the same.
+//! - The documents signal arrivals. The authors' own code, in ns-2, drops on arrival but marks what
+//!   leaves, and so brings its marks to the sender one queueing delay earlier: `mark_at`.
+//! - ns-2 fixes alpha at 0.1.
+
+use quell_units::{Duration, QueueSize, Time};
+
+use crate::params::{ParamError, reachable, require};
+use crate::part::{Gauge, SignalMode, Sizer, Ticker};
+use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, choice, params};
+
+choice! {
+    /// How the price sees the arrival rate.
+    pub enum PriceForm {
+        /// Measured: arrivals against the link's capacity (thesis eq. 3.8).
+        Rate = "rate",
+        /// As the change of the queue (thesis eq. 3.9).
+        Queue = "queue",
+    }
+}
+
+choice! {
+    /// When ECN-capable packets are marked. Others are dropped on arrival.
+    pub enum MarkAt {
+        /// On arrival (thesis 3.5).
+        Arrival = "arrival",
+        /// As they leave, with the probability of that time (the authors' code in ns-2).
+        Departure = "departure",
+    }
+}
+
+params! {
+    /// REM's parameters.
+    pub struct RemParams {
+        /// Step of the price per packet of mismatch.
+        gamma: f64 = 0.001, unit "1/packet", source "Athuraliya et al. 2001; hred Table 1";
+        /// Weight of the queue's mismatch against the rate's.
+        alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; hred Table 1";
+        /// Base of the exponential.
+        phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; hred Table 1";
+        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
+        q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "ns-2";
+        /// Time between two updates of the price.
+        update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; hred Table 1 has 1 ms";
+        /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
+        form: PriceForm = PriceForm::Rate, unit "name", source "thesis eq. 3.8; Athuraliya et al. 2001";
+        /// Whether a packet's size matters: "per-packet" or "by-size".
+        signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+        /// When ECN-capable packets are marked: on "arrival" or at "departure", which tells the sender one queueing delay earlier.
+        mark_at: MarkAt = MarkAt::Arrival, unit "name", source "thesis 3.5; ns-2 marks at departure";
+    }
+}
+
+impl RemParams {
+    /// REM for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a step that is not positive, an alpha outside (0, 1], a
+    /// base that does not exceed 1, a target that the buffer cannot hold.
+    pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
+        link.check()?;
+        require(
+            self.gamma > 0.0 && self.gamma <= 1e6,
+            "gamma",
+            self.gamma,
+            "must lie in (0, 1000000] [thesis eq. 3.8]",
+        )?;
+        require(
+            self.alpha > 0.0 && self.alpha <= 1.0,
+            "alpha",
+            self.alpha,
+            "must lie in (0, 1] [thesis eq. 3.9]",
+        )?;
+        require(self.phi > 1.0 && self.phi.is_finite(), "phi", self.phi, "must exceed 1 [thesis eq. 3.10]")?;
+        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        Ok(Rem {
+            price: 0.0,
+            p: 0.0,
+            ln_phi: libm::log(self.phi),
+            law: Law { gamma: self.gamma, alpha: self.alpha, q_ref },
+            form: self.form,
+            q_old: 0.0,
+            arrived: 0.0,
+            arrivals: Sizer::in_unit_of(self.q_ref, link),
+            gauge: Gauge::of(self.q_ref, link),
+            sizer: Sizer::new(self.signal, link),
+            mark_at: self.mark_at,
+            link: *link,
+            ticker: Ticker::new("update_interval", self.update_interval)?,
+        })
+    }
+}
+
+/// REM's state.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    price: f64,
+    p: f64,
+    ln_phi: f64,
+    law: Law,
+    form: PriceForm,
+    /// The queue at the last update.
+    q_old: f64,
+    /// Mean packets that arrived since the last update.
+    arrived: f64,
+    /// How an arrival is counted.
+    arrivals: Sizer,
+    gauge: Gauge,
+    sizer: Sizer,
+    mark_at: MarkAt,
+    link: Link,
+    ticker: Ticker,
+}
+
+impl Rem {
+    #[inline]
+    fn judge(&self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
+    }
+}
+
+impl Aqm for Rem {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.arrived += self.arrivals.factor(pkt.bytes);
+        if self.mark_at == MarkAt::Departure && pkt.ecn.is_capable() {
+            return Verdict::Pass;
+        }
+        self.judge(cx, pkt)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if pkt.ecn.is_capable() { self.judge(cx, pkt) } else { Verdict::Pass }
+    }
+
+    #[inline]
+    fn departures(&self) -> Departures {
+        match self.mark_at {
+            MarkAt::Departure => Departures::Decided,
+            MarkAt::Arrival => Departures::Ignored,
+        }
+    }
+
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        Some(self.ticker.due())
+    }
+
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        let q = self.gauge.read(&cx.queue);
+        self.price = match self.form {
+            PriceForm::Rate => {
+                let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
+                let served =
+                    rate.packets_per_sec(self.link.mean_packet) * self.ticker.interval().as_secs_f64();
+                self.law.price_from_rate(self.price, q, self.arrived - served)
+            }
+            PriceForm::Queue => self.law.price_from_queue(self.price, q, self.q_old),
+        };
+        self.p = exponential_marking(self.ln_phi, self.price);
+        self.q_old = q;
+        self.arrived = 0.0;
+        self.ticker.advance();
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("price", "1", self.price);
+        out.value("p", "1", self.p);
+    }
+}
+
+/// What the price's law needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Step per packet of mismatch.
+    pub gamma: f64,
+    /// Weight of the queue's mismatch.
+    pub alpha: f64,
+    /// The target in packets.
+    pub q_ref: f64,
+}
+
+impl Law {
+    /// thesis eq. 3.8: the next price, from the packets by which arrivals exceeded the link's
+    /// capacity in the interval.
+    #[inline]
+    pub fn price_from_rate(&self, price: f64, q: f64, excess: f64) -> f64 {
+        (price + self.gamma * (self.alpha * (q - self.q_ref) + excess)).max(0.0)
+    }
+
+    /// thesis eq. 3.9: the next price, from two samples of the queue.
+    #[inline]
+    pub fn price_from_queue(&self, price: f64, q: f64, q_old: f64) -> f64 {
+        (price + self.gamma * (q - (1.0 - self.alpha) * q_old - self.alpha * self.q_ref)).max(0.0)
+    }
+}
+
+/// thesis eq. 3.10: `1 - phi^-price`.
+#[inline]
+pub fn exponential_marking(ln_phi: f64, price: f64) -> f64 {
+    -libm::expm1(-price * ln_phi)
+}
+
+/// vrc eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I leaves
+/// out `1/T_s`.
+pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
+    let per_packet = law.gamma * libm::log(phi);
+    ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
+}
+
+equations! {
+    Law::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
+        Law { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
+    Law::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
+        Law { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
+    exponential_marking(phi, price) -> p = exponential_marking(libm::log(phi), price);
+    continuous_gains(gamma, alpha, phi, t_s) -> k_p, k_i =
+        continuous_gains(&Law { gamma, alpha, q_ref: 0.0 }, phi, t_s);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cause;
+    use crate::{Ecn, FlowId, QueueView, Seed};
+    use quell_units::{BitRate, Bytes, Packets};
+
+    #[test]
+    fn marks_at_departure_leave_arrivals_that_are_ecn_capable_alone() {
+        let link = Link {
+            rate: BitRate::from_bps(8_000_000),
+            buffer: QueueSize::Packets(100.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let mut rng = Seed(1).stream("rem");
+        let mut verdicts = |mark_at, ecn| {
+            let mut rem = RemParams { mark_at, ..Default::default() }.build(&link).unwrap();
+            rem.p = 1.0;
+            let queue = QueueView {
+                packets: Packets::new(1),
+                bytes: Bytes::new(1000),
+                head_since: None,
+                link_rate: None,
+            };
+            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            let pkt = PacketMeta {
+                bytes: Bytes::new(1000),
+                enqueued_at: Time::ZERO,
+                flow: FlowId(0),
+                ecn,
+                ..Default::default()
+            };
+            let arrival = rem.on_enqueue(&mut cx, &pkt);
+            let departure = (rem.departures() == Departures::Decided).then(|| rem.on_dequeue(&mut cx, &pkt));
+            (arrival, departure)
+        };
+        let signal = Verdict::Signal(Cause::Early);
+        assert_eq!(verdicts(MarkAt::Arrival, Ecn::Ect0), (signal, None));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::Ect0), (Verdict::Pass, Some(signal)));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::NotEct), (signal, Some(Verdict::Pass)));
+    }
+}

@@ -1,0 +1,249 @@
+//! SRED: stabilized random early drop (Ott, Lakshman and Wong 1999; thesis [49], fuzzy [17],
+//! redtail [6], hred [11]).
+//!
+//! Estimates how many flows are active without a state per flow: each arrival is compared with a
+//! packet drawn from a list of recent ones (zombies). If both are of one flow, that is a hit; the
+//! share of hits P(t) is the sum of the squares of the flows' shares of the traffic, so 1/P(t) is the
+//! number of flows of equal rate. The probability grows with the square of that number, because the
+//! loss rate at which N flows share a link does, and with the buffer's filling only in steps.
+//!
+//! Experimental. From the paper, by memory: the list of 1000 and its overwriting with probability
+//! 1/4, the average of the hits with weight 0.25/1000, the three steps of the filling at a sixth and
+//! a third of the buffer with 0.15 at the top, the 256 flows at which the load factor reaches 1, and
+//! both forms of the law, "simple" and "full". Chosen here: nothing is compared until the list is
+//! full, and P(0) = 0, so that the start meets the largest load factor; the zombies' counts and
+//! times of arrival, which the paper keeps to find misbehaving flows and which enter no probability,
+//! are not kept.
+
+use alloc::vec::Vec;
+
+use quell_units::QueueSize;
+
+use crate::params::{ParamError, in_range, positive, require};
+use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
+
+choice! {
+    /// Which of the paper's two laws.
+    pub enum Law {
+        /// The probability depends on filling and load.
+        Simple = "simple",
+        /// A hit multiplies it by 1 + 1/P(t): flows that send more are signalled more.
+        Full = "full",
+    }
+}
+
+params! {
+    /// SRED's parameters.
+    pub struct SredParams {
+        /// M: length of the zombie list.
+        zombies: u32 = 1000, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        /// Probability that an arrival without a hit replaces the zombie it was compared with.
+        overwrite: f64 = 0.25, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        /// Weight of an arrival in the hit rate P(t); left out: overwrite / zombies.
+        alpha: Option<f64> = None, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        /// Probability in a buffer filled to a third or more; a quarter of it from a sixth on.
+        p_max: f64 = 0.15, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        /// Flows from which on more load does not raise the probability.
+        flows: u32 = 256, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        /// "full" or "simple": whether a hit raises the probability.
+        law: Law = Law::Full, unit "name", source "Ott, Lakshman and Wong 1999";
+    }
+}
+
+impl SredParams {
+    /// SRED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: an empty list or one of more than a million, a probability
+    /// outside (0, 1], no flows.
+    pub fn build(&self, link: &Link) -> Result<Sred, ParamError> {
+        link.check()?;
+        require((1..=1 << 20).contains(&self.zombies), "zombies", self.zombies, "must lie in [1, 1048576]")?;
+        positive("overwrite", self.overwrite, "Ott, Lakshman and Wong 1999")?;
+        in_range("overwrite", self.overwrite, 0.0, 1.0, "a probability")?;
+        let alpha = self.alpha.unwrap_or(self.overwrite / f64::from(self.zombies));
+        require(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "must lie in (0, 1]")?;
+        require(self.p_max > 0.0 && self.p_max <= 1.0, "p_max", self.p_max, "must lie in (0, 1]")?;
+        require(self.flows > 0, "flows", self.flows, "must be at least 1")?;
+        Ok(Sred {
+            zombies: Zombies { list: Vec::with_capacity(self.zombies as usize), room: self.zombies },
+            overwrite: self.overwrite,
+            alpha,
+            p_max: self.p_max,
+            flows: f64::from(self.flows),
+            law: self.law,
+            buffer: link.buffer,
+            hit_rate: 0.0,
+            p_zap: 0.0,
+        })
+    }
+}
+
+/// SRED's state.
+#[derive(Clone, Debug)]
+pub struct Sred {
+    zombies: Zombies,
+    overwrite: f64,
+    alpha: f64,
+    p_max: f64,
+    flows: f64,
+    law: Law,
+    buffer: QueueSize,
+    /// P(t).
+    hit_rate: f64,
+    /// The probability of the last arrival.
+    p_zap: f64,
+}
+
+/// The flows of some recent packets.
+#[derive(Debug)]
+struct Zombies {
+    list: Vec<FlowId>,
+    room: u32,
+}
+
+impl Clone for Zombies {
+    /// With room for the whole list, which a copied `Vec` would not have.
+    fn clone(&self) -> Self {
+        let mut list = Vec::with_capacity(self.room as usize);
+        list.extend_from_slice(&self.list);
+        Zombies { list, room: self.room }
+    }
+}
+
+impl Sred {
+    /// Compares an arrival with a zombie; true if it hits.
+    #[inline]
+    fn compare(&mut self, cx: &mut Ctx<'_>, flow: FlowId) -> bool {
+        let Zombies { list, room } = &mut self.zombies;
+        if list.len() < *room as usize {
+            list.push(flow);
+            return false;
+        }
+        let drawn = (cx.rng.uniform() * f64::from(*room)) as usize;
+        let hit = list[drawn] == flow;
+        if !hit && cx.rng.chance(self.overwrite) {
+            list[drawn] = flow;
+        }
+        self.hit_rate += self.alpha * (f64::from(u8::from(hit)) - self.hit_rate);
+        hit
+    }
+
+    /// How full the buffer is, 0 to 1.
+    #[inline]
+    fn filling(&self, queue: &QueueView) -> f64 {
+        match self.buffer {
+            QueueSize::Packets(n) => f64::from(queue.packets.get()) / n,
+            QueueSize::Bytes(n) => queue.bytes.get() as f64 / n,
+        }
+    }
+}
+
+impl Aqm for Sred {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        let hit = self.compare(cx, pkt.flow);
+        let p = p_sred(self.filling(&cx.queue), self.p_max) * load_factor(self.hit_rate, self.flows);
+        self.p_zap = match self.law {
+            Law::Full => (p * hit_factor(hit, self.hit_rate)).min(1.0),
+            Law::Simple => p,
+        };
+        Verdict::early_if(cx.rng.chance(self.p_zap))
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("hit_rate", "1", self.hit_rate);
+        out.value("p", "1", self.p_zap);
+    }
+}
+
+/// Ott, Lakshman and Wong 1999: the probability by the buffer's filling alone.
+#[inline]
+pub fn p_sred(filling: f64, p_max: f64) -> f64 {
+    if filling >= 1.0 / 3.0 {
+        p_max
+    } else if filling >= 1.0 / 6.0 {
+        p_max / 4.0
+    } else {
+        0.0
+    }
+}
+
+/// Ott, Lakshman and Wong 1999: `min(1, 1/(256 P)^2)`, the square of the estimated number of flows
+/// over `flows`.
+#[inline]
+pub fn load_factor(hit_rate: f64, flows: f64) -> f64 {
+    let x = 1.0 / (flows * hit_rate);
+    (x * x).min(1.0)
+}
+
+/// Ott, Lakshman and Wong 1999, the full law: `1 + Hit(t)/P(t)`.
+#[inline]
+pub fn hit_factor(hit: bool, hit_rate: f64) -> f64 {
+    if hit { 1.0 + 1.0 / hit_rate } else { 1.0 }
+}
+
+equations! {
+    p_sred(filling, p_max) -> p = p_sred(filling, p_max);
+    load_factor(hit_rate, flows) -> factor = load_factor(hit_rate, flows);
+    hit_factor(hit: bool, hit_rate) -> factor = hit_factor(hit, hit_rate);
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_units::{BitRate, Bytes, Packets, Time};
+
+    use super::*;
+    use crate::{Ecn, Seed};
+
+    fn after(arrivals: u32, mut flow: impl FnMut(u32, f64) -> u32) -> Sred {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(500),
+        };
+        let mut sred = SredParams::default().build(&link).unwrap();
+        let mut rng = Seed(1).stream("sred");
+        let mut traffic = Seed(1).stream("traffic");
+        for i in 0..arrivals {
+            let queue = QueueView {
+                packets: Packets::new(0),
+                bytes: Bytes::new(0),
+                head_since: None,
+                link_rate: None,
+            };
+            let now = Time::from_nanos(u64::from(i));
+            let flow = FlowId(flow(i, traffic.uniform()));
+            let pkt = PacketMeta {
+                bytes: Bytes::new(500),
+                enqueued_at: now,
+                flow,
+                ecn: Ecn::Ect0,
+                ..Default::default()
+            };
+            let _ = sred.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+        }
+        sred
+    }
+
+    #[test]
+    fn hits_count_the_flows() {
+        for flows in [1.0, 10.0, 100.0] {
+            let estimate = 1.0 / after(200_000, |_, u| (u * flows) as u32).hit_rate;
+            assert!((estimate / flows - 1.0).abs() < 0.25, "{estimate} of {flows}");
+        }
+    }
+
+    #[test]
+    fn the_estimate_recovers_after_the_load_has_changed() {
+        // From one flow to fifty: the list forgets in some thousand packets.
+        let sred = after(100_000, |i, u| if i < 50_000 { 0 } else { (u * 50.0) as u32 });
+        assert!((1.0 / sred.hit_rate / 50.0 - 1.0).abs() < 0.25, "{}", 1.0 / sred.hit_rate);
+    }
+
+    #[test]
+    fn a_copy_has_room_for_the_whole_list() {
+        let sred = after(10, |i, _| i);
+        assert!(sred.clone().zombies.list.capacity() >= 1000);
+    }
+}

@@ -1,0 +1,366 @@
+//! One line per algorithm. From it come its module, the configuration enum, run-time dispatch, the
+//! names users write, citations and labels.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use quell_units::Time;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::params::{ParamDoc, ParamError};
+use crate::{
+    Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, Victim,
+};
+
+/// How far an algorithm can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Label {
+    /// Written from an incomplete description.
+    Experimental,
+    /// Every equation has known answers.
+    Faithful,
+    /// Matches published numbers.
+    Reproduced,
+}
+
+/// What a user may read about one algorithm.
+pub struct Entry {
+    /// The name in scenario files, documentation and results.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// The family it belongs to.
+    pub family: Family,
+    /// Who published it where.
+    pub source: &'static str,
+    /// How far it can be trusted.
+    pub label: Label,
+    /// Its parameters.
+    pub params: fn() -> Vec<ParamDoc>,
+    /// Its configuration with every default.
+    pub default: fn() -> AqmConfig,
+}
+
+macro_rules! catalog {
+    ($(
+        $(#[$doc:meta])+
+        $family:ident, $family_name:literal, $folder:ident {
+            $( $variant:ident, $name:literal, $module:ident :: $params:ident => $state:ident, $title:literal, $source:literal, $label:ident; )*
+        }
+        $( disciplines {
+            $( $d_variant:ident, $d_name:literal, $d_module:ident :: $d_params:ident => $d_state:ident, $d_title:literal, $d_source:literal, $d_label:ident; )*
+        } )?
+    )+) => {
+        $(
+            // The algorithm that a family is named after is one of its modules.
+            #[allow(clippy::module_inception)]
+            mod $folder { $( pub mod $module; )* $($( pub mod $d_module; )*)? }
+        )+
+
+        /// Each algorithm's module; users need not know the families.
+        pub(crate) mod algorithms { $( pub use super::$folder::{ $( $module, )* $($( $d_module, )*)? }; )+ }
+
+        /// What an algorithm goes by. Its file lies in the folder of its family.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Family { $( $(#[$doc])+ $family, )+ }
+
+        impl Family {
+            /// The name in tables.
+            pub const fn name(self) -> &'static str {
+                match self { $( Family::$family => $family_name, )+ }
+            }
+        }
+
+        catalog! { @configurations $(
+            $( $family, $variant, $name, $module :: $params, $title, $source, $label, Aqm AnyAqm; )*
+            $($( $family, $d_variant, $d_name, $d_module :: $d_params, $d_title, $d_source, $d_label, Discipline AnyDiscipline; )*)?
+        )+ }
+
+        /// Any algorithm of the catalog that decides for one queue, or a plug-in.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyAqm {
+            $($( $variant(crate::$module::$state), )*)+
+            /// An algorithm from outside the catalog.
+            Custom(Box<dyn Aqm + Send>),
+        }
+
+        impl AnyAqm {
+            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
+            pub fn try_clone(&self) -> Option<AnyAqm> {
+                match self {
+                    $($( AnyAqm::$variant(a) => Some(AnyAqm::$variant(a.clone())), )*)+
+                    AnyAqm::Custom(_) => None,
+                }
+            }
+        }
+
+        /// Any discipline of the catalog, or a plug-in.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyDiscipline {
+            $($($( $d_variant(crate::$d_module::$d_state), )*)?)+
+            /// A discipline from outside the catalog.
+            Custom(Box<dyn Discipline + Send>),
+        }
+
+        impl AnyDiscipline {
+            /// A copy that continues identically; `None` for a discipline from outside the catalog.
+            pub fn try_clone(&self) -> Option<AnyDiscipline> {
+                match self {
+                    $($($( AnyDiscipline::$d_variant(d) => Some(AnyDiscipline::$d_variant(d.clone())), )*)?)+
+                    AnyDiscipline::Custom(_) => None,
+                }
+            }
+        }
+
+        macro_rules! each {
+            ($self:expr, $a:ident => $body:expr) => {
+                match $self { $($( AnyAqm::$variant($a) => $body, )*)+ AnyAqm::Custom($a) => $body }
+            };
+        }
+
+        macro_rules! each_discipline {
+            ($self:expr, $d:ident => $body:expr) => {
+                match $self {
+                    $($($( AnyDiscipline::$d_variant($d) => $body, )*)?)+
+                    AnyDiscipline::Custom($d) => $body,
+                }
+            };
+        }
+    };
+    (@configurations $(
+        $family:ident, $variant:ident, $name:literal, $module:ident :: $params:ident, $title:literal, $source:literal, $label:ident, $kind:ident $any:ident;
+    )+) => {
+        /// Every algorithm, in the order in which tables list them.
+        pub const CATALOG: &[Entry] = &[$( Entry {
+            name: $name,
+            title: $title,
+            family: Family::$family,
+            source: $source,
+            label: Label::$label,
+            params: crate::$module::$params::docs,
+            default: || AqmConfig::$variant(Default::default()),
+        }, )+];
+
+        /// An algorithm with its parameters, as a user configures it: a table with the key
+        /// `algorithm` and the parameters beside it.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "algorithm")]
+        #[allow(missing_docs)]
+        pub enum AqmConfig { $( #[serde(rename = $name)] $variant(crate::$module::$params), )+ }
+
+        impl AqmConfig {
+            /// The name of the algorithm.
+            pub fn name(&self) -> &'static str {
+                match self { $( AqmConfig::$variant(_) => $name, )+ }
+            }
+
+            /// Reads the parameters of the algorithm called `name`; `None` if there is none.
+            pub fn deserialize_named<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Option<Result<Self, D::Error>> {
+                match name {
+                    $( $name => Some(Deserialize::deserialize(parameters).map(AqmConfig::$variant)), )+
+                    _ => None,
+                }
+            }
+
+            /// The algorithm, ready to decide for a link.
+            ///
+            /// # Errors
+            /// Names the parameter that breaks a rule.
+            pub fn build(&self, link: &Link) -> Result<AnyAlgorithm, ParamError> {
+                match self { $( AqmConfig::$variant(p) => p.build(link).map(|a| Algorithm::$kind($any::$variant(a))), )+ }
+            }
+        }
+
+        /// The equations of every algorithm that has some, with its module.
+        #[cfg(test)]
+        pub(crate) fn equations() -> Vec<(&'static str, &'static [crate::equations::Equation])> {
+            alloc::vec![$( (stringify!($module), {
+                // Without equations of its own, the module leaves the name to the empty list below.
+                #[allow(unused_imports)]
+                use crate::$module::*;
+                EQUATIONS
+            }) ),+]
+        }
+    };
+}
+
+#[cfg(test)]
+const EQUATIONS: &[crate::equations::Equation] = &[];
+
+catalog! {
+    /// Nothing is decided: packets are lost when the buffer is full.
+    Passive, "passive", passive {
+        DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "the FIFO of every router", Faithful;
+    }
+    /// The probability is a function of the queue, or of its average, and of what tunes that function.
+    Red, "RED", red {
+        Red, "red", red::RedParams => Red, "Random Early Detection", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+        Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+        AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "Jou, Tan and Baras, technical report ISR TR 2003-36, 2003", Experimental;
+        FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
+        AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
+        ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
+        StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
+        FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
+        Hred, "hred", hred::HredParams => Hred, "Hybrid RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+        HredFixed, "hred-fixed", hred_fixed::HredFixedParams => HredFixed, "Hybrid RED in integers", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
+        RedFixed, "red-fixed", red_fixed::RedFixedParams => RedFixed, "Random Early Detection in integers", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
+        AredFixed, "ared-fixed", ared_fixed::AredFixedParams => AredFixed, "Adaptive RED in integers", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
+        Wred, "wred", wred::WredParams => Wred, "Weighted RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
+        Dsred, "dsred", dsred::DsredParams => Dsred, "Double Slope RED", "Zheng and Atiquzzaman, IEEE LCN 2000", Experimental;
+        PdRed, "pd-red", pd_red::PdRedParams => PdRed, "PD-RED", "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", Experimental;
+    }
+    /// A controller holds the queue at a target.
+    Control, "control", control {
+        Pi, "pi", pi::PiParams => Pi, "PI controller", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
+        Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
+        Pid, "pid", pid::PidParams => Pid, "PID controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
+        StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "Chen, Parameter self-tuning in internet congestion control, Loughborough University, 2010", Faithful;
+        PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
+        Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
+    }
+    /// The arrival rate, or what tells of it, is held against the link.
+    Load, "load", load {
+        Green, "green", green::GreenParams => Green, "GREEN", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
+        Blue, "blue", blue::BlueParams => Blue, "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
+        Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
+        AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
+        Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
+    }
+    /// Flows are told apart.
+    Flow, "flow", flow {
+        Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
+        Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
+    } disciplines {
+        RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
+    }
+}
+
+/// What [`AqmConfig::build`] gives.
+pub type AnyAlgorithm = Algorithm<AnyAqm, AnyDiscipline>;
+
+impl AnyAlgorithm {
+    /// A copy that continues identically; `None` for a plug-in.
+    pub fn try_clone(&self) -> Option<Self> {
+        match self {
+            Algorithm::Aqm(a) => a.try_clone().map(Algorithm::Aqm),
+            Algorithm::Discipline(d) => d.try_clone().map(Algorithm::Discipline),
+        }
+    }
+
+    /// Reports internal signals with their units.
+    pub fn observe(&self, out: &mut dyn Probe) {
+        match self {
+            Algorithm::Aqm(a) => a.observe(out),
+            Algorithm::Discipline(d) => d.observe(out),
+        }
+    }
+}
+
+impl From<AnyAqm> for AnyAlgorithm {
+    fn from(aqm: AnyAqm) -> Self {
+        Algorithm::Aqm(aqm)
+    }
+}
+
+impl From<AnyDiscipline> for AnyAlgorithm {
+    fn from(discipline: AnyDiscipline) -> Self {
+        Algorithm::Discipline(discipline)
+    }
+}
+
+/// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].
+pub trait Visitor {
+    /// The result.
+    type Output;
+    /// Does it.
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
+}
+
+impl AnyAqm {
+    /// Hands the algorithm over as its own type, so that a host's code can be compiled for it.
+    pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+        each!(self, a => visitor.visit(a))
+    }
+}
+
+impl Aqm for AnyAqm {
+    fn on_start(&mut self, now: Time) {
+        each!(self, a => a.on_start(now))
+    }
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        each!(self, a => a.on_enqueue(cx, pkt))
+    }
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        each!(self, a => a.on_dequeue(cx, pkt))
+    }
+    fn departures(&self) -> Departures {
+        each!(self, a => a.departures())
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        each!(self, a => a.on_overflow(cx, pkt))
+    }
+    fn on_idle(&mut self, since: Time) {
+        each!(self, a => a.on_idle(since))
+    }
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        each!(self, a => a.next_update())
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        each!(self, a => a.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        each!(self, a => a.observe(out))
+    }
+}
+
+impl Discipline for AnyDiscipline {
+    fn on_start(&mut self, now: Time) {
+        each_discipline!(self, d => d.on_start(now))
+    }
+    fn lanes(&self) -> usize {
+        each_discipline!(self, d => d.lanes())
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        each_discipline!(self, d => d.classify(now, pkt))
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        each_discipline!(self, d => d.on_enqueue(cx, lane, pkt))
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        each_discipline!(self, d => d.victim(cx, lane, pkt))
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        each_discipline!(self, d => d.on_overflow(cx, lane, pkt))
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        each_discipline!(self, d => d.next(cx))
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        each_discipline!(self, d => d.on_dequeue(cx, lane, pkt))
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        each_discipline!(self, d => d.on_idle(lane, since))
+    }
+    fn next_update(&self) -> Option<Time> {
+        each_discipline!(self, d => d.next_update())
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        each_discipline!(self, d => d.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        each_discipline!(self, d => d.observe(out))
+    }
+}
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOG.iter().find(|e| e.name == name)
+}

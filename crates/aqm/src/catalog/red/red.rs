@@ -1,0 +1,259 @@
+//! RED: random early detection (Floyd and Jacobson 1993; thesis 2.2-2.3).
+//!
+//! Keeps an average of the queue and signals arrivals with a probability that rises with it:
+//! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond
+//! that every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
+//!
+//! What the documents leave open, and what this file does:
+//! - By size: thesis eq. 2.5 scales the probability before the spacing and counts packets, so small
+//!   packets use up the gaps of large ones. Here, as in ns-2, the count is in mean packets and the
+//!   scaling comes last. ns-2 also cuts the count down to a whole number; nothing is gained by it.
+//! - Overflow: a packet lost to a full buffer has signalled its sender, so the count starts anew.
+//! - Idle time ages the average at the link's rate now, where the host knows it; ns-2 keeps the
+//!   rate of the start.
+//! - A queue that has drained while its average is still high is not signalled: fewer than
+//!   `min_backlog` packets wait. The paper has no such condition, ns-2 has it, and it matters: 100
+//!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
+//!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is next to
+//!   nothing anyway; that is left out.
+
+use alloc::format;
+
+use quell_units::{QueueSize, Time};
+
+use crate::params::{ParamError, in_range, require};
+use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
+use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
+
+/// [`params!`](crate::params!) with the parameters by which RED and its descendants signal, after their own.
+macro_rules! red_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        $crate::params! {
+            $(#[$meta])*
+            pub struct $name {
+                $($own)*
+                /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
+                spacing: $crate::part::Spacing = $crate::part::Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
+                /// Whether a packet's size matters: "per-packet" or "by-size".
+                signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
+                /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
+                mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
+                /// Packets that must wait before an arrival is signalled at all, however high the average; 0 is the paper's letter.
+                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the documents print (in byte mode it asks for 1)";
+            }
+        }
+
+        impl From<&$name> for super::red::Signals {
+            fn from(given: &$name) -> Self {
+                let $name { spacing, signal, mark_limit, min_backlog, .. } = *given;
+                super::red::Signals { spacing, signal, mark_limit, min_backlog }
+            }
+        }
+
+        impl From<super::red::Signals> for $name {
+            /// The defaults, but for these.
+            fn from(given: super::red::Signals) -> Self {
+                let super::red::Signals { spacing, signal, mark_limit, min_backlog } = given;
+                $name { spacing, signal, mark_limit, min_backlog, ..$name::default() }
+            }
+        }
+    };
+}
+pub(super) use red_params;
+
+/// The parameters by which RED and its descendants signal.
+pub(super) struct Signals {
+    pub(super) spacing: Spacing,
+    pub(super) signal: SignalMode,
+    pub(super) mark_limit: Option<f64>,
+    pub(super) min_backlog: u32,
+}
+
+red_params! {
+    /// RED's parameters.
+    pub struct RedParams {
+        /// Average queue below which nothing is signalled; its unit decides whether the queue is measured in packets or in bytes.
+        min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; thesis 2.3.1";
+        /// Average queue at which the probability reaches max_p.
+        max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; thesis 2.3.1";
+        /// Probability at max_th.
+        max_p: f64 = 0.1, unit "1", source "Floyd 1997; thesis 2.3.2";
+        /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
+        weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; thesis 2.3.4";
+        /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.
+        gentle: bool = true, unit "true or false", source "Floyd 2000; thesis eq. 2.4";
+    }
+}
+
+impl RedParams {
+    /// RED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, a
+    /// probability or a weight outside (0, 1].
+    pub fn build(&self, link: &Link) -> Result<Red, ParamError> {
+        link.check()?;
+        let (min_th, max_th) = thresholds(self.min_th, self.max_th, link)?;
+        require(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", self.max_p, "must lie in (0, 1]")?;
+        if let Some(limit) = self.mark_limit {
+            in_range("mark_limit", limit, 0.0, 1.0, "a probability")?;
+        }
+        require(
+            f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
+            "min_backlog",
+            self.min_backlog,
+            format!("must not exceed the buffer ({}): that many never wait", link.buffer),
+        )?;
+        Ok(Red {
+            curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
+            avg: Average::new(self.weight.resolve(link)?, Gauge::of(self.min_th, link), link),
+            spacer: Spacer::new(self.spacing),
+            sizer: Sizer::new(self.signal, link),
+            mark_limit: self.mark_limit.unwrap_or(1.0),
+            min_backlog: self.min_backlog,
+            p_b: 0.0,
+        })
+    }
+}
+
+/// RED's state.
+#[derive(Clone, Debug)]
+pub struct Red {
+    curve: Curve,
+    avg: Average,
+    spacer: Spacer,
+    sizer: Sizer,
+    /// The largest probability at which a signal may be a mark.
+    mark_limit: f64,
+    min_backlog: u32,
+    /// The probability of the last arrival, before spacing.
+    p_b: f64,
+}
+
+impl Red {
+    /// The curve, for algorithms that move it.
+    pub(super) fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// The curve, for algorithms that move it.
+    pub(super) fn curve_mut(&mut self) -> &mut Curve {
+        &mut self.curve
+    }
+
+    /// The average, as of the last arrival or question.
+    #[inline]
+    pub(super) fn average(&self) -> f64 {
+        self.avg.get()
+    }
+
+    /// The probability of the last arrival, before spacing.
+    #[inline]
+    pub(super) fn probability(&self) -> f64 {
+        self.p_b
+    }
+
+    /// The weight of a new sample.
+    #[inline]
+    pub(super) fn weight(&self) -> f64 {
+        self.avg.weight()
+    }
+
+    /// Changes the weight of a new sample, in (0, 1].
+    pub(super) fn set_weight(&mut self, weight: f64) {
+        self.avg.set_weight(weight);
+    }
+
+    /// The queue as the thresholds measure it, in packets.
+    #[inline]
+    pub(super) fn measure(&self, cx: &Ctx<'_>) -> f64 {
+        self.avg.measure(cx)
+    }
+
+    /// Since when the link has been idle, as far as the average has been aged.
+    #[inline]
+    pub(super) fn idle_since(&self) -> Option<Time> {
+        self.avg.idle_since()
+    }
+
+    /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
+    pub(super) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
+        self.avg.missed(since, cx)
+    }
+
+    /// The average at `cx.now`, aged if the link is idle.
+    pub(super) fn average_now(&mut self, cx: &Ctx<'_>) -> f64 {
+        self.avg.now(cx)
+    }
+
+    /// Samples the queue at an arrival, with the weight that `weight` gives for the average and the
+    /// queue. Returns whether the link was idle, for [`Red::decide`].
+    #[inline(always)]
+    pub(super) fn sample_as(&mut self, cx: &Ctx<'_>, weight: impl FnOnce(f64, f64) -> f64) -> bool {
+        let was_idle = self.avg.wake(cx);
+        self.avg.sample_as(cx, weight);
+        was_idle
+    }
+
+    /// Samples the queue at an arrival.
+    #[inline(always)]
+    pub(super) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
+        let was_idle = self.avg.wake(cx);
+        self.avg.sample(cx);
+        was_idle
+    }
+
+    /// Decides about an arrival at which the queue has been sampled.
+    #[inline(always)]
+    pub(super) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
+        let verdict = self.judge(cx, pkt);
+        self.avg.decided(was_idle, verdict, pkt, cx.now);
+        verdict
+    }
+
+    #[inline(always)]
+    fn judge(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.p_b = self.curve.probability(self.avg.get());
+        if self.p_b <= 0.0 || cx.queue.packets.get() < self.min_backlog {
+            self.spacer.restart();
+            return Verdict::Pass;
+        }
+        if self.p_b >= 1.0 {
+            self.spacer.restart();
+            return Verdict::Drop(Cause::Forced);
+        }
+        let size = self.sizer.factor(pkt.bytes);
+        let p_a = self.spacer.next(self.p_b, size);
+        if !cx.rng.chance(p_a * size) {
+            return Verdict::Pass;
+        }
+        self.spacer.restart();
+        if self.p_b <= self.mark_limit { Verdict::Signal(Cause::Early) } else { Verdict::Drop(Cause::Early) }
+    }
+}
+
+impl Aqm for Red {
+    #[inline(always)]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if self.avg.idle_since().is_none() {
+            // The same as below, without its questions: most arrivals come this way.
+            self.avg.sample(cx);
+            return self.judge(cx, pkt);
+        }
+        let was_idle = self.sample(cx);
+        self.decide(cx, pkt, was_idle)
+    }
+
+    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
+        self.spacer.restart();
+    }
+
+    fn on_idle(&mut self, since: Time) {
+        self.avg.idle(since);
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("avg", "packets", self.avg.get());
+        out.value("p", "1", self.p_b);
+    }
+}

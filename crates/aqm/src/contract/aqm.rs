@@ -1,0 +1,107 @@
+//! The contract of algorithms: one queue.
+
+use alloc::boxed::Box;
+
+use quell_units::Time;
+
+use super::types::{Ctx, PacketMeta, Probe, Verdict};
+
+/// Decides, for one FIFO, when to signal congestion.
+///
+/// The host promises:
+/// - calls come in time order; `cx.now` never decreases;
+/// - every arrival comes to [`Aqm::on_enqueue`], whether or not the buffer has room for it; if it is
+///   then neither dropped by the verdict nor fits, [`Aqm::on_overflow`] follows;
+/// - every update due at or before `cx.now` has run, each at its own time, before any other call
+///   at `cx.now`, however late the host woke;
+/// - [`Aqm::on_idle`] comes once per idle period, before the next call of any other method that is
+///   later than its beginning; an arrival that is not stored does not end the period.
+#[allow(unused_variables)]
+pub trait Aqm {
+    /// Begins its life at `now` instead of time zero; comes before everything else, if at all.
+    #[inline]
+    fn on_start(&mut self, now: Time) {}
+
+    /// A packet arrives; `cx.queue` does not contain it.
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A packet leaves the head; `cx.queue` no longer contains it. After a drop the host asks again
+    /// for the next one. What it is called for, [`Aqm::departures`] says.
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// What the algorithm does with departures. Constant over its life: a host that can compute
+    /// departures ahead does so unless they are decided.
+    #[inline]
+    fn departures(&self) -> Departures {
+        Departures::Ignored
+    }
+
+    /// The arrival that [`Aqm::on_enqueue`] has just let pass found the buffer full; the host drops
+    /// it.
+    #[inline]
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {}
+
+    /// The queue is empty and the link has had nothing to send since `since`.
+    #[inline]
+    fn on_idle(&mut self, since: Time) {}
+
+    /// When the next periodic update is due, if the algorithm has one. Read again after every call.
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        None
+    }
+
+    /// Runs one update. `cx.now` is the time it was due, not the time of the call.
+    #[inline]
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {}
+
+    /// Reports internal signals (average queue, probability, price, ...) with their units.
+    fn observe(&self, out: &mut dyn Probe) {}
+}
+
+/// What an algorithm does with the packets that leave the head of its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Departures {
+    /// Nothing: [`Aqm::on_dequeue`] is not called.
+    Ignored,
+    /// It is told of them and lets them pass: its verdict is [`Verdict::Pass`].
+    Watched,
+    /// It decides about them.
+    Decided,
+}
+
+impl<A: Aqm + ?Sized> Aqm for Box<A> {
+    fn on_start(&mut self, now: Time) {
+        (**self).on_start(now)
+    }
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        (**self).on_enqueue(cx, pkt)
+    }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        (**self).on_dequeue(cx, pkt)
+    }
+    fn departures(&self) -> Departures {
+        (**self).departures()
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        (**self).on_overflow(cx, pkt)
+    }
+    fn on_idle(&mut self, since: Time) {
+        (**self).on_idle(since)
+    }
+    fn next_update(&self) -> Option<Time> {
+        (**self).next_update()
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        (**self).on_update(cx)
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        (**self).observe(out)
+    }
+}

@@ -1,0 +1,169 @@
+//! The contract of disciplines: several queues in one buffer.
+
+use alloc::boxed::Box;
+
+use quell_units::{Bytes, Packets, Time};
+
+use super::types::{Ctx, PacketMeta, Probe, QueueView, Verdict};
+use crate::Rng;
+
+/// Decides for several FIFOs, its lanes, that share a buffer and a link.
+///
+/// A lane is a number below [`Discipline::lanes`]. Everything that a decision depends on is an
+/// argument, so an [`Aqm`](crate::Aqm) manages a lane as it manages a queue of its own: hand it
+/// [`LanesCtx::of`] that lane.
+///
+/// The host promises what it promises an [`Aqm`](crate::Aqm), with these differences:
+/// - every arrival is classified, once, right before its [`Discipline::on_enqueue`];
+/// - the buffer is full when all lanes together fill it;
+/// - [`Discipline::on_idle`] comes once per idle period of a lane: none of its packets waits or is in
+///   transmission, whatever the other lanes do.
+#[allow(unused_variables)]
+pub trait Discipline {
+    /// How many lanes there are: at least one, and always the same.
+    fn lanes(&self) -> usize;
+
+    /// Begins its life at `now` instead of time zero; comes before everything else, if at all.
+    #[inline]
+    fn on_start(&mut self, now: Time) {}
+
+    /// The lane that an arrival is to wait in, if it is kept.
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize;
+
+    /// A packet arrives for `lane`; `cx.lanes` does not contain it.
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// The buffer has no room for an arrival at `lane` that [`Discipline::on_enqueue`] has let pass.
+    /// Asked again until there is room, or the arrival is the one to go.
+    #[inline]
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        Victim::Arrival
+    }
+
+    /// The host drops a packet of `lane` for want of room, as [`Discipline::victim`] said: the arrival,
+    /// or one that waited. `cx.lanes` does not contain it.
+    #[inline]
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {}
+
+    /// The link is free and something waits: the lane whose head it takes, or the time before which
+    /// it takes none.
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next;
+
+    /// A packet leaves the head of `lane`; `cx.lanes` no longer contains it. After a drop the host
+    /// asks [`Discipline::next`] again.
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// Since `since`, no packet of `lane` waits or is in transmission.
+    #[inline]
+    fn on_idle(&mut self, lane: usize, since: Time) {}
+
+    /// When the next periodic update is due, if the discipline has one. Read again after every call.
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        None
+    }
+
+    /// Runs one update. `cx.now` is the time it was due, not the time of the call.
+    #[inline]
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {}
+
+    /// Reports internal signals with their units.
+    fn observe(&self, out: &mut dyn Probe) {}
+}
+
+/// Whom a full buffer costs a packet.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The arrival itself.
+    Arrival,
+    /// The packet at the head of this lane, which is not empty.
+    Head(usize),
+    /// The packet at the tail of this lane, which is not empty.
+    Tail(usize),
+}
+
+/// What a free link does next.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It takes the head of this lane, which is not empty.
+    Serve(usize),
+    /// It takes nothing before this time, which is later than now; then it asks again.
+    NotBefore(Time),
+}
+
+/// All that a discipline may know when it decides.
+pub struct LanesCtx<'a> {
+    /// The time of the event.
+    pub now: Time,
+    /// What waits at that time.
+    pub lanes: Lanes<'a>,
+    /// The generator of this discipline, and of nothing else.
+    pub rng: &'a mut Rng,
+}
+
+impl LanesCtx<'_> {
+    /// What the algorithm that manages `lane` may know.
+    #[inline]
+    pub fn of(&mut self, lane: usize) -> Ctx<'_> {
+        Ctx { now: self.now, queue: self.lanes.each[lane], rng: self.rng }
+    }
+}
+
+/// What waits in a buffer with several lanes, without the packet in transmission and without the
+/// packet in question.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<'a> {
+    /// Every lane.
+    pub each: &'a [QueueView],
+    /// Packets in all of them.
+    pub packets: Packets,
+    /// Bytes in all of them.
+    pub bytes: Bytes,
+}
+
+impl<D: Discipline + ?Sized> Discipline for Box<D> {
+    fn on_start(&mut self, now: Time) {
+        (**self).on_start(now)
+    }
+    fn lanes(&self) -> usize {
+        (**self).lanes()
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        (**self).classify(now, pkt)
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        (**self).on_enqueue(cx, lane, pkt)
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        (**self).victim(cx, lane, pkt)
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        (**self).on_overflow(cx, lane, pkt)
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        (**self).next(cx)
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        (**self).on_dequeue(cx, lane, pkt)
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        (**self).on_idle(lane, since)
+    }
+    fn next_update(&self) -> Option<Time> {
+        (**self).next_update()
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        (**self).on_update(cx)
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        (**self).observe(out)
+    }
+}

@@ -1,0 +1,165 @@
+//! What algorithms see, and what they answer.
+
+use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
+
+use crate::Rng;
+use crate::params::{ParamError, require};
+
+/// All that an algorithm may know when it decides.
+pub struct Ctx<'a> {
+    /// The time of the event.
+    pub now: Time,
+    /// The queue at that time.
+    pub queue: QueueView,
+    /// The generator of this queue's algorithm, and of nothing else.
+    pub rng: &'a mut Rng,
+}
+
+/// A queue as an algorithm sees it: what waits, without the packet in transmission and without the
+/// packet in question.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView {
+    /// Packets waiting.
+    pub packets: Packets,
+    /// Bytes waiting.
+    pub bytes: Bytes,
+    /// When the packet at the head arrived.
+    pub head_since: Option<Time>,
+    /// The link's rate now, where the host knows it.
+    pub link_rate: Option<BitRate>,
+}
+
+/// A packet as an algorithm sees it; by default one of nothing, of TCP, that cannot be marked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketMeta {
+    /// Its size on the wire.
+    pub bytes: Bytes,
+    /// When it arrived at this queue.
+    pub enqueued_at: Time,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Its ECN field, or [`Ecn::NotEct`] in a queue that does not mark: a signal marks the packet if
+    /// this is ECN-capable, and drops it otherwise.
+    pub ecn: Ecn,
+    /// The protocol it belongs to.
+    pub transport: Transport,
+    /// It opens a TCP connection: a SYN. False where the host does not look.
+    pub syn: bool,
+    /// Its precedence, 0 to 7: the class selector of its DS field (RFC 2474 section 4.2.2).
+    pub precedence: u8,
+}
+
+/// Identifies a flow (a 5-tuple, or the simulator's index).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// The protocol a packet belongs to, which its IP header names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// TCP, whose senders slow down when congestion is signalled.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// Any other.
+    Other,
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// The sender does not understand ECN.
+    #[default]
+    NotEct,
+    /// ECN-capable, codepoint 10.
+    Ect0,
+    /// ECN-capable, codepoint 01 (L4S, RFC 9331).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// True if a signal may be a mark.
+    #[inline]
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// Why a packet was signalled or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// By chance, to slow the senders down before the queue is full.
+    Early,
+    /// Because a hard limit of the algorithm was passed.
+    Forced,
+    /// Because the buffer was full.
+    Overflow,
+}
+
+/// An algorithm's answer.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Keep it.
+    Pass,
+    /// Signal congestion: the host marks the packet if it is ECN-capable (RFC 3168) and its queue
+    /// is set to mark, and drops it otherwise.
+    Signal(Cause),
+    /// Drop it, whatever its ECN field says.
+    Drop(Cause),
+}
+
+impl Verdict {
+    /// An early signal, or none.
+    #[inline]
+    pub fn early_if(signal: bool) -> Self {
+        if signal { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
+    }
+
+    /// Whether `pkt` is dropped by it: a signal marks a packet that is ECN-capable and drops any other
+    /// (RFC 3168 section 5).
+    #[inline]
+    pub fn drops(self, pkt: &PacketMeta) -> bool {
+        match self {
+            Verdict::Pass => false,
+            Verdict::Signal(_) => !pkt.ecn.is_capable(),
+            Verdict::Drop(_) => true,
+        }
+    }
+}
+
+/// Where an algorithm reports its internal signals.
+pub trait Probe {
+    /// One signal: its name in the paper, its unit ("packets", "1", "bit/s"), its value now.
+    fn value(&mut self, name: &'static str, unit: &'static str, x: f64);
+}
+
+/// What the host knows of the link when an algorithm is built; the "initial conditions" that
+/// automatic parameters are computed from (RFC 7567 section 4.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Its rate at the start.
+    pub rate: BitRate,
+    /// Its buffer.
+    pub buffer: QueueSize,
+    /// The mean packet size: converts packets to bytes and back, and gives C in packets/s.
+    pub mean_packet: Bytes,
+}
+
+impl Link {
+    /// Refuses a link from which nothing can be computed.
+    ///
+    /// # Errors
+    /// Names the field that is zero.
+    pub fn check(&self) -> Result<(), ParamError> {
+        require(self.rate.bps() > 0, "rate", self.rate, "must be positive")?;
+        require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")
+    }
+
+    /// C of the papers: packets of mean size per second.
+    pub fn capacity(&self) -> f64 {
+        self.rate.packets_per_sec(self.mean_packet)
+    }
+}

@@ -1,0 +1,188 @@
+//! How fast a link is, by what it carries.
+
+use std::collections::VecDeque;
+
+use super::Pairs;
+
+/// The stretch over which a link counts as busy.
+pub(super) const STRETCH: u64 = 100_000_000;
+
+/// The highest rate over any [`STRETCH`] or a little more.
+///
+/// Bytes are counted after the first packet of the stretch and divided by the time since it, so that a
+/// link that sends without pause is found to the byte, whatever the size of its packets.
+#[derive(Debug, Default)]
+pub(super) struct Busiest {
+    /// The packets of the last stretch, and one before it.
+    packets: VecDeque<(u64, u32)>,
+    /// Of all packets but the first.
+    bytes: u64,
+    /// The highest rate, in bit/s, and when its stretch ended.
+    pub best: Option<(f64, u64)>,
+}
+
+impl Busiest {
+    pub fn see(&mut self, time: u64, bytes: u32) {
+        self.packets.push_back((time, bytes));
+        if self.packets.len() == 1 {
+            return;
+        }
+        self.bytes += u64::from(bytes);
+        // The first packet is the last one that came a stretch ago or more.
+        while self.packets.len() > 2 && time.saturating_sub(self.packets[1].0) >= STRETCH {
+            self.packets.pop_front();
+            self.bytes -= u64::from(self.packets[0].1);
+        }
+        let passed = time.saturating_sub(self.packets[0].0);
+        if passed >= STRETCH {
+            let rate = self.bytes as f64 * 8e9 / passed as f64;
+            if self.best.is_none_or(|(best, _)| rate > best) {
+                self.best = Some((rate, time));
+            }
+        }
+    }
+}
+
+/// The rates at which packets follow each other: a histogram with bins of 1 %.
+#[derive(Debug)]
+pub(super) struct Dispersion {
+    counts: Vec<u64>,
+    total: u64,
+    last: Option<u64>,
+    tick: u64,
+}
+
+/// Rates from 1 kbit/s to 10 Tbit/s.
+const LEAST_RATE: f64 = 1e3;
+const BINS: usize = 2315;
+const STEP: f64 = 1.01;
+/// Bins on either side of the mode that count as one: 2.5 % each way.
+const AROUND: usize = 2;
+/// The share of the pairs that must agree on a rate ([`Pairs::told`]).
+const CONVINCING: f64 = 0.5;
+/// Fewer pairs than this may agree by chance.
+const FEWEST: u64 = 10;
+/// Gaps of fewer ticks than this are too coarse.
+const TICKS: f64 = 10.0;
+
+impl Dispersion {
+    pub fn new() -> Self {
+        Dispersion { counts: vec![0; BINS], total: 0, last: None, tick: 1 }
+    }
+
+    /// Takes in a packet; only those of at least `least` bytes count, for the gaps behind shorter ones
+    /// are the most rounded.
+    pub fn see(&mut self, time: u64, bytes: u32, least: u32, tick: u64) {
+        self.tick = self.tick.max(tick);
+        let gap = self.last.replace(time).map(|last| time.saturating_sub(last));
+        if bytes < least {
+            return;
+        }
+        if let Some(gap @ 1..) = gap {
+            let rate = f64::from(bytes) * 8e9 / gap as f64;
+            // A cast saturates.
+            let bin = ((rate / LEAST_RATE).ln() / STEP.ln()) as usize;
+            self.counts[bin.min(BINS - 1)] += 1;
+        }
+        self.total += u64::from(gap.is_some());
+    }
+
+    /// The mode, if pairs agree on one; `bytes` is the size of a typical packet that counts.
+    pub fn mode(&self, bytes: f64) -> Option<Pairs> {
+        let width = 2 * AROUND + 1;
+        let (at, count) = self
+            .counts
+            .windows(width)
+            .map(|w| w.iter().sum::<u64>())
+            .enumerate()
+            .max_by_key(|&(at, count)| (count, std::cmp::Reverse(at)))?;
+        if count == 0 {
+            return None;
+        }
+        let middle = |bin: usize| LEAST_RATE * STEP.powf(bin as f64 + 0.5);
+        let within = at..at + width;
+        let sum: f64 = within.map(|bin| self.counts[bin] as f64 * middle(bin)).sum();
+        let (rate_bps, share) = (sum / count as f64, count as f64 / self.total as f64);
+        let ticks = bytes * 8e9 / rate_bps / self.tick as f64;
+        let told = share >= CONVINCING && self.total >= FEWEST && ticks >= TICKS;
+        Some(Pairs { rate_bps, pairs: self.total, share, told })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_stretch_is_exact_for_a_busy_link() {
+        // 10 Mbit/s in packets of 1500 and 40 bytes, in turn, for 50 ms of each 200, then for 300 ms.
+        let mut busiest = Busiest::default();
+        let mut time = 0;
+        for round in 0..4 {
+            let until = time + if round == 3 { 300_000_000 } else { 50_000_000 };
+            for i in 0.. {
+                let bytes = if i % 2 == 0 { 1500 } else { 40 };
+                time += u64::from(bytes) * 800;
+                busiest.see(time, bytes);
+                if time > until {
+                    break;
+                }
+            }
+            if round < 3 {
+                assert!(busiest.best.is_none_or(|(rate, _)| rate < 0.6e7));
+                time += 150_000_000;
+            }
+        }
+        assert_eq!(busiest.best.unwrap().0, 1e7);
+        assert!(busiest.packets.len() < 200, "only a stretch is kept");
+    }
+
+    #[test]
+    fn pairs_agree_on_the_link_behind_which_they_were_captured() {
+        // Some pairs in twenty leave back to back at 10 Mbit/s, with 0.5 % of jitter. Their rate is found,
+        // but what fewer than half of them say is not taken for the link's.
+        for (back_to_back, told) in [(3, false), (9, false), (11, true), (19, true)] {
+            let mut pairs = Dispersion::new();
+            let mut time = 0;
+            for i in 0..10_000_u64 {
+                let gap = match i % 20 {
+                    n if n < back_to_back => 1_200_000 + (i % 13) * 1000 - 6000,
+                    _ => 2_000_000 + (i * 7919) % 90_000_000,
+                };
+                time += gap;
+                pairs.see(time, 1500, 500, 1000);
+            }
+            let mode = pairs.mode(1500.0).unwrap();
+            assert!((mode.rate_bps / 1e7 - 1.0).abs() < 0.01, "{mode:?}");
+            assert!((mode.share - back_to_back as f64 / 20.0).abs() < 0.02, "{mode:?}");
+            assert_eq!(mode.told, told, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn random_gaps_agree_on_nothing() {
+        let mut pairs = Dispersion::new();
+        let (mut time, mut state) = (0_u64, 1_u64);
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+            time += (-1e6 * uniform.ln()) as u64;
+            pairs.see(time, 1000, 500, 1);
+        }
+        let mode = pairs.mode(1000.0).unwrap();
+        assert!(!mode.told && mode.share < 0.025, "{mode:?}");
+        // Gaps of one tick are the clock's, not the link's.
+        let mut coarse = Dispersion::new();
+        (0..1000).for_each(|i| coarse.see(i * 1000, 1500, 500, 1000));
+        let mode = coarse.mode(1500.0).unwrap();
+        assert!(!mode.told && mode.share > 0.99, "{mode:?}");
+        assert!(Dispersion::new().mode(1000.0).is_none());
+        // Nor are a few pairs enough.
+        for packets in [2, 10, 11] {
+            let mut few = Dispersion::new();
+            (0..packets).for_each(|i| few.see(i * 1_000_000, 1500, 500, 1000));
+            let mode = few.mode(1500.0).unwrap();
+            assert!(mode.share == 1.0 && mode.told == (packets > 10), "{mode:?}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A queue and the link that serves it, without I/O.
+
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
+
+/// A queue and the transmitter of the link behind it: takes packets in, says when each leaves.
+///
+/// It owns everything that a host could get wrong between the two: when the transmitter is free, when
+/// the queue is idle, when updates run, and the order within one instant, which is updates, then
+/// departures, then arrivals. Departures have times of their own, so a host that wakes late has the
+/// same ones as a host that wakes on time. What leaves and what is dropped goes to its [`Host`].
+///
+/// A host calls [`Line::arrive`] and [`Line::run`] in order of time, and [`Line::run`] no later than
+/// [`Line::next`] says. Then no call runs more than [`CATCH_UP`]'s worth of updates, however long the
+/// line was idle.
+#[derive(Clone, Debug)]
+pub struct Line<Q> {
+    queue: Q,
+    transmitter: Transmitter,
+    carry: Carry,
+    busy_until: Time,
+    /// The queue has been told that nothing has been in transmission since `busy_until`.
+    idle_told: bool,
+    /// Until when the discipline serves nothing, although the link is free.
+    not_before: Time,
+}
+
+/// Who has the packets that leave a [`Line`].
+pub trait Host<P> {
+    /// The arrival at hand was decided about; if it was kept and the link is free, it is sent next.
+    fn arrived(&mut self, now: Time, admission: Admission) {
+        let _ = (now, admission);
+    }
+    /// A packet's transmission begins.
+    fn sent(&mut self, sent: Sent<P>);
+    /// A packet is dropped.
+    fn dropped(&mut self, now: Time, dropped: Dropped<P>);
+}
+
+/// A packet that leaves its queue for the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent<P> {
+    /// The packet, marked if it is to be.
+    pub packet: P,
+    /// When it came to the queue.
+    pub arrived: Time,
+    /// When its transmission begins and ends.
+    pub start: Time,
+    /// See `start`.
+    pub end: Time,
+}
+
+/// The longest time for which a host that obeys [`Line::next`] puts updates off. They run at their own
+/// times all the same; this bounds what it costs to make up for them.
+pub const CATCH_UP: Duration = Duration::from_secs(1);
+
+impl<Q: Qdisc> Line<Q> {
+    /// An idle line at `rate`, which the queue has been told.
+    pub fn new(queue: Q, rate: BitRate) -> Self {
+        let transmitter = Transmitter::new(rate);
+        Line {
+            queue,
+            transmitter,
+            carry: Carry::START,
+            busy_until: Time::ZERO,
+            idle_told: false,
+            not_before: Time::ZERO,
+        }
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &Q {
+        &self.queue
+    }
+
+    /// When the transmission under way ends, or the last one ended.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// When the next packet leaves, if one waits.
+    #[inline]
+    pub fn next_departure(&self) -> Option<Time> {
+        (!self.queue.is_empty()).then(|| self.busy_until.max(self.not_before))
+    }
+
+    /// When the host is to call [`Line::run`] at the latest; `None` if nothing is left to do.
+    pub fn next(&self) -> Option<Time> {
+        let update = self.queue.next_update().map(|due| due + CATCH_UP);
+        [self.next_departure(), update].into_iter().flatten().min()
+    }
+
+    /// What happened at the queue so far.
+    pub fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+
+    /// Does everything that is due at or before `now`, each at its own time.
+    pub fn run(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
+        while let Some(at) = self.next_departure().filter(|at| *at <= now) {
+            self.serve(at, host);
+        }
+        self.update(now);
+        if self.busy_until <= now {
+            self.idle();
+        }
+    }
+
+    /// A packet arrives.
+    pub fn arrive(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
+        self.run(now, host);
+        let admission = self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped));
+        host.arrived(now, admission);
+        if !matches!(admission, Admission::Dropped(_)) {
+            // What has come may be sent sooner than what waited before it.
+            self.not_before = Time::ZERO;
+            if self.busy_until <= now {
+                self.serve(now, host);
+            }
+        }
+        admission
+    }
+
+    /// The link's rate is `rate` from `now` on; the packet in transmission keeps its own.
+    pub fn set_rate(&mut self, now: Time, rate: BitRate, host: &mut impl Host<Q::Packet>) {
+        self.run_before(now, host);
+        self.transmitter.set_rate(rate);
+        self.queue.set_rate(rate);
+    }
+
+    /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
+    /// Packets that wait stay, even if they are more than it admits; counters go on.
+    pub fn reconfigure(&mut self, now: Time, queue: Q, host: &mut impl Host<Q::Packet>) {
+        self.run_before(now, host);
+        let (waiting, counters) = core::mem::replace(&mut self.queue, queue).into_parts();
+        self.queue.take_over(now, waiting, counters);
+        self.not_before = Time::ZERO;
+        self.idle_told = false;
+    }
+
+    /// Does everything that is due before `now`, and not what is due at `now`.
+    pub fn run_before(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
+        if let Some(before) = now.nanos().checked_sub(1) {
+            self.run(Time::from_nanos(before), host);
+        }
+    }
+
+    /// The link is free and something waits: the next packet's transmission begins at `now`.
+    #[inline]
+    fn serve(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
+        self.update(now);
+        self.idle();
+        match self.queue.dequeue(now, &mut |dropped| host.dropped(now, dropped)) {
+            Dequeued::Packet(packet, arrived) => {
+                let end = self.carry.end(now, self.transmitter.time(packet.bytes()));
+                self.busy_until = end;
+                self.idle_told = false;
+                host.sent(Sent { packet, arrived, start: now, end });
+            }
+            Dequeued::NotBefore(time) => self.not_before = time,
+            // All that waited was dropped at the head.
+            Dequeued::Nothing => self.idle_told = false,
+        }
+    }
+
+    /// Runs the updates that are due at or before `now`.
+    #[inline]
+    fn update(&mut self, now: Time) {
+        while let Some(due) = self.queue.next_update().filter(|due| *due <= now) {
+            if self.busy_until < due {
+                self.idle();
+            }
+            self.queue.advance(due);
+        }
+    }
+
+    /// Nothing has been in transmission since `busy_until`.
+    #[inline]
+    fn idle(&mut self) {
+        if !self.idle_told {
+            self.idle_told = true;
+            self.queue.idle(self.busy_until);
+        }
+    }
+}
+
+/// How long the packets of a link take at its rate; by default one that is infinitely fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transmitter {
+    /// Nanoseconds per byte, times 2^32; the largest value for a bit per second, the only rate at which
+    /// it would not fit.
+    ns_per_byte: u64,
+}
+
+impl Transmitter {
+    /// Beyond the end of every run, and sums of a few do not overflow.
+    pub const LONGEST: Duration = Duration::from_nanos(1 << 60);
+
+    /// A transmitter at `rate`.
+    pub fn new(rate: BitRate) -> Self {
+        // To the nearest 2^-32 ns.
+        let ns = (8_000_000_000u128 << 32) + rate.bps() as u128 / 2;
+        Transmitter { ns_per_byte: (ns / rate.bps().max(1) as u128).min(u64::MAX as u128) as u64 }
+    }
+
+    /// Packets are sent at `rate` from now on.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        *self = Transmitter::new(rate);
+    }
+
+    /// How long a packet of this size takes: whole nanoseconds, at least one, so that every hop takes
+    /// time, and the rest in parts of 2^-32 ns.
+    #[inline]
+    pub fn time(&self, size: Bytes) -> (Duration, u32) {
+        let ns_per_byte = match self.ns_per_byte {
+            u64::MAX => 8_000_000_000 << 32,
+            ns => ns as u128,
+        };
+        let time = size.get() as u128 * ns_per_byte;
+        match u64::try_from(time >> 32).unwrap_or(u64::MAX) {
+            0 => (Duration::from_nanos(1), 0),
+            ns => (Duration::from_nanos(ns).min(Self::LONGEST), time as u32),
+        }
+    }
+}
+
+/// The part of a nanosecond by which a link's last transmission really ended after its time: the next
+/// one is that much longer, so that the rate is exact over many packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carry(u32);
+
+impl Carry {
+    /// Of a link that has not sent yet: half, so that its first time is rounded to the nearest.
+    pub const START: Carry = Carry(1 << 31);
+
+    /// When a transmission from `start` of this length and rest ends.
+    #[inline]
+    pub fn end(&mut self, start: Time, (length, rest): (Duration, u32)) -> Time {
+        let (carry, more) = self.0.overflowing_add(rest);
+        self.0 = carry;
+        Time::from_nanos(start.nanos() + length.nanos() + u64::from(more))
+    }
+}

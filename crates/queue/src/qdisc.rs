@@ -1,0 +1,114 @@
+//! What every queue is to its host.
+
+use alloc::vec::Vec;
+
+use quell_aqm::{Cause, PacketMeta, QueueView};
+use quell_units::{BitRate, Time};
+
+use crate::{Admission, Counters, Packet};
+
+/// A queueing discipline: what a host puts packets into and takes them out of.
+///
+/// [`Line`](crate::Line) is the host that keeps the order of calls; a host of its own calls
+/// [`Qdisc::idle`] before anything that is later than the end of a transmission.
+pub trait Qdisc {
+    /// What it holds.
+    type Packet: Packet;
+
+    /// Offers a packet; says whether it was kept. What is dropped, the arrival or packets that make
+    /// room for it, is handed to `dropped`.
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Self::Packet,
+        dropped: &mut dyn FnMut(Dropped<Self::Packet>),
+    ) -> Admission;
+    /// The link is free: takes the next packet to send. Packets that the algorithm drops at the head
+    /// are handed to `dropped` first.
+    fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut dyn FnMut(Dropped<Self::Packet>),
+    ) -> Dequeued<Self::Packet>;
+    /// Nothing is in transmission since `since`. May be called more than once.
+    fn idle(&mut self, since: Time);
+    /// Runs every update due at or before `now`; a host that shows or samples the queue calls it.
+    fn advance(&mut self, now: Time);
+    /// When the next update is due.
+    fn next_update(&self) -> Option<Time>;
+    /// What happened so far.
+    fn counters(&self) -> &Counters;
+    /// The queue now: of several lanes, all together.
+    fn view(&self) -> QueueView;
+    /// Whether nothing waits.
+    fn is_empty(&self) -> bool {
+        self.view().packets.get() == 0
+    }
+    /// Sets the link rate that the algorithm sees from now on.
+    fn set_rate(&mut self, rate: BitRate);
+    /// Gives up what waits, in the order in which it arrived, and the counters.
+    fn into_parts(self) -> (Vec<(Time, Self::Packet)>, Counters)
+    where
+        Self: Sized;
+    /// Takes over from another queue what [`Qdisc::into_parts`] gave, without asking the algorithm,
+    /// which begins its life at `now`. The queue is new: it has not been used.
+    fn take_over(&mut self, now: Time, waiting: Vec<(Time, Self::Packet)>, counters: Counters);
+}
+
+/// What [`Qdisc::dequeue`] gives.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeued<P> {
+    /// The next packet to send, and when it arrived.
+    Packet(P, Time),
+    /// Nothing may be sent before this time, unless another packet arrives; then ask again.
+    NotBefore(Time),
+    /// Nothing waits.
+    Nothing,
+}
+
+impl<P> Dequeued<P> {
+    /// The packet and when it arrived, if there is one.
+    pub fn packet(self) -> Option<(P, Time)> {
+        match self {
+            Dequeued::Packet(packet, arrived) => Some((packet, arrived)),
+            Dequeued::NotBefore(_) | Dequeued::Nothing => None,
+        }
+    }
+}
+
+/// A packet that a queue drops, back in its host's hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The packet.
+    pub packet: P,
+    /// Why.
+    pub cause: Cause,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where in a queue a packet is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It has just arrived and was not stored.
+    Arrival,
+    /// It came to the head, and the algorithm dropped it.
+    Head,
+    /// It waited, and makes room for an arrival.
+    Waiting,
+}
+
+/// What an algorithm may know of a packet.
+#[inline]
+pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
+    PacketMeta {
+        bytes: packet.bytes(),
+        enqueued_at,
+        flow: packet.flow(),
+        ecn: packet.ecn(),
+        transport: packet.transport(),
+        syn: packet.is_syn(),
+        precedence: packet.precedence(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Errors of scenario files: one message with file, line, field, value and rule.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::tree::{Fault, Node, Path, Step};
+
+/// A scenario that cannot be used: where, what, why, and what may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScenarioError {
+    /// The file, or whatever the text was called.
+    pub file: String,
+    /// The line, counted from 1; none for scenarios that come from no text.
+    pub line: Option<usize>,
+    /// The field, such as `flows[1].rtt`; empty if the file as a whole is meant.
+    pub field: String,
+    /// Its value as written, if it has one.
+    pub value: Option<String>,
+    /// The rule that it breaks.
+    pub rule: String,
+    /// The nearest valid name, if a name is wrong and one is near.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        if !self.field.is_empty() {
+            f.write_str(&self.field)?;
+            if let Some(value) = &self.value {
+                write!(f, " = {value}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.rule)?;
+        if let Some(name) = &self.nearest {
+            write!(f, "; did you mean \"{name}\"?")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl ScenarioError {
+    /// The error for a file that cannot be used as a whole: one that cannot be read, for instance.
+    pub fn of_file(file: impl Into<String>, rule: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            file: file.into(),
+            line: None,
+            field: String::new(),
+            value: None,
+            rule: rule.into(),
+            nearest: None,
+        }
+    }
+}
+
+/// What is wrong with a scenario, before its place in a file is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub path: Path,
+    pub value: Option<String>,
+    pub rule: String,
+    pub nearest: Option<String>,
+}
+
+impl Problem {
+    /// `rule` is broken at `path`; the value is looked up there.
+    pub fn new(path: Path, rule: impl Into<String>) -> Self {
+        Problem { path, value: None, rule: rule.into(), nearest: None }
+    }
+
+    pub fn with_value(mut self, value: impl ToString) -> Self {
+        self.value = Some(value.to_string());
+        self
+    }
+
+    pub fn with_nearest(mut self, nearest: Option<String>) -> Self {
+        self.nearest = nearest;
+        self
+    }
+}
+
+/// Refuses unless `ok`.
+pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(), Problem> {
+    if ok { Ok(()) } else { Err(Problem::new(path, rule)) }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        let rule = match wanted(&fault) {
+            _ if fault.unknown_key => format!("unknown key; {}", fault.rule),
+            Some(wanted) => wanted.to_string(),
+            None => fault.rule.clone(),
+        };
+        let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
+        Problem { path: fault.path(), value, rule, nearest: fault.nearest }
+    }
+}
+
+/// What a field wants, where its type alone says too little.
+fn wanted(fault: &Fault) -> Option<&'static str> {
+    if !fault.mistyped {
+        return None;
+    }
+    let path = fault.path();
+    let field = path.0.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    })?;
+    let whole = matches!(path.0.last(), Some(Step::Key(_)));
+    Some(match (field, whole) {
+        ("aqm", true) if path.0.len() == 1 => {
+            "write [[aqm]]: a list of tables; or aqm = \"all\" for the whole catalog"
+        }
+        ("flows", true) => "write [[flows]]: a list of tables",
+        ("links", true) => "write [[graph.links]]: a list of tables",
+        ("changes" | "rtt_changes" | "rate_changes", true) => {
+            "must be a list of tables, such as [{ at = \"10 s\", ... }]"
+        }
+        ("count", true) => "must be a whole number from 1 to 200000",
+        ("bottlenecks", true) => "must be a whole number from 1 to 1000",
+        ("transfers", true) => "must be a whole number of at least 1",
+        ("schema", true) => "must be 1, the version of the format that this program reads",
+        ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",
+        ("seeds", false) => "must be a whole number of at least 0",
+        ("loss", true) => "must be a number from 0 to 1, such as 0.01",
+        ("sessions_per_second", true) => "must be a positive number",
+        _ => return None,
+    })
+}
+
+/// A text and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub name: String,
+    pub text: Option<String>,
+}
+
+impl Source {
+    fn line(&self, offset: usize) -> Option<usize> {
+        let text = self.text.as_ref()?;
+        let before = &text.as_bytes()[..offset.min(text.len())];
+        Some(1 + before.iter().filter(|b| **b == b'\n').count())
+    }
+
+    /// An error about the file as a whole, or about a place in it that no field stands for.
+    pub fn error_at(&self, offset: Option<usize>, rule: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            file: self.name.clone(),
+            line: self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0))),
+            field: String::new(),
+            value: None,
+            rule: rule.into(),
+            nearest: None,
+        }
+    }
+
+    /// Places a problem: the line of its path in `tree`, or of the nearest part that exists.
+    pub fn error(&self, tree: &Node, problem: Problem) -> ScenarioError {
+        let written = tree.at(&problem.path).filter(|n| !matches!(n.value, crate::tree::Value::Table(_)));
+        let value = match problem.value {
+            Some(value) if value.is_empty() => None,
+            Some(value) => Some(value),
+            None => written.map(Node::show),
+        };
+        // "x" = "x" is not a time: once is enough.
+        let rule = match &value {
+            Some(v) => problem
+                .rule
+                .strip_prefix(&format!("{v} is "))
+                .or_else(|| problem.rule.strip_prefix(&format!("\"{v}\" is ")))
+                .map_or(problem.rule.clone(), str::to_string),
+            None => problem.rule.clone(),
+        };
+        ScenarioError {
+            file: self.name.clone(),
+            line: self.line(tree.locate(&problem.path).unwrap_or(0)),
+            field: problem.path.to_string(),
+            value,
+            rule,
+            nearest: problem.nearest,
+        }
+    }
+}

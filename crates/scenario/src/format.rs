@@ -1,0 +1,635 @@
+//! The scenario format: what a file may say. [`Study`](crate::Study) reads files and checks them.
+
+use std::borrow::Cow;
+
+use quell_aqm::catalog::{self, CATALOG};
+use quell_aqm::params::ParamDoc;
+use quell_sim::network::{Connection, Gaps};
+use quell_sim::tcp::TcpParams;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
+
+/// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Quell scenario")]
+pub struct Scenario {
+    /// The version of this format: 1.
+    pub schema: u32,
+    /// A title for tables and reports.
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "line")]
+    pub title: String,
+    /// What the scenario shows and where it comes from.
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
+    pub description: String,
+    /// How long is simulated, the warm-up included.
+    #[schemars(with = "Text<Duration>")]
+    pub duration: Duration,
+    /// Figures count from here on; default 0 s.
+    #[serde(default)]
+    #[schemars(with = "Text<Duration>")]
+    pub warmup: Duration,
+    /// Cuts the measured window into segments with figures of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Segments>,
+    /// The step of the time series; default a five-hundredth of the duration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub series_step: Option<Duration>,
+    /// The seeds of the replications: how many, or which; default 1.
+    #[serde(default = "one_seed")]
+    pub seeds: Seeds,
+    /// The packet size by which algorithms convert packets to bytes and back; default the size on
+    /// the wire of the first flow group's packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Bytes>>")]
+    pub mean_packet: Option<Bytes>,
+    /// A single bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dumbbell: Option<Dumbbell>,
+    /// Several bottlenecks in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parking_lot: Option<ParkingLot>,
+    /// Any network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Graph>,
+    /// The algorithms to run side by side; "all": each of the catalog with its defaults.
+    #[serde(default, deserialize_with = "algorithms")]
+    #[schemars(schema_with = "algorithms_schema")]
+    pub aqm: Vec<AqmChoice>,
+    /// The traffic.
+    #[serde(default)]
+    pub flows: Vec<FlowGroup>,
+}
+
+impl Scenario {
+    /// The scenario as a file, every default filled in.
+    pub fn to_toml(&self) -> String {
+        // What was read from TOML can be written as TOML.
+        toml::to_string_pretty(self).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
+    }
+
+    /// The JSON Schema of scenario files.
+    pub fn json_schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Scenario).to_value();
+        let sweeps = serde_json::json!({
+            "sweep": {
+                "description": "Fields and lists of values; every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
+                "type": "object",
+            },
+            "cases": {
+                "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
+                "type": "array",
+                "items": { "type": "object" },
+            },
+        });
+        if let (Some(properties), serde_json::Value::Object(sweeps)) =
+            (schema.get_mut("properties").and_then(|p| p.as_object_mut()), sweeps)
+        {
+            properties.extend(sweeps);
+        }
+        schema
+    }
+}
+
+fn one_seed() -> Seeds {
+    Seeds::Count(1)
+}
+
+/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
+/// own; receivers sit on the far router.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// The bottleneck's rate.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// The bottleneck's one-way propagation delay.
+    #[schemars(with = "Text<Duration>")]
+    pub delay: Duration,
+    /// How much may wait, without the packet in transmission.
+    #[schemars(with = "Text<QueueSize>")]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay at given times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Routers `r0` to `rk` in a row and k equal links between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// How many links are in a row.
+    pub bottlenecks: u32,
+    /// The rate of each link.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// The one-way propagation delay of each link.
+    #[schemars(with = "Text<Duration>")]
+    pub delay: Duration,
+    /// How much may wait at each link, without the packet in transmission.
+    #[schemars(with = "Text<QueueSize>")]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that a wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The way back, where it differs.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of every link's rate and delay at given times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Named nodes and links between them; packets take the way of least propagation delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The links; the nodes are those that they name.
+    pub links: Vec<GraphLink>,
+}
+
+/// A link of a graph, in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The node it leads from.
+    #[serde(deserialize_with = "line")]
+    pub from: String,
+    /// The node it leads to.
+    #[serde(deserialize_with = "line")]
+    pub to: String,
+    /// Its rate.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// Its one-way propagation delay.
+    #[schemars(with = "Text<Duration>")]
+    pub delay: Duration,
+    /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<QueueSize>>")]
+    pub buffer: Option<QueueSize>,
+    /// Its algorithm, if it is not one of those that are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmChoice>,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The way back, where it differs.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay at given times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// What the reverse direction of a link has of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reverse {
+    /// Its algorithm; default the forward one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmChoice>,
+    /// Its buffer; default the forward one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<QueueSize>>")]
+    pub buffer: Option<QueueSize>,
+    /// Its rate; default the forward one. With a rate of its own it takes no part in changes of rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<BitRate>>")]
+    pub rate: Option<BitRate>,
+    /// Whether it marks; default as forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Its loss; default as forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+}
+
+impl Reverse {
+    fn is_default(&self) -> bool {
+        *self == Reverse::default()
+    }
+}
+
+/// A change of a link, in both directions. Packets already sent keep their delay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    #[schemars(with = "Text<Duration>")]
+    pub at: Duration,
+    /// The rate from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<BitRate>>")]
+    pub rate: Option<BitRate>,
+    /// The one-way propagation delay from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub delay: Option<Duration>,
+}
+
+/// An algorithm and its parameters: the key `algorithm`, an optional `label`, and the parameters
+/// beside them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AqmChoice {
+    /// Its name in the catalog, or that of a plug-in.
+    pub algorithm: String,
+    /// What results call it; default its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Its parameters.
+    #[serde(flatten)]
+    pub parameters: toml::Table,
+}
+
+impl AqmChoice {
+    /// The algorithm called `name` with every default.
+    pub fn named(name: &str) -> Self {
+        AqmChoice { algorithm: name.to_string(), label: None, parameters: toml::Table::new() }
+    }
+
+    /// What results call it.
+    pub fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.algorithm)
+    }
+}
+
+impl<'de> Deserialize<'de> for AqmChoice {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> serde::de::Visitor<'de> for Read {
+            type Value = AqmChoice;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table with the key \"algorithm\" and the algorithm's parameters")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<AqmChoice, A::Error> {
+                let mut algorithm = None;
+                let mut label = None;
+                let mut parameters = toml::Table::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "algorithm" => algorithm = Some(map.next_value::<Line>()?.0),
+                        "label" => label = Some(map.next_value::<Line>()?.0),
+                        _ => {
+                            parameters.insert(key, map.next_value()?);
+                        }
+                    }
+                }
+                let algorithm = algorithm.ok_or_else(|| serde::de::Error::missing_field("algorithm"))?;
+                Ok(AqmChoice { algorithm, label, parameters })
+            }
+        }
+        deserializer.deserialize_map(Read)
+    }
+}
+
+/// A list of algorithms, or `"all"`.
+fn algorithms<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<AqmChoice>, D::Error> {
+    struct Read;
+    impl<'de> serde::de::Visitor<'de> for Read {
+        type Value = Vec<AqmChoice>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list of algorithms, or \"all\"")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            if text != "all" {
+                return Err(E::invalid_type(serde::de::Unexpected::Str(text), &self));
+            }
+            Ok(CATALOG.iter().map(|entry| AqmChoice::named(entry.name)).collect())
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq))
+        }
+    }
+    deserializer.deserialize_any(Read)
+}
+
+fn algorithms_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [generator.subschema_for::<Vec<AqmChoice>>(), { "const": "all" }],
+        "description": "The algorithms to run side by side; \"all\": each of the catalog with its defaults.",
+        "default": [],
+    })
+}
+
+impl JsonSchema for AqmChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "Aqm".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let alternatives: Vec<_> = CATALOG.iter().map(algorithm_schema).collect();
+        json_schema!({
+            "description": "An algorithm and its parameters.",
+            "type": "object",
+            "required": ["algorithm"],
+            "oneOf": alternatives,
+        })
+    }
+}
+
+fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
+    let mut properties = serde_json::Map::new();
+    properties.insert("algorithm".into(), serde_json::json!({ "const": entry.name }));
+    properties.insert(
+        "label".into(),
+        serde_json::json!({ "type": "string", "description": "What results call it; default its name." }),
+    );
+    properties.extend((entry.params)().iter().map(parameter_schema));
+    serde_json::json!({
+        "title": entry.title,
+        "description": format!("{} ({})", entry.title, entry.source),
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
+    let default = if doc.default == "none" { "left out" } else { doc.default.as_str() };
+    let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
+    (doc.name.to_string(), serde_json::json!({ "description": description }))
+}
+
+fn tcp_schema(_: &mut SchemaGenerator) -> Schema {
+    let properties: serde_json::Map<_, _> = TcpParams::docs().iter().map(parameter_schema).collect();
+    json_schema!({
+        "description": "TCP's parameters.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// A group of flows that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowGroup {
+    /// Its name: letters, digits, `-` and `_`.
+    #[serde(deserialize_with = "line")]
+    pub name: String,
+    /// The class its packets are counted in; default its name.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
+    pub class: Option<String>,
+    /// What its flows send; default "bulk".
+    #[serde(default)]
+    pub kind: Kind,
+    /// How many flows; default 1. (Sessions: see `sessions_per_second`.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Which way its data goes: default "forward".
+    #[serde(default)]
+    pub direction: Direction,
+    /// The node its sources are attached to, instead of a direction.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
+    pub from: Option<String>,
+    /// The node its receivers are attached to, instead of a direction.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
+    pub to: Option<String>,
+    /// Round-trip propagation time; access links make up what the routers' links do not. Default:
+    /// access links without delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Rtt>,
+    /// New round-trip times for all of the group's flows at given times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rtt_changes: Vec<RttChange>,
+    /// The rate of each source's access link, or "none" for sources on the router; default the
+    /// topology's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The rate of each receiver's access link; default "none": receivers sit on the router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_rate: Option<Access>,
+    /// When its flows start; default 0 s. Sessions: when they begin to arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<When>,
+    /// When its flows stop sending new data; default never. Sessions: when they cease to arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<When>,
+    /// TCP's parameters (not for "udp").
+    #[serde(default, skip_serializing_if = "Tcp::is_absent")]
+    #[schemars(schema_with = "tcp_schema")]
+    pub tcp: Tcp,
+    /// The size of a transfer ("transfers", "sessions"); rounded up to whole packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Dist<QueueSize>>,
+    /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
+    /// "sessions"); default 0 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Dist<Duration>>,
+    /// How many transfers each flow makes ("transfers", "sessions"); default without end for
+    /// "transfers", 1 for "sessions".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<u32>,
+    /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
+    /// last one ("persistent").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionKind>,
+    /// Sessions that arrive each second, as a Poisson process ("sessions").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_per_second: Option<f64>,
+    /// The sending rate of each flow while it is on ("udp").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<BitRate>>")]
+    pub rate: Option<BitRate>,
+    /// New sending rates at given times ("udp").
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_changes: Vec<RateChange>,
+    /// The size of a packet on the wire ("udp"); default 1000 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Dist<Bytes>>,
+    /// The gaps between packets ("udp"): "constant" (the default) or "exponential".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<GapKind>,
+    /// On and off periods ("udp"); default always on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_off: Option<OnOff>,
+    /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
+    /// with classes read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precedence: Option<u8>,
+}
+
+impl FlowGroup {
+    /// The class its packets are counted in.
+    pub fn class(&self) -> &str {
+        self.class.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.
+    pub(crate) fn complete(&mut self) {
+        self.tcp.present |= self.kind != Kind::Udp;
+    }
+}
+
+/// TCP's parameters, and whether a group has them at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tcp {
+    /// The parameters; the defaults if there are none.
+    pub params: TcpParams,
+    present: bool,
+}
+
+impl Tcp {
+    /// Whether nothing says that the group has them.
+    pub fn is_absent(&self) -> bool {
+        !self.present
+    }
+}
+
+impl std::ops::Deref for Tcp {
+    type Target = TcpParams;
+
+    fn deref(&self) -> &TcpParams {
+        &self.params
+    }
+}
+
+impl Serialize for Tcp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.params.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tcp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TcpParams::deserialize(deserializer).map(|params| Tcp { params, present: true })
+    }
+}
+
+/// What the flows of a group send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// TCP, data without end (FTP).
+    #[default]
+    Bulk,
+    /// TCP, a fixed population of clients: transfers with times to think in between (HTTP).
+    Transfers,
+    /// TCP, sessions that arrive as a Poisson process and make some transfers each.
+    Sessions,
+    /// UDP.
+    Udp,
+}
+
+/// Which way a group's data goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the first router to the last.
+    #[default]
+    Forward,
+    /// From the last router to the first.
+    Reverse,
+    /// Parking lot: `count` flows over each single bottleneck, forward.
+    Cross,
+}
+
+/// Mirrors [`Connection`] for files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionKind {
+    /// A fresh connection per transfer (HTTP/1.0).
+    Fresh,
+    /// One connection for all.
+    Persistent,
+}
+
+impl From<ConnectionKind> for Connection {
+    fn from(kind: ConnectionKind) -> Self {
+        match kind {
+            ConnectionKind::Fresh => Connection::Fresh,
+            ConnectionKind::Persistent => Connection::Persistent,
+        }
+    }
+}
+
+/// Mirrors [`Gaps`] for files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapKind {
+    /// A constant bit rate.
+    Constant,
+    /// Poisson arrivals.
+    Exponential,
+}
+
+impl From<GapKind> for Gaps {
+    fn from(kind: GapKind) -> Self {
+        match kind {
+            GapKind::Constant => Gaps::Constant,
+            GapKind::Exponential => Gaps::Exponential,
+        }
+    }
+}
+
+/// New round-trip times at a given time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RttChange {
+    /// When.
+    #[schemars(with = "Text<Duration>")]
+    pub at: Duration,
+    /// The round-trip propagation times from then on.
+    pub rtt: Rtt,
+}
+
+/// A new sending rate at a given time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateChange {
+    /// When.
+    #[schemars(with = "Text<Duration>")]
+    pub at: Duration,
+    /// The rate from then on.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+}
+
+/// Periods in which a source sends and is silent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// Length of the periods in which it sends.
+    pub on: Dist<Duration>,
+    /// Length of the periods in which it is silent.
+    pub off: Dist<Duration>,
+}

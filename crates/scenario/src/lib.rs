@@ -1,0 +1,41 @@
+//! Scenarios: from a text to the network that the simulator runs.
+//!
+//! A [`Document`] is a scenario file as written; [`Study`] is what it asks for, checked and with its sweeps
+//! expanded into [`Point`]s; each of them gives a [`Plan`] for an algorithm and a seed. Nothing here reads a
+//! file, a clock or chance of its own: text comes in, and seeds decide what is drawn.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use quell_scenario::{Plugins, Study};
+//! let text = r#"
+//! schema = 1
+//! duration = "60 s"
+//! dumbbell = { rate = "10 Mbit/s", delay = "10 ms", buffer = "100 packets" }
+//! aqm = [{ algorithm = "red" }]
+//! flows = [{ name = "ftp", count = 5, rtt = "80 ms" }]
+//! "#;
+//! let study = Study::parse(text, "example.toml", &Plugins::new())?;
+//! assert_eq!(study.points[0].links(), ["bottleneck"]);
+//! let plan = study.points[0].plan(0, 1, &Plugins::new())?;
+//! assert_eq!(plan.network.flows.len(), 5);
+//! # Ok(())
+//! # }
+//! ```
+#![deny(missing_docs)]
+// Errors of scenario files end a command; none is made on a hot path.
+#![allow(clippy::result_large_err)]
+
+mod error;
+pub mod format;
+mod plan;
+mod plugins;
+mod study;
+mod tree;
+pub mod values;
+
+pub use error::ScenarioError;
+pub use format::Scenario;
+pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
+pub use plugins::{Factory, Plugins};
+pub use study::{Document, Point, Setting, Study};
+pub use tree::nearest;

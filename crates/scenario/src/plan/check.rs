@@ -1,0 +1,158 @@
+//! What holds for a scenario as a whole.
+
+use super::groups::{too_many_flows, window};
+use super::limits;
+use super::measure::{ACKS, classes, measure, series_step};
+use super::routes::Frame;
+use crate::error::{Problem, require};
+use crate::format::{Kind, Scenario};
+use crate::tree::steps;
+use crate::values::{Seeds, Segments};
+
+pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
+    require(s.schema == 1, steps!["schema"], "must be 1, the version of the format that this program reads")?;
+    require(!s.duration.is_zero(), steps!["duration"], "must be longer than 0 s")?;
+    require(
+        s.duration.nanos() / 1_000_000_000 <= limits::SECONDS,
+        steps!["duration"],
+        format!("must be at most {} s", limits::SECONDS),
+    )?;
+    require(
+        s.warmup < s.duration,
+        steps!["warmup"],
+        format!("must be shorter than duration ({})", s.duration),
+    )?;
+    check_segments(s)?;
+    let step = series_step(s);
+    require(!step.is_zero(), steps!["series_step"], "must be longer than 0 s")?;
+    require(
+        s.duration.nanos() / step.nanos() <= limits::SAMPLES,
+        steps!["series_step"],
+        format!("makes more than {} samples in {}", limits::SAMPLES, s.duration),
+    )?;
+    check_seeds(s)?;
+    if let Some(bytes) = s.mean_packet {
+        require(
+            (1..=65_535).contains(&bytes.get()),
+            steps!["mean_packet"],
+            "must lie between 1 B and 65535 B",
+        )?;
+    }
+    check_algorithms(s)?;
+    require(!s.flows.is_empty(), steps!["flows"], "at least one [[flows]] group is needed")?;
+    let mut names: Vec<&str> = Vec::new();
+    for (i, group) in s.flows.iter().enumerate() {
+        let ok = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let name = &group.name;
+        require(
+            !name.is_empty() && name.chars().all(ok),
+            steps!["flows", i, "name"],
+            "must consist of letters, digits, \"-\" and \"_\"",
+        )?;
+        require(!names.contains(&name.as_str()), steps!["flows", i, "name"], "is taken by another group")?;
+        names.push(name);
+        let field = if group.class.is_some() { "class" } else { "name" };
+        let reserved = ["all", "data", ACKS].contains(&group.class()) || group.class().trim().is_empty();
+        require(
+            !reserved,
+            steps!["flows", i, field],
+            "cannot be a class: \"all\", \"data\" and \"acks\" have a meaning of their own",
+        )?;
+    }
+    Ok(())
+}
+
+fn check_segments(s: &Scenario) -> Result<(), Problem> {
+    match &s.segments {
+        None => Ok(()),
+        Some(Segments::Every(length)) => {
+            require(!length.is_zero(), steps!["segments"], "must be longer than 0 s")?;
+            require(
+                (s.duration - s.warmup).nanos() / length.nanos() <= limits::SEGMENTS,
+                steps!["segments"],
+                format!("makes more than {} segments", limits::SEGMENTS),
+            )
+        }
+        Some(Segments::At(times)) => {
+            require(
+                times.len() as u64 <= limits::SEGMENTS,
+                steps!["segments"],
+                format!("makes more than {} segments", limits::SEGMENTS),
+            )?;
+            let mut before = s.warmup;
+            for (i, t) in times.iter().enumerate() {
+                require(
+                    *t > before && *t < s.duration,
+                    steps!["segments", i],
+                    format!("must lie after {before} and before the end ({})", s.duration),
+                )?;
+                before = *t;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn check_seeds(s: &Scenario) -> Result<(), Problem> {
+    if let Seeds::Count(n) = s.seeds {
+        require(
+            n >= 1 && n as usize <= limits::SEEDS,
+            steps!["seeds"],
+            format!("must be between 1 and {} (or a list of seeds)", limits::SEEDS),
+        )?;
+    }
+    let seeds = s.seeds.list();
+    require(!seeds.is_empty(), steps!["seeds"], "at least one seed is needed")?;
+    let mut sorted = seeds;
+    sorted.sort_unstable();
+    let twice = sorted.windows(2).find(|w| w[0] == w[1]).map(|w| w[0]);
+    match twice {
+        Some(seed) => Err(Problem::new(steps!["seeds"], format!("has the seed {seed} twice"))),
+        None => Ok(()),
+    }
+}
+
+fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
+    require(!s.aqm.is_empty(), steps!["aqm"], "at least one [[aqm]] is needed")?;
+    let mut labels: Vec<&str> = Vec::new();
+    for (i, choice) in s.aqm.iter().enumerate() {
+        let field = if choice.label.is_some() { "label" } else { "algorithm" };
+        require(!choice.label().trim().is_empty(), steps!["aqm", i, field], "must not be empty")?;
+        require(
+            !labels.contains(&choice.label()),
+            steps!["aqm", i, field],
+            "is the label of another algorithm: give this one a label of its own",
+        )?;
+        labels.push(choice.label());
+    }
+    Ok(())
+}
+
+pub(super) fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+    let mut total = 0.0;
+    for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
+        let (field, each) = match g.kind {
+            Kind::Sessions => {
+                let span = window(s, g);
+                let rate = g.sessions_per_second.unwrap_or(0.0);
+                ("sessions_per_second", rate * (span.1 - span.0).as_secs_f64())
+            }
+            _ => ("count", f64::from(g.count.unwrap_or(1))),
+        };
+        total += each * routes.len() as f64;
+        require(total <= limits::FLOWS, steps!["flows", i, field], too_many_flows(total))?;
+    }
+    let classes = classes(s).len();
+    let segments = measure(s).segments().len();
+    let links = frame.links.iter().filter(|l| l.observe).count();
+    let cells = classes * segments * links;
+    require(
+        cells <= limits::CLASS_SEGMENTS,
+        steps!["segments"],
+        format!(
+            "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, more \
+             than the {} that memory is kept for: use longer segments, or one class for several groups",
+            limits::CLASS_SEGMENTS
+        ),
+    )
+}

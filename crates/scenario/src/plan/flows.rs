@@ -1,0 +1,205 @@
+//! The flows of a scenario, drawn: when each begins, and over which links it goes.
+
+use quell_aqm::{Rng, Seed};
+use quell_sim::network::{FlowSpec, LinkId, Schedule};
+use quell_sim::topology::{self, Topology};
+use quell_units::{Duration, Time};
+
+use super::groups::window;
+use super::limits;
+use super::links::access_rate;
+use super::measure::{ACKS, at, classes};
+use super::routes::{Frame, Route};
+use super::traffic::traffic;
+use crate::error::{Problem, require};
+use crate::format::{FlowGroup, Kind, Scenario};
+use crate::tree::{Path, steps};
+use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
+
+/// One flow of a plan.
+pub struct FlowFact {
+    /// Its group's number.
+    pub group: u16,
+    /// The class that its data is counted in.
+    pub class: u16,
+    /// Its round-trip time without queueing.
+    pub base_rtt: Duration,
+    /// When it begins.
+    pub start: Time,
+    /// When it ends, if it is made to.
+    pub stop: Option<Time>,
+    /// Whether it always has something to send.
+    pub bulk: bool,
+    /// The links that its data crosses.
+    pub links: Vec<LinkId>,
+}
+
+/// Number `i` of `n` round-trip times; `rng` is asked only if chance decides.
+fn rtt_of(rtt: &Rtt, i: u64, n: u64, rng: impl FnOnce() -> Rng) -> Duration {
+    let between = |low: Duration, high: Duration, x: f64| low + (high - low).mul_f64(x);
+    match rtt {
+        OneOr::One(d) => *d,
+        OneOr::Spread(RttSpread::Uniform([low, high])) => between(*low, *high, rng().uniform()),
+        OneOr::Spread(RttSpread::Grid([low, high])) => {
+            between(*low, *high, (i as f64 + 0.5) / n.max(1) as f64)
+        }
+        OneOr::Spread(RttSpread::Linear(l)) => l.first + l.step * i,
+        OneOr::Spread(RttSpread::List(list)) => list[i as usize % list.len()],
+    }
+}
+
+fn when_of(when: &When, i: u64, rng: impl FnOnce() -> Rng) -> Duration {
+    match when {
+        OneOr::One(t) => *t,
+        OneOr::Spread(WhenSpread::Between([a, b])) => *a + (*b - *a).mul_f64(rng().uniform()),
+        OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,
+        OneOr::Spread(WhenSpread::List(list)) => list[i as usize % list.len()],
+    }
+}
+
+/// The times at which sessions arrive: a Poisson process.
+fn arrivals(s: &Scenario, g: &FlowGroup, seed: Seed, k: usize) -> Vec<Duration> {
+    let (from, to) = window(s, g);
+    let mut rng = seed.indexed_stream(&format!("flows.{}.arrivals", g.name), k as u64);
+    let mean_gap = 1.0 / g.sessions_per_second.unwrap_or(1.0);
+    let mut times = Vec::new();
+    let mut t = from.as_secs_f64();
+    loop {
+        t += rng.exponential(mean_gap);
+        // Twice the limit on the expected number is out of chance's reach.
+        if t >= to.as_secs_f64() || times.len() as f64 > 2.0 * limits::FLOWS {
+            return times;
+        }
+        times.push(Duration::from_secs_f64(t));
+    }
+}
+
+/// The flows; `moment` is when their round-trip times are read, without it when each begins.
+pub(super) fn draw_flows(
+    s: &Scenario,
+    topology: &mut Topology,
+    frame: &Frame,
+    seed: Seed,
+    moment: Option<Time>,
+) -> Result<(Vec<FlowSpec>, Vec<FlowFact>), Problem> {
+    let names = classes(s);
+    let class_of = |name: &str| names.iter().position(|c| c == name).unwrap_or(0) as u16;
+    let acks = class_of(ACKS);
+    let (mut flows, mut facts) = (Vec::new(), Vec::new());
+    for (index, g) in s.flows.iter().enumerate() {
+        let at_group = steps!["flows", index];
+        let class = class_of(g.class());
+        let mut number = 0; // Counts the group's flows over all its routes.
+        for (k, route) in frame.routes[index].iter().enumerate() {
+            let sessions = (g.kind == Kind::Sessions).then(|| arrivals(s, g, seed, k));
+            let n = sessions.as_ref().map_or(u64::from(g.count.unwrap_or(1)), |times| times.len() as u64);
+            for i in 0..n {
+                let stream = |what: &str| seed.indexed_stream(&format!("flows.{}.{what}", g.name), number);
+                let start = match &sessions {
+                    Some(times) => times[i as usize],
+                    None => g.start.as_ref().map_or(Duration::ZERO, |w| when_of(w, i, || stream("start"))),
+                };
+                // A session that has arrived runs to its end.
+                let stop = g.stop.as_ref().filter(|_| sessions.is_none());
+                let stop = stop.map(|w| when_of(w, i, || stream("stop")));
+                let access = access_of(g, i, n, topology, route, &at_group, stream)?;
+                let source = endpoint(g.access_rate.unwrap_or(access_rate(s)), &access);
+                let receiver = endpoint(g.receiver_rate.unwrap_or(Access::None), &access);
+                let share = if source.is_some() && receiver.is_some() { 2 } else { 1 };
+                let divide = |a: Option<topology::Access>| {
+                    a.map(|a| topology::Access { delay: divided(&a.delay, share), ..a })
+                };
+                let (source, receiver) = (divide(source), divide(receiver));
+                if source.is_none() && receiver.is_none() {
+                    let none = access.initial.is_zero() && access.changes.iter().all(|c| c.1.is_zero());
+                    require(
+                        none,
+                        at_group.then("rtt"),
+                        "needs an access link that adds the delay, but there is none",
+                    )?;
+                }
+                let tcp = g.kind != Kind::Udp;
+                let way =
+                    topology.connect(&route.there, &route.back, source.as_ref(), receiver.as_ref(), tcp);
+                let read = moment.unwrap_or(at(start));
+                let base_rtt = topology.propagation(&route.there, read)
+                    + topology.propagation(&route.back, read)
+                    + access.at(read) * 2;
+                facts.push(FlowFact {
+                    group: index as u16,
+                    class,
+                    base_rtt,
+                    start: at(start),
+                    stop: stop.map(at),
+                    bulk: g.kind == Kind::Bulk,
+                    links: route.there.clone(),
+                });
+                flows.push(FlowSpec {
+                    class,
+                    forward: way.forward,
+                    reverse: way.reverse,
+                    ack_class: acks,
+                    traffic: traffic(g, &at_group)?,
+                    precedence: g.precedence.unwrap_or(0),
+                    start: at(start),
+                    stop: stop.map(at),
+                });
+                number += 1;
+            }
+        }
+    }
+    Ok((flows, facts))
+}
+
+fn endpoint(access: Access, delay: &Schedule<Duration>) -> Option<topology::Access> {
+    match access {
+        Access::Rate(rate) => Some(topology::Access { rate, delay: delay.clone() }),
+        Access::None => None,
+    }
+}
+
+fn divided(delay: &Schedule<Duration>, by: u64) -> Schedule<Duration> {
+    Schedule {
+        initial: delay.initial / by,
+        changes: delay.changes.iter().map(|(t, d)| (*t, *d / by)).collect(),
+    }
+}
+
+/// The one-way delay that a flow's access links must add over time, so that its round trip takes what
+/// the group asks for.
+fn access_of(
+    g: &FlowGroup,
+    i: u64,
+    n: u64,
+    topology: &Topology,
+    route: &Route,
+    at_group: &Path,
+    stream: impl Fn(&str) -> Rng,
+) -> Result<Schedule<Duration>, Problem> {
+    let Some(rtt) = &g.rtt else { return Ok(Schedule::constant(Duration::ZERO)) };
+    let missing = |rtt: &Rtt, drawn: Duration, t: Time, at: Path| {
+        let routers = topology.propagation(&route.there, t) + topology.propagation(&route.back, t);
+        // The smallest that may be drawn, so that a scenario is sound for every seed or for none.
+        let least = match rtt {
+            OneOr::Spread(RttSpread::Uniform([low, _])) => *low,
+            _ => drawn,
+        };
+        require(
+            least >= routers,
+            at,
+            format!(
+                "is less than the {routers} that the links between routers take there and back (flow {i}: {least})"
+            ),
+        )?;
+        Ok::<_, Problem>((drawn - routers) / 2)
+    };
+    let drawn = rtt_of(rtt, i, n, || stream("rtt"));
+    let initial = missing(rtt, drawn, Time::ZERO, at_group.then("rtt"))?;
+    let mut changes = Vec::with_capacity(g.rtt_changes.len());
+    for (j, change) in g.rtt_changes.iter().enumerate() {
+        let drawn = rtt_of(&change.rtt, i, n, || stream(&format!("rtt.{j}")));
+        let here = at_group.then("rtt_changes").then(j).then("rtt");
+        changes.push((at(change.at), missing(&change.rtt, drawn, at(change.at), here)?));
+    }
+    Ok(Schedule { initial, changes })
+}

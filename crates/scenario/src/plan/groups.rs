@@ -1,0 +1,219 @@
+//! What holds for a group of flows.
+
+use quell_units::Duration;
+
+use super::limits;
+use super::links::{access_rate, check_change, check_rate};
+use super::traffic::traffic;
+use crate::error::{Problem, require};
+use crate::format::{FlowGroup, Kind, Scenario};
+use crate::tree::Path;
+use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
+
+/// What stands in a group and which kinds it belongs to.
+fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    use Kind::{Bulk, Sessions, Transfers, Udp};
+    let fields: [(&str, bool, &[Kind]); 13] = [
+        ("count", g.count.is_some(), &[Bulk, Transfers, Udp]),
+        ("tcp", !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
+        ("size", g.size.is_some(), &[Transfers, Sessions]),
+        ("think", g.think.is_some(), &[Transfers, Sessions]),
+        ("transfers", g.transfers.is_some(), &[Transfers, Sessions]),
+        ("connection", g.connection.is_some(), &[Transfers, Sessions]),
+        ("sessions_per_second", g.sessions_per_second.is_some(), &[Sessions]),
+        ("rate", g.rate.is_some(), &[Udp]),
+        ("rate_changes", !g.rate_changes.is_empty(), &[Udp]),
+        ("packet", g.packet.is_some(), &[Udp]),
+        ("gaps", g.gaps.is_some(), &[Udp]),
+        ("on_off", g.on_off.is_some(), &[Udp]),
+        ("ecn", g.ecn.is_some(), &[Udp]),
+    ];
+    let word = |k: &Kind| match k {
+        Bulk => "\"bulk\"",
+        Transfers => "\"transfers\"",
+        Sessions => "\"sessions\"",
+        Udp => "\"udp\"",
+    };
+    for (field, present, kinds) in fields {
+        if present && !kinds.contains(&g.kind) {
+            let owners: Vec<_> = kinds.iter().map(word).collect();
+            let rule =
+                format!("does not apply to kind {}; it belongs to {}", word(&g.kind), owners.join(", "));
+            return Err(Problem::new(at.then(field), rule));
+        }
+    }
+    let needed = match g.kind {
+        Bulk => &[][..],
+        Transfers => &[("size", g.size.is_some())],
+        Sessions => &[("size", g.size.is_some()), ("sessions_per_second", g.sessions_per_second.is_some())],
+        Udp => &[("rate", g.rate.is_some())],
+    };
+    for (field, present) in needed {
+        require(*present, at.then(*field), format!("is missing: kind {} needs it", word(&g.kind)))?;
+    }
+    Ok(())
+}
+
+pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    check_kind(g, at)?;
+    require(g.count != Some(0), at.then("count"), "must be at least 1")?;
+    let count = f64::from(g.count.unwrap_or(1));
+    require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
+    require(g.transfers != Some(0), at.then("transfers"), "must be at least 1")?;
+    require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
+    if let Some(rate) = g.sessions_per_second {
+        require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
+    }
+    check_times(s, g, at)?;
+    g.rtt.as_ref().map_or(Ok(()), |rtt| check_rtt(rtt, s, g, &at.then("rtt")))?;
+    let mut before = None;
+    for (i, change) in g.rtt_changes.iter().enumerate() {
+        let here = at.then("rtt_changes").then(i);
+        check_change(change.at, before, s.duration, here.then("at"))?;
+        check_rtt(&change.rtt, s, g, &here.then("rtt"))?;
+        before = Some(change.at);
+    }
+    require(g.rtt_changes.is_empty() || g.rtt.is_some(), at.then("rtt_changes"), "needs an rtt to change")?;
+    for (field, access) in [("access_rate", g.access_rate), ("receiver_rate", g.receiver_rate)] {
+        if let Some(Access::Rate(rate)) = access {
+            check_rate(rate, at.then(field))?;
+        }
+    }
+    match g.kind {
+        Kind::Udp => check_udp(s, g, at),
+        _ => check_tcp(g, &at.then("tcp")),
+    }?;
+    traffic(g, at).map(|_| ())
+}
+
+fn check_rtt(rtt: &Rtt, s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    let most = Duration::from_secs(2 * limits::DELAY_SECONDS);
+    let (low, high) = match rtt {
+        OneOr::One(d) => (*d, *d),
+        OneOr::Spread(RttSpread::Uniform([low, high]) | RttSpread::Grid([low, high])) => (*low, *high),
+        OneOr::Spread(RttSpread::Linear(l)) => (l.first, l.first + l.step * (most_flows(s, g) - 1)),
+        OneOr::Spread(RttSpread::List(list)) => {
+            require(!list.is_empty(), at.clone(), "must list at least one time")?;
+            (Duration::ZERO, list.iter().copied().max().unwrap_or_default())
+        }
+    };
+    require(low <= high, at.clone(), "must rise from the first value to the second")?;
+    let which = if low < high { format!(", but reaches {high}") } else { String::new() };
+    require(high <= most, at.clone(), format!("must be at most {most}{which}"))?;
+    let rule = format!("must be shorter than duration ({}){which}: no answer would ever arrive", s.duration);
+    require(high < s.duration, at.clone(), rule)
+}
+
+/// How many flows a group has on a route; of sessions, how many are to be expected.
+fn most_flows(s: &Scenario, g: &FlowGroup) -> u64 {
+    let n = match (g.kind, g.sessions_per_second) {
+        (Kind::Sessions, Some(rate)) => {
+            let (from, to) = window(s, g);
+            (rate * (to - from).as_secs_f64()).ceil() as u64
+        }
+        _ => u64::from(g.count.unwrap_or(1)),
+    };
+    n.max(1)
+}
+
+/// The earliest and the latest time that a start or stop may take, of `n` flows.
+fn range(when: &When, n: u64) -> (Duration, Duration) {
+    match when {
+        OneOr::One(t) => (*t, *t),
+        OneOr::Spread(WhenSpread::Between([a, b])) => (*a, *b),
+        OneOr::Spread(WhenSpread::Linear(l)) => (l.first, l.first + l.step * n.saturating_sub(1)),
+        OneOr::Spread(WhenSpread::List(list)) => {
+            let pick = |d: Option<&Duration>| d.copied().unwrap_or_default();
+            (pick(list.iter().min()), pick(list.iter().max()))
+        }
+    }
+}
+
+fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    for (field, when) in [("start", &g.start), ("stop", &g.stop)] {
+        match when {
+            Some(OneOr::Spread(_)) if g.kind == Kind::Sessions => {
+                return Err(Problem::new(
+                    at.then(field),
+                    "must be one time: sessions arrive at random anyway",
+                ));
+            }
+            Some(OneOr::Spread(WhenSpread::Between([a, b]))) => {
+                require(a <= b, at.then(field), "must rise from the first time to the second")?;
+            }
+            Some(OneOr::Spread(WhenSpread::List(list))) => {
+                require(!list.is_empty(), at.then(field), "must list at least one time")?;
+            }
+            _ => {}
+        }
+    }
+    let n = u64::from(g.count.unwrap_or(1));
+    let start = g.start.as_ref().map_or((Duration::ZERO, Duration::ZERO), |w| range(w, n));
+    require(start.0 < s.duration, at.then("start"), format!("is not before the end ({})", s.duration))?;
+    let Some(stop) = &g.stop else { return Ok(()) };
+    let flow = |when: &When, i: u64| match when {
+        OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,
+        OneOr::Spread(WhenSpread::List(list)) => list[i as usize % list.len()],
+        _ => Duration::ZERO,
+    };
+    let orderly = match (&g.start, stop) {
+        // Both differ from flow to flow in a known way: compare flow by flow.
+        (
+            Some(a @ OneOr::Spread(WhenSpread::Linear(_) | WhenSpread::List(_))),
+            b @ OneOr::Spread(WhenSpread::Linear(_) | WhenSpread::List(_)),
+        ) => (0..n).all(|i| flow(a, i) < flow(b, i)),
+        // Windows may touch: chance does not draw the same instant for both.
+        (Some(OneOr::Spread(WhenSpread::Between(_))), OneOr::Spread(WhenSpread::Between(_))) => {
+            start.1 <= range(stop, n).0
+        }
+        _ => start.1 < range(stop, n).0,
+    };
+    require(orderly, at.then("stop"), "must be later than start, for every flow and draw")
+}
+
+fn check_tcp(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    let t = &g.tcp;
+    t.check().map_err(|e| Problem::new(at.then(e.field), e.rule).with_value(e.value))?;
+    require(
+        t.max_window <= limits::WINDOW,
+        at.then("max_window"),
+        format!("must be at most {}", limits::WINDOW),
+    )
+}
+
+fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+    let rates = g.rate.map(|r| (r, at.then("rate"))).into_iter().chain(
+        g.rate_changes
+            .iter()
+            .enumerate()
+            .map(|(i, c)| (c.rate, at.then("rate_changes").then(i).then("rate"))),
+    );
+    let access = g.access_rate.unwrap_or(access_rate(s));
+    for (rate, here) in rates {
+        check_rate(rate, here.clone())?;
+        if let Access::Rate(limit) = access {
+            let rule =
+                format!("exceeds the access link's rate ({limit}), whose queue would grow without end");
+            require(rate <= limit, here, rule)?;
+        }
+    }
+    let mut before = None;
+    for (i, change) in g.rate_changes.iter().enumerate() {
+        check_change(change.at, before, s.duration, at.then("rate_changes").then(i).then("at"))?;
+        before = Some(change.at);
+    }
+    Ok(())
+}
+
+pub(super) fn too_many_flows(total: f64) -> String {
+    format!("makes about {total} flows in all; at most {} are allowed", limits::FLOWS)
+}
+
+/// When sessions arrive.
+pub(super) fn window(s: &Scenario, g: &FlowGroup) -> (Duration, Duration) {
+    let one = |when: &Option<When>, default| match when {
+        Some(OneOr::One(t)) => *t,
+        _ => default,
+    };
+    (one(&g.start, Duration::ZERO), one(&g.stop, s.duration).min(s.duration))
+}

@@ -1,0 +1,15 @@
+//! Beyond these a scenario would not fit into memory, so it is a slip of the pen.
+
+pub(super) const FLOWS: f64 = 200_000.0;
+pub(super) const SEGMENTS: u64 = 10_000;
+pub(super) const SAMPLES: u64 = 1_000_000;
+pub(super) const SEEDS: usize = 100_000;
+pub(super) const BOTTLENECKS: u32 = 1_000;
+pub(super) const BUFFER_PACKETS: f64 = 1e7;
+pub(super) const BUFFER_BYTES: f64 = 1e10;
+pub(super) const SECONDS: u64 = 10_000_000;
+pub(super) const DELAY_SECONDS: u64 = 1_000;
+pub(super) const RATE_BPS: u64 = 1_000_000_000_000;
+pub(super) const WINDOW: u32 = 1_000_000;
+/// Each class costs a histogram of 86 kB per link and segment, in each thread.
+pub(super) const CLASS_SEGMENTS: usize = 2_000;

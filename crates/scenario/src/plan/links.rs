@@ -1,0 +1,275 @@
+//! The links between routers, both directions of each.
+
+use quell_sim::network::Schedule;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+use super::limits;
+use super::measure::at;
+use crate::error::{Problem, require};
+use crate::format::{AqmChoice, Change, FlowGroup, GraphLink, Kind, Reverse, Scenario};
+use crate::tree::{Path, steps};
+use crate::values::{Access, OneOr, Shape};
+
+/// A link between two routers, before its queue is built.
+pub(super) struct LinkPlan {
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) rate: Schedule<BitRate>,
+    pub(super) delay: Schedule<Duration>,
+    pub(super) loss: f64,
+    pub(super) queue: Option<QueuePlan>,
+    pub(super) observe: bool,
+}
+
+pub(super) struct QueuePlan {
+    pub(super) buffer: QueueSize,
+    /// Its own algorithm and where that is written; none for the one under comparison.
+    pub(super) own: Option<(AqmChoice, Path)>,
+    pub(super) ecn: bool,
+}
+
+/// The fields that all topologies' links share, and where they stand.
+struct Duplex<'a> {
+    at: Path,
+    names: [String; 2],
+    ends: [String; 2],
+    rate: BitRate,
+    delay: Duration,
+    buffer: Option<QueueSize>,
+    aqm: Option<&'a AqmChoice>,
+    ecn: bool,
+    loss: f64,
+    reverse: &'a Reverse,
+    changes: &'a [Change],
+    end: Duration,
+}
+
+pub(super) fn mean_packet(s: &Scenario) -> Bytes {
+    s.mean_packet.unwrap_or_else(|| match s.flows.first() {
+        Some(FlowGroup { kind: Kind::Udp, packet, .. }) => match packet {
+            Some(OneOr::One(bytes)) => *bytes,
+            Some(OneOr::Spread(Shape::Exponential(mean))) => *mean,
+            _ => Bytes::new(1000),
+        },
+        Some(g) => g.tcp.wire_bytes(),
+        None => Bytes::new(1000),
+    })
+}
+
+pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
+    let mut out = Vec::new();
+    match (&s.dumbbell, &s.parking_lot, &s.graph) {
+        (Some(d), None, None) => out.extend(duplex(Duplex {
+            at: steps!["dumbbell"],
+            names: ["bottleneck".into(), "reverse".into()],
+            ends: ["r1".into(), "r2".into()],
+            rate: d.rate,
+            delay: d.delay,
+            buffer: Some(d.buffer),
+            aqm: None,
+            ecn: d.ecn,
+            loss: d.loss,
+            reverse: &d.reverse,
+            changes: &d.changes,
+            end: s.duration,
+        })?),
+        (None, Some(p), None) => {
+            require(
+                (1..=limits::BOTTLENECKS).contains(&p.bottlenecks),
+                steps!["parking_lot", "bottlenecks"],
+                format!("must be between 1 and {}", limits::BOTTLENECKS),
+            )?;
+            for i in 0..p.bottlenecks {
+                let [a, b] = [format!("r{i}"), format!("r{}", i + 1)];
+                out.extend(duplex(Duplex {
+                    at: steps!["parking_lot"],
+                    names: [format!("{a}-{b}"), format!("{b}-{a}")],
+                    ends: [a, b],
+                    rate: p.rate,
+                    delay: p.delay,
+                    buffer: Some(p.buffer),
+                    aqm: None,
+                    ecn: p.ecn,
+                    loss: p.loss,
+                    reverse: &p.reverse,
+                    changes: &p.changes,
+                    end: s.duration,
+                })?);
+            }
+        }
+        (None, None, Some(g)) => {
+            require(!g.links.is_empty(), steps!["graph", "links"], "at least one link is needed")?;
+            require(
+                g.links.len() <= limits::BOTTLENECKS as usize,
+                steps!["graph", "links"],
+                format!("must be at most {} links", limits::BOTTLENECKS),
+            )?;
+            for (i, l) in g.links.iter().enumerate() {
+                let at = steps!["graph", "links", i];
+                require(!l.from.trim().is_empty(), at.then("from"), "must not be empty")?;
+                require(!l.to.trim().is_empty(), at.then("to"), "must not be empty")?;
+                require(l.from != l.to, at.then("to"), "must not be the node that the link comes from")?;
+                let same =
+                    |m: &GraphLink| (m.from == l.from && m.to == l.to) || (m.from == l.to && m.to == l.from);
+                require(
+                    !g.links[..i].iter().any(same),
+                    at,
+                    format!("{} and {} are linked already (a link has both directions)", l.from, l.to),
+                )?;
+                out.extend(duplex(Duplex {
+                    at: steps!["graph", "links", i],
+                    names: [format!("{}-{}", l.from, l.to), format!("{}-{}", l.to, l.from)],
+                    ends: [l.from.clone(), l.to.clone()],
+                    rate: l.rate,
+                    delay: l.delay,
+                    buffer: l.buffer,
+                    aqm: l.aqm.as_ref(),
+                    ecn: l.ecn,
+                    loss: l.loss,
+                    reverse: &l.reverse,
+                    changes: &l.changes,
+                    end: s.duration,
+                })?);
+            }
+        }
+        (None, None, None) => {
+            return Err(Problem::new(
+                steps![],
+                "a topology is missing: [dumbbell], [parking_lot] or [graph]",
+            ));
+        }
+        _ => {
+            let second = if s.graph.is_some() { "graph" } else { "parking_lot" };
+            let rule =
+                "there is another topology: a scenario has one of [dumbbell], [parking_lot] and [graph]";
+            return Err(Problem::new(steps![second], rule).with_value(""));
+        }
+    }
+    Ok(out)
+}
+
+/// Both directions of a link.
+fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
+    check_rate(d.rate, d.at.then("rate"))?;
+    check_delay(d.delay, d.at.then("delay"))?;
+    check_loss(d.loss, d.at.then("loss"))?;
+    let back = d.at.then("reverse");
+    if let Some(buffer) = d.buffer {
+        check_buffer(buffer, d.at.then("buffer"))?;
+    } else {
+        require(d.aqm.is_none(), d.at.then("aqm"), "needs a buffer beside it")?;
+        require(!d.ecn, d.at.then("ecn"), "needs a buffer beside it")?;
+    }
+    let mut before = None;
+    for (i, change) in d.changes.iter().enumerate() {
+        let at = d.at.then("changes").then(i);
+        check_change(change.at, before, d.end, at.then("at"))?;
+        require(
+            change.rate.is_some() || change.delay.is_some(),
+            at.clone(),
+            "changes nothing: give a rate or a delay",
+        )?;
+        change.rate.map_or(Ok(()), |rate| check_rate(rate, at.then("rate")))?;
+        change.delay.map_or(Ok(()), |delay| check_delay(delay, at.then("delay")))?;
+        before = Some(change.at);
+    }
+    let rate = Schedule {
+        initial: d.rate,
+        changes: d.changes.iter().filter_map(|c| Some((at(c.at), c.rate?))).collect(),
+    };
+    let delay = Schedule {
+        initial: d.delay,
+        changes: d.changes.iter().filter_map(|c| Some((at(c.at), c.delay?))).collect(),
+    };
+    let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
+    let r = d.reverse;
+    r.rate.map_or(Ok(()), |rate| check_rate(rate, back.then("rate")))?;
+    r.loss.map_or(Ok(()), |loss| check_loss(loss, back.then("loss")))?;
+    r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
+    let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
+    let [name, name_back] = d.names;
+    let [from, to] = d.ends;
+    let buffer_back = r.buffer.or(d.buffer);
+    if buffer_back.is_none() {
+        require(r.aqm.is_none(), back.then("aqm"), "needs a buffer beside it")?;
+        require(r.ecn.is_none(), back.then("ecn"), "needs a buffer beside it")?;
+    }
+    Ok([
+        LinkPlan {
+            name,
+            from: from.clone(),
+            to: to.clone(),
+            rate: rate.clone(),
+            delay: delay.clone(),
+            loss: d.loss,
+            queue: d.buffer.map(|buffer| QueuePlan { buffer, own, ecn: d.ecn }),
+            observe: false,
+        },
+        LinkPlan {
+            name: name_back,
+            from: to,
+            to: from,
+            rate: r.rate.map_or(rate, Schedule::constant),
+            delay,
+            loss: r.loss.unwrap_or(d.loss),
+            queue: buffer_back.map(|buffer| QueuePlan { buffer, own: own_back, ecn: r.ecn.unwrap_or(d.ecn) }),
+            observe: false,
+        },
+    ])
+}
+
+/// Changes come one after another, and before the end.
+pub(super) fn check_change(
+    at: Duration,
+    before: Option<Duration>,
+    end: Duration,
+    path: Path,
+) -> Result<(), Problem> {
+    require(before.is_none_or(|b| at > b), path.clone(), "must be later than the change before it")?;
+    require(at < end, path, format!("is not before the end ({end})"))
+}
+
+pub(super) fn check_rate(rate: BitRate, path: Path) -> Result<(), Problem> {
+    require(
+        (1..=limits::RATE_BPS).contains(&rate.bps()),
+        path,
+        format!("must lie between 1 bit/s and {}", BitRate::from_bps(limits::RATE_BPS)),
+    )
+}
+
+fn check_delay(delay: Duration, path: Path) -> Result<(), Problem> {
+    let most = Duration::from_secs(limits::DELAY_SECONDS);
+    require(delay <= most, path, format!("must be at most {most}"))
+}
+
+fn check_loss(loss: f64, path: Path) -> Result<(), Problem> {
+    require((0.0..1.0).contains(&loss), path, "must be a probability below 1")
+}
+
+fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
+    let most = match buffer {
+        QueueSize::Packets(_) => QueueSize::Packets(limits::BUFFER_PACKETS),
+        QueueSize::Bytes(_) => QueueSize::Bytes(limits::BUFFER_BYTES),
+    };
+    require(
+        buffer.value() >= 1.0 && buffer.value() <= most.value(),
+        path,
+        format!("must lie between {} and {most}", buffer.with_value(1.0)),
+    )
+}
+
+/// The rate of access links where a group says nothing of its own.
+pub(super) fn access_rate(s: &Scenario) -> Access {
+    let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
+    let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.rate));
+    let graph = s.graph.as_ref().map(|g| {
+        let fastest = g.links.iter().map(|l| l.rate).max();
+        (g.access_rate, fastest.unwrap_or_default())
+    });
+    let Some((given, fastest)) = dumbbell.or(parking_lot).or(graph) else { return Access::None };
+    given.unwrap_or_else(|| {
+        let tenfold = BitRate::from_bps(fastest.bps().saturating_mul(10));
+        Access::Rate(tenfold.max(BitRate::from_bps(100_000_000)))
+    })
+}

@@ -1,0 +1,45 @@
+//! When a scenario measures, and the classes it counts.
+
+use quell_sim::network::Measure;
+use quell_units::{Duration, Time};
+
+use crate::format::Scenario;
+use crate::values::Segments;
+
+/// The class that acknowledgments are counted in.
+pub const ACKS: &str = "acks";
+
+/// When the scenario measures.
+pub(crate) fn measure(scenario: &Scenario) -> Measure {
+    let (warmup, end) = (at(scenario.warmup), at(scenario.duration));
+    let boundaries = match &scenario.segments {
+        None => Vec::new(),
+        Some(Segments::At(times)) => times.iter().map(|t| at(*t)).collect(),
+        Some(Segments::Every(length)) => {
+            let step = length.nanos().max(1);
+            (warmup.nanos()..end.nanos()).step_by(step as usize).skip(1).map(Time::from_nanos).collect()
+        }
+    };
+    Measure { warmup, end, boundaries, step: Some(series_step(scenario)) }
+}
+
+pub(super) fn series_step(scenario: &Scenario) -> Duration {
+    let default = Duration::from_nanos((scenario.duration.nanos() / 500).max(1));
+    scenario.series_step.unwrap_or(default)
+}
+
+/// The traffic classes: those of the groups in order, then the acknowledgments.
+pub(crate) fn classes(scenario: &Scenario) -> Vec<String> {
+    let mut classes: Vec<String> = Vec::new();
+    for group in &scenario.flows {
+        if !classes.iter().any(|c| c == group.class()) {
+            classes.push(group.class().to_string());
+        }
+    }
+    classes.push(ACKS.to_string());
+    classes
+}
+
+pub(super) fn at(d: Duration) -> Time {
+    Time::ZERO + d
+}

@@ -1,0 +1,147 @@
+//! From a checked scenario, an algorithm and a seed to the network that the simulator runs.
+//!
+//! Chance enters here: round-trip times, starts, stops and session arrivals are drawn from streams
+//! of their own, named after the flow group. No algorithm has a part in them, so all algorithms meet
+//! the same traffic (common random numbers).
+
+mod check;
+mod flows;
+mod groups;
+mod limits;
+mod links;
+mod measure;
+mod queues;
+mod routes;
+mod traffic;
+
+use quell_aqm::catalog::AqmConfig;
+use quell_aqm::{Link, Seed};
+use quell_sim::network::{FlowSpec, Network};
+use quell_units::{BitRate, Time};
+
+use crate::error::Problem;
+use crate::format::{AqmChoice, Scenario};
+use crate::plugins::Plugins;
+use crate::tree::{Path, steps};
+use check::{basics, check_totals};
+use flows::draw_flows;
+use groups::check_group;
+use links::mean_packet;
+use queues::configure;
+use routes::Frame;
+
+pub use flows::FlowFact;
+pub use measure::ACKS;
+pub(crate) use measure::{classes, measure};
+
+/// What the simulator runs, and what its outcome means.
+pub struct Plan {
+    /// What the simulator runs.
+    pub network: Network,
+    /// What its outcome means.
+    pub facts: Facts,
+}
+
+/// What figures are computed from, beside the outcome.
+pub struct Facts {
+    /// The traffic classes: those of the groups in order, then [`ACKS`].
+    pub classes: Vec<String>,
+    /// The names of the flow groups.
+    pub groups: Vec<String>,
+    /// One for each flow of the network, in its order.
+    pub flows: Vec<FlowFact>,
+}
+
+/// Checks everything that can be checked without running.
+pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Problem> {
+    basics(scenario)?;
+    let seeds = scenario.seeds.list();
+    for (i, group) in scenario.flows.iter().enumerate() {
+        check_group(scenario, group, &steps!["flows", i])?;
+    }
+    let frame = Frame::of(scenario)?;
+    check_totals(scenario, &frame)?;
+    for aqm in 0..scenario.aqm.len() {
+        frame.queues(scenario, aqm, plugins)?;
+    }
+    draw_flows(scenario, &mut frame.topology()?, &frame, Seed(seeds[0]), None)?;
+    Ok(())
+}
+
+/// The network for one algorithm and seed.
+pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins) -> Result<Plan, Problem> {
+    let seed = Seed(seed);
+    let frame = Frame::of(scenario)?;
+    let mut topology = frame.topology()?;
+    let (flows, facts) = draw_flows(scenario, &mut topology, &frame, seed, None)?;
+    let mut links = topology.into_links();
+    for (link, queue) in links.iter_mut().zip(frame.queues(scenario, aqm, plugins)?) {
+        link.queue = queue.map(Box::new);
+    }
+    let classes = classes(scenario);
+    let network = Network { links, flows, classes: classes.clone(), measure: measure(scenario), seed };
+    let groups = scenario.flows.iter().map(|g| g.name.clone()).collect();
+    Ok(Plan { network, facts: Facts { classes, groups, flows: facts } })
+}
+
+/// A link at a time: as its algorithms know it, its rate then, the algorithms for it, and whether it marks.
+pub struct LinkAt {
+    /// The link as its algorithm knows it.
+    pub link: Link,
+    /// Its rate at that time.
+    pub rate: BitRate,
+    /// The algorithms of the catalog for this link: label and parameters.
+    pub algorithms: Vec<(String, AqmConfig)>,
+    /// Whether packets that allow it are marked instead of dropped.
+    pub ecn: bool,
+    /// Whether its rate or its delay changes after that time.
+    pub changes: bool,
+}
+
+/// The observed link called `name` at a time.
+pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, Problem> {
+    let frame = Frame::of(s)?;
+    let found = frame.links.iter().find_map(|l| (l.name == name).then_some((l, l.queue.as_ref()?)));
+    let Some((plan, queue)) = found else {
+        return Err(Problem::new(Path::default(), format!("the link {name} has no queue")));
+    };
+    let named = |choice: &AqmChoice, at: &Path| -> Result<_, Problem> {
+        Ok((choice.label().to_string(), configure(choice, at, plugins)?))
+    };
+    let algorithms = match &queue.own {
+        Some((choice, at)) => vec![named(choice, at)?],
+        None => s
+            .aqm
+            .iter()
+            .enumerate()
+            // A plug-in has no parameters that the theory could read.
+            .filter(|(_, choice)| plugins.get(&choice.algorithm).is_none())
+            .map(|(i, choice)| named(choice, &steps!["aqm", i]))
+            .collect::<Result<_, _>>()?,
+    };
+    let link = Link { rate: plan.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
+    let changes = plan.rate.changes.iter().any(|(at, _)| *at > time)
+        || plan.delay.changes.iter().any(|(at, _)| *at > time);
+    Ok(LinkAt { link, rate: plan.rate.at(time), algorithms, ecn: queue.ecn, changes })
+}
+
+/// Every flow, with its round-trip time at `time`, and which of them cross the link called `name`.
+pub(crate) fn flows_at(
+    s: &Scenario,
+    name: &str,
+    time: Time,
+    seed: u64,
+) -> Result<Vec<(FlowSpec, FlowFact)>, Problem> {
+    let frame = Frame::of(s)?;
+    let (specs, facts) = draw_flows(s, &mut frame.topology()?, &frame, Seed(seed), Some(time))?;
+    let crosses =
+        |f: &FlowFact| f.links.iter().any(|l| frame.links.get(l.0 as usize).is_some_and(|l| l.name == name));
+    Ok(specs.into_iter().zip(facts).filter(|(_, f)| crosses(f)).collect())
+}
+
+/// The names of the observed links, in order.
+pub(crate) fn observed_links(scenario: &Scenario) -> Vec<String> {
+    Frame::of(scenario)
+        .map(|f| f.links.iter().filter(|l| l.observe).map(|l| l.name.clone()).collect())
+        .unwrap_or_default()
+}

@@ -1,0 +1,107 @@
+//! What the flows of a group send.
+
+use quell_sim::network::{App, Connection, Distribution, Gaps, Schedule, Traffic, UdpSpec};
+use quell_units::{Bytes, Duration, QueueSize};
+
+use super::measure::at as moment;
+use crate::error::{Problem, require};
+use crate::format::{FlowGroup, Kind};
+use crate::tree::Path;
+use crate::values::{Dist, OneOr, Quantity, Shape};
+
+/// A distribution as the simulator wants it, in the unit that `convert` gives.
+fn distribution<Q: Quantity>(
+    d: &Dist<Q>,
+    at: &Path,
+    convert: impl Fn(Q) -> f64,
+) -> Result<Distribution, Problem> {
+    Ok(match d {
+        OneOr::One(q) => Distribution::Constant(convert(*q)),
+        OneOr::Spread(Shape::Exponential(mean)) => {
+            require(convert(*mean) > 0.0, at.then("exponential"), "must be positive")?;
+            Distribution::Exponential(convert(*mean))
+        }
+        OneOr::Spread(Shape::Uniform([low, high])) => {
+            require(
+                convert(*low) <= convert(*high),
+                at.then("uniform"),
+                "must rise from the first value to the second",
+            )?;
+            Distribution::Uniform(convert(*low), convert(*high))
+        }
+        OneOr::Spread(Shape::Pareto(p)) => {
+            let at = at.then("pareto");
+            // Below a tenth, most draws are beyond any number.
+            require(p.shape >= 0.1 && p.shape.is_finite(), at.then("shape"), "must be at least 0.1")?;
+            let scale = match (p.min, p.mean) {
+                (Some(min), None) => convert(min),
+                (None, Some(mean)) => {
+                    require(
+                        p.shape > 1.0,
+                        at.then("shape"),
+                        "must exceed 1: below it there is no finite mean",
+                    )?;
+                    convert(mean) * (p.shape - 1.0) / p.shape
+                }
+                _ => return Err(Problem::new(at, "needs either min or mean").with_value("")),
+            };
+            require(scale > 0.0, at, "its smallest value must be positive")?;
+            Distribution::Pareto { shape: p.shape, scale }
+        }
+    })
+}
+
+/// What the flows of a group send.
+pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
+    let seconds = |d: Duration| d.as_secs_f64();
+    match g.kind {
+        Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app: App::Bulk }),
+        Kind::Transfers | Kind::Sessions => {
+            let packet = g.tcp.packet;
+            let here = at.then("size");
+            let Some(size) = &g.size else { return Err(Problem::new(here, "is missing")) };
+            let size = distribution(size, &here, |q: QueueSize| q.in_packets(packet))?;
+            require(size.mean() > 0.0, here.clone(), "must be positive")?;
+            let huge = size.mean().is_finite() && size.mean() > 1e9;
+            require(!huge, here, "is more than 1e9 packets: use kind \"bulk\" for data without end")?;
+            let think = match &g.think {
+                Some(think) => distribution(think, &at.then("think"), seconds)?,
+                None => Distribution::Constant(0.0),
+            };
+            let default = if g.kind == Kind::Sessions { Some(1) } else { None };
+            let connection = g.connection.map_or(Connection::Fresh, Connection::from);
+            let app = App::Transfers { size, think, count: g.transfers.or(default), connection };
+            Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
+        }
+        Kind::Udp => {
+            let here = at.then("packet");
+            let packet = match &g.packet {
+                Some(packet) => distribution(packet, &here, |b: Bytes| b.get() as f64)?,
+                None => Distribution::Constant(1000.0),
+            };
+            let mean = packet.mean();
+            require((1.0..=1e6).contains(&mean), here, "must have a mean between 1 B and 1 MB")?;
+            let on_off = g.on_off.as_ref().map(|o| {
+                let at = at.then("on_off");
+                let period = |d: &Dist<Duration>, field: &str| {
+                    let here = at.then(field);
+                    let d = distribution(d, &here, seconds)?;
+                    require(d.mean() > 0.0, here, "must be longer than 0 s")?;
+                    Ok::<_, Problem>(d)
+                };
+                Ok::<_, Problem>((period(&o.on, "on")?, period(&o.off, "off")?))
+            });
+            let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
+            Ok(Traffic::Udp(UdpSpec {
+                packet,
+                rate: Schedule {
+                    initial: rate,
+                    changes: g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect(),
+                },
+                gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
+                on_off: on_off.transpose()?,
+                ecn: g.ecn.unwrap_or(false),
+            }))
+        }
+    }
+}

@@ -1,0 +1,606 @@
+//! A scenario file as a tree that remembers where each part stands.
+//!
+//! Serde forgets positions as soon as an enum buffers its content, so the tree is our own: reading
+//! from it gives errors that carry the path to the offending part, and the path leads back to a
+//! line.
+
+use std::fmt::{self, Display, Write as _};
+use std::ops::Range;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use toml::de::{DeTable, DeValue};
+
+/// One step into a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Self {
+        Step::Key(key.to_string())
+    }
+}
+
+impl From<String> for Step {
+    fn from(key: String) -> Self {
+        Step::Key(key)
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Step::Index(index)
+    }
+}
+
+/// A way into a tree, such as `flows[1].rtt`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path(pub Vec<Step>);
+
+impl Path {
+    /// This path and one step more.
+    pub fn then(&self, step: impl Into<Step>) -> Path {
+        let mut steps = self.0.clone();
+        steps.push(step.into());
+        Path(steps)
+    }
+}
+
+/// Makes a [`Path`] from its steps: `steps!["flows", 1, "rtt"]`.
+macro_rules! steps {
+    ($($step:expr),* $(,)?) => { $crate::tree::Path(vec![$($crate::tree::Step::from($step)),*]) };
+}
+pub(crate) use steps;
+
+impl Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Index(n) => write!(f, "[{n}]")?,
+                Step::Key(key) => {
+                    if i > 0 {
+                        f.write_char('.')?;
+                    }
+                    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+                    if !key.is_empty() && key.chars().all(bare) {
+                        f.write_str(key)?;
+                    } else {
+                        write!(f, "{key:?}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value and where it stands in the text, if it comes from one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub span: Option<Range<usize>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    String(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    Array(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_span: Option<Range<usize>>,
+    pub node: Node,
+}
+
+impl Node {
+    /// Reads TOML; the error carries a position and a message.
+    pub fn parse(text: &str) -> Result<Node, (Option<Range<usize>>, String)> {
+        let table = DeTable::parse(text).map_err(|e| (e.span(), e.message().to_string()))?;
+        let span = table.span();
+        from_table(table.get_ref()).map(|value| Node { value, span: Some(span) })
+    }
+
+    /// A value that stands in no text.
+    pub fn from_toml(value: &toml::Value) -> Node {
+        let value = match value {
+            toml::Value::String(s) => Value::String(s.clone()),
+            toml::Value::Integer(n) => Value::Integer(*n),
+            toml::Value::Float(x) => Value::Float(*x),
+            toml::Value::Boolean(b) => Value::Bool(*b),
+            toml::Value::Datetime(d) => Value::String(d.to_string()),
+            toml::Value::Array(items) => Value::Array(items.iter().map(Node::from_toml).collect()),
+            toml::Value::Table(table) => Value::Table(
+                table
+                    .iter()
+                    .map(|(k, v)| Entry { key: k.clone(), key_span: None, node: Node::from_toml(v) })
+                    .collect(),
+            ),
+        };
+        Node { value, span: None }
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Table(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries().iter().find(|e| e.key == key).map(|e| &e.node)
+    }
+
+    pub fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// Takes a key out of a table.
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        let at = entries.iter().position(|e| e.key == key)?;
+        Some(entries.remove(at))
+    }
+
+    /// The node at `path`.
+    pub fn at(&self, path: &Path) -> Option<&Node> {
+        path.0.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.get(key),
+            Step::Index(i) => node.items().get(*i),
+        })
+    }
+
+    /// Where `path` stands, or as much of it as there is: a missing key leads to its table.
+    pub fn locate(&self, path: &Path) -> Option<usize> {
+        let mut node = self;
+        let mut found = None;
+        for step in &path.0 {
+            let (next, start) = match step {
+                Step::Key(key) => match node.entries().iter().find(|e| e.key == *key) {
+                    Some(e) => (&e.node, e.key_span.as_ref().or(e.node.span.as_ref())),
+                    None => break,
+                },
+                Step::Index(i) => match node.items().get(*i) {
+                    Some(n) => (n, n.span.as_ref()),
+                    None => break,
+                },
+            };
+            found = start.map(|s| s.start).or(found);
+            node = next;
+        }
+        found
+    }
+
+    /// Whether both say the same, wherever they stand.
+    pub fn same(&self, other: &Node) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Array(a), Value::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+            }
+            (Value::Table(a), Value::Table(b)) => {
+                a.len() == b.len() && a.iter().all(|e| other.get(&e.key).is_some_and(|n| n.same(&e.node)))
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// The value as it would be written, cut short if it is long.
+    pub fn show(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        match out.char_indices().nth(60) {
+            Some((at, _)) => format!("{}...", &out[..at]),
+            None => out,
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        if out.len() > 400 {
+            return; // Only the beginning is shown.
+        }
+        // Writing to a String does not fail.
+        let _ = match &self.value {
+            Value::String(s) => write!(out, "{s:?}"),
+            Value::Integer(n) => write!(out, "{n}"),
+            Value::Float(x) => write!(out, "{x:?}"),
+            Value::Bool(b) => write!(out, "{b}"),
+            Value::Array(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    out.push_str(if i > 0 { ", " } else { "" });
+                    item.write(out);
+                }
+                write!(out, "]")
+            }
+            Value::Table(entries) => {
+                out.push_str("{ ");
+                for (i, e) in entries.iter().enumerate() {
+                    let _ = write!(out, "{}{} = ", if i > 0 { ", " } else { "" }, e.key);
+                    e.node.write(out);
+                }
+                write!(out, " }}")
+            }
+        };
+    }
+
+    /// Reads a `T` from this node.
+    pub fn read<'de, T: de::Deserialize<'de>>(&self) -> Result<T, Fault> {
+        T::deserialize(self.reader())
+    }
+
+    /// This node for serde to read.
+    pub fn reader(&self) -> De<'_> {
+        De(self)
+    }
+}
+
+fn from_table(table: &DeTable<'_>) -> Result<Value, (Option<Range<usize>>, String)> {
+    let mut entries = table
+        .iter()
+        .map(|(key, value)| {
+            Ok(Entry {
+                key: key.get_ref().to_string(),
+                key_span: Some(key.span()),
+                node: Node { value: from_value(value.get_ref(), value.span())?, span: Some(value.span()) },
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    // The order of the text: sweeps vary their keys in the order in which they are written.
+    entries.sort_by_key(|e| e.key_span.as_ref().map_or(0, |s| s.start));
+    Ok(Value::Table(entries))
+}
+
+fn from_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, (Option<Range<usize>>, String)> {
+    Ok(match value {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(d) => Value::String(d.to_string()),
+        DeValue::Integer(n) => Value::Integer(
+            i64::from_str_radix(n.as_str(), n.radix())
+                .map_err(|e| (Some(span), format!("{} is not an integer that fits: {e}", n.as_str())))?,
+        ),
+        DeValue::Float(x) => Value::Float(
+            x.as_str().parse().map_err(|e| (Some(span), format!("{} is not a number: {e}", x.as_str())))?,
+        ),
+        DeValue::Array(items) => Value::Array(
+            items
+                .iter()
+                .map(|item| {
+                    Ok(Node { value: from_value(item.get_ref(), item.span())?, span: Some(item.span()) })
+                })
+                .collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(table) => from_table(table)?,
+    })
+}
+
+/// Why a tree is not what was to be read from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The path, innermost step first while it is being built.
+    steps: Vec<Step>,
+    pub value: Option<String>,
+    pub rule: String,
+    pub nearest: Option<String>,
+    /// Set when the fault is a key that must not be there.
+    pub unknown_key: bool,
+    /// Set when a value is of another type, or of another size, than what is read there.
+    pub mistyped: bool,
+}
+
+impl Fault {
+    fn new(rule: impl Into<String>) -> Self {
+        Fault {
+            steps: Vec::new(),
+            value: None,
+            rule: rule.into(),
+            nearest: None,
+            unknown_key: false,
+            mistyped: false,
+        }
+    }
+
+    pub fn path(&self) -> Path {
+        Path(self.steps.iter().rev().cloned().collect())
+    }
+
+    fn within(mut self, step: impl Into<Step>) -> Self {
+        self.steps.push(step.into());
+        self
+    }
+
+    /// Names the value, if no part of it was named already.
+    fn about(mut self, node: &Node) -> Self {
+        if self.steps.is_empty() && self.value.is_none() && !matches!(node.value, Value::Table(_)) {
+            self.value = Some(node.show());
+        }
+        self
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rule)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Fault::new(message.to_string())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let rule = format!("expected {}, not {}", plain_words(&expected.to_string()), kind(&found));
+        Fault { mistyped: true, ..Fault::new(rule) }
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let rule = format!("expected {}", plain_words(&expected.to_string()));
+        Fault { mistyped: true, ..Fault::new(rule) }
+    }
+
+    fn invalid_length(length: usize, expected: &dyn de::Expected) -> Self {
+        Fault::new(format!("expected {}, not {length}", plain_words(&expected.to_string())))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let mut fault = Fault::new(known("known keys", expected)).within(field);
+        fault.nearest = nearest(field, expected.iter().copied());
+        fault.unknown_key = true;
+        fault
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let mut fault = Fault::new(known("must be one of", expected));
+        fault.nearest = nearest(variant, expected.iter().copied());
+        fault
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Fault::new("is missing").within(field)
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Fault::new("is given twice").within(field)
+    }
+}
+
+/// What serde expects, without the names of Rust's types.
+fn plain_words(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" => "a whole number from 0 to 65535".into(),
+        "u32" | "u64" | "usize" => "a whole number of at least 0".into(),
+        "i8" | "i16" | "i32" | "i64" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        "unit" | "unit variant" => "a name in quotes".into(),
+        other => match other.strip_prefix("an array of length ") {
+            Some(length) => format!("a list of {length} values"),
+            None if other.starts_with("struct ") => "a table".into(),
+            None => other.into(),
+        },
+    }
+}
+
+fn kind(found: &Unexpected<'_>) -> &'static str {
+    match found {
+        Unexpected::Bool(_) => "true or false",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "a whole number",
+        Unexpected::Float(_) => "a number",
+        Unexpected::Str(_) => "a string",
+        Unexpected::Seq => "a list",
+        Unexpected::Map => "a table",
+        _ => "this",
+    }
+}
+
+pub(crate) fn known(intro: &str, names: &[&str]) -> String {
+    format!("{intro}: {}", names.join(", "))
+}
+
+/// The name closest to `wrong`, if one is close enough to have been meant.
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let wrong = wrong.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&wrong, &name.to_lowercase()), name))
+        .min()
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(wrong.len()) / 3)
+        .map(|(_, name)| name.to_string())
+}
+
+/// Reads a node through serde.
+pub(crate) struct De<'a>(&'a Node);
+
+impl<'de> De<'_> {
+    fn any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match &self.0.value {
+            Value::String(s) => visitor.visit_str(s),
+            Value::Integer(n) => visitor.visit_i64(*n),
+            Value::Float(x) => visitor.visit_f64(*x),
+            Value::Bool(b) => visitor.visit_bool(*b),
+            Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
+            Value::Table(entries) => visitor.visit_map(Entries { entries, next: 0 }),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for De<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let node = self.0;
+        self.any(visitor).map_err(|e| e.about(node))
+    }
+
+    /// A number where text is wanted is mostly a quantity without its unit: it is handed on as text,
+    /// and the quantity says what is missing.
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let node = self.0;
+        match node.value {
+            Value::Integer(_) | Value::Float(_) => {
+                visitor.visit_str::<Fault>(&node.show()).map_err(|e| e.about(node))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let node = self.0;
+        visitor.visit_some(self).map_err(|fault| match &node.value {
+            Value::String(s) if s == "none" && fault.steps.is_empty() => {
+                Fault::new("is no value here: leave the key out instead").about(node)
+            }
+            _ => fault,
+        })
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let node = self.0;
+        match &node.value {
+            Value::String(s) => {
+                let name: StrDeserializer<'_, Fault> = s.as_str().into_deserializer();
+                visitor.visit_enum(name)
+            }
+            Value::Table(entries) if entries.len() == 1 => {
+                visitor.visit_enum(de::value::MapAccessDeserializer::new(Entries { entries, next: 0 }))
+            }
+            _ => Err(Fault::new(known("must be one of", variants))),
+        }
+        .map_err(|e| e.about(node))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Items<'a> {
+    items: &'a [Node],
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(item) = self.items.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        seed.deserialize(De(item)).map(Some).map_err(|e| e.about(item).within(self.next - 1))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len() - self.next)
+    }
+}
+
+struct Entries<'a> {
+    entries: &'a [Entry],
+    next: usize,
+}
+
+impl<'de> MapAccess<'de> for Entries<'_> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        let Some(entry) = self.entries.get(self.next) else { return Ok(None) };
+        seed.deserialize(entry.key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let entry = &self.entries[self.next];
+        self.next += 1;
+        seed.deserialize(De(&entry.node)).map_err(|e| e.about(&entry.node).within(entry.key.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Inner {
+        rtt: quell_units::Duration,
+        shape: Option<Shape>,
+    }
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[allow(dead_code)]
+    enum Shape {
+        Pareto { shape: f64 },
+    }
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Outer {
+        flows: Vec<Inner>,
+    }
+
+    fn fault(text: &str) -> (String, usize, Fault) {
+        let node = Node::parse(text).unwrap();
+        let fault = node.read::<Outer>().unwrap_err();
+        let line = text[..node.locate(&fault.path()).unwrap()].lines().count().max(1);
+        (fault.path().to_string(), line, fault)
+    }
+
+    #[test]
+    fn faults_know_their_path_and_line_inside_tagged_tables_too() {
+        let (path, _, f) = fault("\n[[flows]]\nrtt = \"1 s\"\n[[flows]]\nrtts = \"1 s\"\n");
+        assert_eq!(
+            (path.as_str(), f.nearest.as_deref(), f.unknown_key),
+            ("flows[1].rtts", Some("rtt"), true)
+        );
+        let (path, _, f) = fault("[[flows]]\nrtt = 100\n");
+        assert_eq!((path.as_str(), f.value.as_deref()), ("flows[0].rtt", Some("100")));
+        assert!(f.rule.contains("a time with its unit"), "{}", f.rule);
+        let (path, _, f) = fault("[[flows]]\nrtt = \"1 s\"\nshape = { pareto = { shape = \"x\" } }\n");
+        assert_eq!((path.as_str(), f.value.as_deref()), ("flows[0].shape.pareto.shape", Some("\"x\"")));
+        let (path, _, f) = fault("[[flows]]\nrtt = \"1 s\"\nshape = { parto = { shape = 1 } }\n");
+        assert_eq!((path.as_str(), f.nearest.as_deref()), ("flows[0].shape", Some("pareto")));
+    }
+
+    #[test]
+    fn only_a_close_name_is_suggested() {
+        assert_eq!(nearest("drop_tail", ["drop-tail", "red"]).as_deref(), Some("drop-tail"));
+        assert_eq!(nearest("codel", ["drop-tail", "red", "pi"]), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! What is measured at one link keeps its bounds: at rates that change and at the slowest ones.
+
+mod common;
+
+use common::*;
+use quell_aqm::Seed;
+use quell_sim::network::*;
+use quell_sim::outcome::{Outcome, Segment};
+use quell_sim::{Control, Engine, run};
+use quell_units::{BitRate, QueueSize, Time};
+
+/// Packets of `bytes` at `offered` bit/s onto a link with room for 1000, in both engines.
+fn one_link(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]) -> Outcome {
+    let bounds: Vec<Time> = bounds.iter().map(|t| at(*t)).collect();
+    let (warmup, end) = (bounds[0], bounds[bounds.len() - 1]);
+    let boundaries = bounds[1..bounds.len() - 1].to_vec();
+    let network = || Network {
+        links: vec![LinkSpec {
+            rate: rate.clone(),
+            ..bottleneck(1, secs(0.01), QueueSize::Packets(1000.0), drop_tail(), false)
+        }],
+        flows: vec![FlowSpec {
+            class: 0,
+            ack_class: 0,
+            precedence: 0,
+            forward: vec![LinkId(0)],
+            reverse: vec![],
+            traffic: Traffic::Udp(UdpSpec {
+                packet: Distribution::Constant(bytes),
+                rate: Schedule::constant(BitRate::from_bps(offered)),
+                gaps: Gaps::Constant,
+                on_off: None,
+                ecn: false,
+            }),
+            start: at(0.0),
+            stop: None,
+        }],
+        classes: vec!["udp".into()],
+        measure: Measure { warmup, end, boundaries: boundaries.clone(), step: None },
+        seed: Seed(1),
+    };
+    let outcome = run(network(), Engine::Fast, &Control::default()).unwrap();
+    let reference = run(network(), Engine::Reference, &Control::default()).unwrap();
+    assert_eq!(outcome.links, reference.links);
+    outcome
+}
+
+fn utilization(s: &Segment) -> f64 {
+    s.sent_bits / s.capacity_bits
+}
+
+/// Packets of 100 bytes at 8 bit/s take 100 s each; every 80 s another comes. The n-th waits 20 s longer
+/// than the one before.
+#[test]
+fn delays_of_hours_are_measured() {
+    let o = one_link(Schedule::constant(BitRate::from_bps(8)), 100.0, 10, &[0.0, 80_000.0]);
+    let c = &o.links[0].segments[0].classes[0];
+    let mean = c.delay_sum_ns as f64 * 1e-9 / c.departed as f64;
+    assert!((c.departed as i64 - 800).abs() <= 1, "{}", c.departed);
+    assert!((mean - 0.5 * 20.0 * 800.0).abs() < 30.0, "{mean}");
+    let at = |q: f64| c.delay_us.value_at_quantile(q) as f64 * 1e-6;
+    assert!((at(0.5) / mean - 1.0).abs() < 0.01, "{} beside {mean}", at(0.5));
+    assert!((at(0.99) / 15_840.0 - 1.0).abs() < 0.01, "{}", at(0.99));
+    assert!(utilization(&o.links[0].segments[0]) > 0.998);
+}
+
+/// A packet keeps the rate at which its transmission began, so for its rest the link can do what it could
+/// then. At 10 kbit/s a packet of 1000 bytes takes 0.8 s; a change falls into one.
+#[test]
+fn a_full_link_is_used_to_the_full_across_changes_of_its_rate() {
+    let kbps = |x: u64| BitRate::from_bps(1000 * x);
+    // The third and the fourth fall into one transmission.
+    let changes = vec![(at(20.1), kbps(1)), (at(60.3), kbps(10)), (at(90.3), kbps(1)), (at(90.4), kbps(5))];
+    let rate = Schedule { initial: kbps(10), changes };
+    let o = one_link(rate, 1000.0, 20_000, &[5.0, 10.0, 20.1, 40.0, 60.3, 90.35, 120.0]);
+    for s in &o.links[0].segments {
+        assert!((utilization(s) - 1.0).abs() < 1e-9, "{} to {}: {}", s.from, s.to, utilization(s));
+    }
+}

@@ -1,0 +1,252 @@
+//! The equations: the network as a delay equation with the algorithm's law in it.
+
+use super::setup::{Fluid, Options, Overflow};
+
+use crate::error::TheoryError;
+use crate::models::{Law, Seen};
+use crate::network::{Network, Signal};
+use crate::num::Real;
+use crate::num::dde::{Past, System};
+
+/// What N, C and T_p are for some time.
+#[derive(Clone, Copy)]
+pub(super) struct Leg<V, const D: usize> {
+    pub(super) from: f64,
+    pub(super) flows: [V; D],
+    pub(super) propagation: [V; D],
+    pub(super) capacity: V,
+    pub(super) per_capacity: V,
+}
+
+/// Networks side by side, and where they start. The variables are the windows, the queue and the law's.
+pub(super) struct Net<V, const D: usize> {
+    pub(super) classes: usize,
+    /// How many variables the law has.
+    pub(super) variables: usize,
+    pub(super) legs: Vec<Leg<V, D>>,
+    pub(super) buffer: V,
+    /// From here on the queue is full.
+    pub(super) full: V,
+    increase: V,
+    per_decrease: V,
+    /// 1 where signals are drops.
+    dropping: V,
+    pub(super) drops: bool,
+    pub(super) overflow: bool,
+    longest: f64,
+    pub(super) before: Vec<[f64; D]>,
+    pub(super) start: [V; D],
+    pub(super) scale: [f64; D],
+}
+
+impl<V: Real, const D: usize> Net<V, D> {
+    pub(super) fn new(fluids: &[&Fluid], options: &Options) -> Result<Self, TheoryError> {
+        let first = fluids[0];
+        let classes = first.network().classes.len();
+        let initial = fluids.iter().map(|f| f.initial()).collect::<Result<Vec<_>, _>>()?;
+        let padded = |y: &[f64]| std::array::from_fn(|d| y.get(d).copied().unwrap_or(0.0));
+        let before: Vec<[f64; D]> = initial.iter().map(|(before, _)| padded(before)).collect();
+        let start: Vec<[f64; D]> = initial.iter().map(|(_, now)| padded(now)).collect();
+        let of = |f: &dyn Fn(&Network) -> f64, leg: usize| V::from_lanes(|i| f(&fluids[i].legs[leg].1));
+        let legs: Vec<Leg<V, D>> = (0..first.legs.len())
+            .map(|leg| Leg {
+                from: first.legs[leg].0,
+                flows: std::array::from_fn(|k| of(&|n| n.classes.get(k).map_or(0.0, |c| c.flows), leg)),
+                propagation: std::array::from_fn(|k| {
+                    of(&|n| n.classes.get(k).map_or(1.0, |c| c.propagation), leg)
+                }),
+                capacity: of(&|n| n.capacity, leg),
+                per_capacity: of(&|n| 1.0 / n.capacity, leg),
+            })
+            .collect();
+        let longest = fluids
+            .iter()
+            .flat_map(|f| &f.legs)
+            .flat_map(|(_, n)| n.classes.iter().map(|c| n.rtt(c, n.buffer)))
+            .fold(0.0, f64::max);
+        let units = first.model.variables().iter().map(|(_, unit)| if *unit == "1" { 1e-3 } else { 1.0 });
+        let scale: Vec<f64> = std::iter::repeat_n(1.0, classes + 1).chain(units).collect();
+        let buffer = of(&|n| n.buffer, 0);
+        Ok(Net {
+            classes,
+            variables: first.model.variables().len(),
+            legs,
+            buffer,
+            full: buffer * V::of(1.0 - 1e-12),
+            increase: of(&|n| n.tcp.increase, 0),
+            per_decrease: of(&|n| 1.0 / n.tcp.decrease, 0),
+            dropping: of(&|n| f64::from(u8::from(n.signal == Signal::Drop)), 0),
+            drops: fluids.iter().any(|f| f.network().signal == Signal::Drop),
+            overflow: options.overflow == Overflow::Signals,
+            longest,
+            before,
+            start: std::array::from_fn(|d| V::from_lanes(|i| start[i][d])),
+            scale: padded(&scale),
+        })
+    }
+
+    /// The times of change within a duration.
+    pub(super) fn stops(&self, duration: f64) -> Vec<f64> {
+        self.legs[1..].iter().map(|l| l.from).filter(|t| *t < duration).collect()
+    }
+
+    /// r: what all flows together bring.
+    #[inline(always)]
+    pub(super) fn arrivals(&self, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
+        let mut arrivals = V::of(0.0);
+        for (i, window) in y.iter().enumerate().take(self.classes) {
+            arrivals = arrivals + leg.flows[i] * *window / (leg.propagation[i] + queue * leg.per_capacity);
+        }
+        arrivals
+    }
+
+    /// What a full queue loses of the rate that it is to admit.
+    #[inline(always)]
+    pub(super) fn lost(&self, queue: V, admitted: V, capacity: V) -> V {
+        let zero = V::of(0.0);
+        V::select(queue.lt(self.full), zero, V::of(1.0) - capacity / admitted.max(capacity))
+    }
+
+    /// What N, C and T_p were at a time before the leg, which may differ from lane to lane.
+    #[cold]
+    #[inline(never)]
+    fn mixed(&self, leg: usize, t: V) -> Leg<V, D> {
+        let mut mixed = self.legs[leg];
+        for (earlier, later) in self.legs[..leg].iter().zip(&self.legs[1..]).rev() {
+            let before = t.lt(V::of(later.from));
+            for k in 0..self.classes {
+                mixed.flows[k] = V::select(before, earlier.flows[k], mixed.flows[k]);
+                mixed.propagation[k] = V::select(before, earlier.propagation[k], mixed.propagation[k]);
+            }
+            mixed.capacity = V::select(before, earlier.capacity, mixed.capacity);
+            mixed.per_capacity = V::select(before, earlier.per_capacity, mixed.per_capacity);
+        }
+        mixed
+    }
+
+    /// What the senders see of a queue that may be full: signals and losses.
+    #[cold]
+    #[inline(never)]
+    fn with_losses(&self, then: &Leg<V, D>, queue: V, y: &[V; D], p: V) -> V {
+        let one = V::of(1.0);
+        let admitted = self.arrivals(then, queue, y) * (one - self.dropping * p);
+        one - (one - p) * (one - self.lost(queue, admitted, then.capacity))
+    }
+}
+
+/// The equations, of one fluid or of several side by side. `ONE` says that there is one class, which
+/// spares loops.
+pub(super) struct Plant<'n, M, V, const D: usize, const ONE: bool> {
+    pub(super) law: M,
+    pub(super) net: &'n Net<V, D>,
+}
+
+impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE> {
+    #[inline(always)]
+    pub(super) fn classes(&self) -> usize {
+        if ONE { 1 } else { self.net.classes }
+    }
+
+    /// The law's variables.
+    #[inline(always)]
+    pub(super) fn state<'y>(&self, y: &'y [V; D]) -> &'y [V] {
+        if ONE { &y[2..] } else { &y[self.net.classes + 1..] }
+    }
+
+    /// What the algorithm sees in a state.
+    #[inline(always)]
+    pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> Seen<V> {
+        let leg = &self.net.legs[leg];
+        let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
+        self.seen_with(leg.capacity, y, queue, self.net.arrivals(leg, queue, y))
+    }
+
+    #[inline(always)]
+    fn seen_with(&self, capacity: V, y: &[V; D], queue: V, arrivals: V) -> Seen<V> {
+        let zero = V::of(0.0);
+        let admitted = if self.net.drops {
+            let p = self.law.probability(queue, capacity, self.state(y));
+            arrivals * (V::of(1.0) - self.net.dropping * p)
+        } else {
+            arrivals
+        };
+        let net = admitted - capacity;
+        let low = V::select(zero.lt(queue), net, net.max(zero));
+        let growth = V::select(queue.lt(self.net.full), low, net.min(zero));
+        Seen { queue, growth, arrivals, admitted, capacity }
+    }
+
+    /// What was signalled at a time of the past, and the round-trip time of a class then.
+    #[inline(always)]
+    fn signalled(&self, leg: usize, t: V, y: &[V; D], class: usize) -> (V, V) {
+        let mixed;
+        let mut then = &self.net.legs[leg];
+        if leg > 0 && V::any(t.lt(V::of(then.from))) {
+            mixed = self.net.mixed(leg, t);
+            then = &mixed;
+        }
+        let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
+        let rtt = then.propagation[class] + queue * then.per_capacity;
+        let p = self.law.probability(queue, then.capacity, self.state(y));
+        if self.net.overflow && V::any(self.net.full.lt(queue)) {
+            return (self.net.with_losses(then, queue, y, p), rtt);
+        }
+        (p, rtt)
+    }
+}
+
+impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant<'_, M, V, D, ONE> {
+    fn delays(&self) -> usize {
+        self.net.classes
+    }
+
+    fn longest_delay(&self) -> f64 {
+        self.net.longest
+    }
+
+    fn before(&self, lane: usize, _: f64) -> [f64; D] {
+        self.net.before[lane]
+    }
+
+    #[inline(always)]
+    fn rates(&self, leg: usize, t: f64, y: &[V; D], past: &mut Past<'_, V, D>) -> [V; D] {
+        let now = &self.net.legs[leg];
+        let k = self.classes();
+        let queue = y[k].within(V::of(0.0), self.net.buffer);
+        let mut dy = [V::of(0.0); D];
+        let mut arrivals = V::of(0.0);
+        for i in 0..k {
+            let rtt = now.propagation[i] + queue * now.per_capacity;
+            let then = V::of(t) - rtt;
+            let old = past.at(i, then);
+            let (p, rtt_then) = self.signalled(leg, then, &old, i);
+            // One division for two.
+            let both = V::of(1.0) / (rtt * rtt_then);
+            let rate = both * rtt_then;
+            arrivals = arrivals + now.flows[i] * y[i] * rate;
+            dy[i] = self.net.increase * rate - self.net.per_decrease * y[i] * old[i] * p * (both * rtt);
+        }
+        let seen = self.seen_with(now.capacity, y, queue, arrivals);
+        dy[k] = seen.growth;
+        let state = self.state(y);
+        self.law.rates(&seen, state, if ONE { &mut dy[2..] } else { &mut dy[k + 1..] });
+        dy
+    }
+
+    #[inline(always)]
+    fn confine(&self, y: &mut [V; D]) {
+        let k = self.classes();
+        y[k] = y[k].within(V::of(0.0), self.net.buffer);
+        self.law.confine(&mut y[k + 1..]);
+    }
+
+    #[inline(always)]
+    fn switch(&self, leg: usize, _: f64, y: &mut [V; D]) -> bool {
+        let seen = self.seen(leg, y);
+        self.law.switch(&seen, &mut y[self.classes() + 1..])
+    }
+
+    fn scale(&self, variable: usize) -> f64 {
+        self.net.scale[variable]
+    }
+}

@@ -1,0 +1,104 @@
+//! One fluid from its start to an end, with its samples.
+
+use super::clock::Clock;
+use super::plant::{Net, Plant};
+use super::setup::{Fluid, Options, VARIABLES};
+use super::simd::Alone;
+use super::trajectory::Trajectory;
+
+use crate::error::TheoryError;
+use crate::models::{Law, Model, Seen};
+use crate::num::dde::{Piece, System};
+use crate::with_model;
+
+impl Fluid {
+    /// Follows the fluid for `duration` seconds.
+    ///
+    /// # Errors
+    /// The tolerance cannot be reached, or an option is not physical.
+    pub fn run(&self, duration: f64, options: &Options) -> Result<Trajectory, TheoryError> {
+        self.check(duration, options)?;
+        with_model!(self.model, m => self.follow(m, duration, options))
+    }
+
+    fn follow<M: Model>(
+        &self,
+        model: M,
+        duration: f64,
+        options: &Options,
+    ) -> Result<Trajectory, TheoryError> {
+        fn of<M: Model, const D: usize, const ONE: bool>(
+            model: M,
+            fluid: &Fluid,
+            duration: f64,
+            options: &Options,
+        ) -> Result<Trajectory, TheoryError> {
+            let net = Net::new(&[fluid], options)?;
+            sampled::<D>(&Plant::<M, f64, D, ONE> { law: model, net: &net }, &net, duration, options)
+        }
+        let classes = self.network().classes.len();
+        if classes > 1 {
+            of::<M, VARIABLES, false>(model, self, duration, options)
+        } else if const { M::STATE.len() <= 2 } {
+            of::<M, 4, true>(model, self, duration, options)
+        } else {
+            of::<M, 8, true>(model, self, duration, options)
+        }
+    }
+}
+
+/// What a sample of a trajectory needs of the law.
+trait Sampled<const D: usize>: System<f64, D> {
+    /// What the law sees in a state, and p.
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64);
+}
+
+impl<M: Law<f64>, const D: usize, const ONE: bool> Sampled<D> for Plant<'_, M, f64, D, ONE> {
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64) {
+        let seen = self.seen(leg, y);
+        (seen, self.law.probability(seen.queue, seen.capacity, self.state(y)))
+    }
+}
+
+fn sampled<const D: usize>(
+    plant: &dyn Sampled<D>,
+    net: &Net<f64, D>,
+    duration: f64,
+    options: &Options,
+) -> Result<Trajectory, TheoryError> {
+    let (k, variables) = (net.classes, net.variables);
+    let mut out = Trajectory {
+        windows: vec![Vec::new(); k],
+        rtts: vec![Vec::new(); k],
+        state: vec![Vec::new(); variables],
+        ..Trajectory::default()
+    };
+    let mut clock = Clock::new(options.sample, 0.0, duration);
+    let mut leg = 0;
+    let mut see = |piece: &Piece<f64, D>| {
+        while let Some(t) = clock.next_in(piece.to) {
+            while leg + 1 < net.legs.len() && net.legs[leg + 1].from < t {
+                leg += 1;
+            }
+            let mut y = piece.at(t);
+            plant.confine(&mut y);
+            let (seen, p) = plant.sample(leg, &y);
+            out.time.push(t);
+            out.queue.push(y[k]);
+            out.probability.push(p);
+            out.arrivals.push(seen.arrivals);
+            out.lost.push(net.lost(y[k], seen.admitted, seen.capacity));
+            for i in 0..k {
+                out.windows[i].push(y[i]);
+                out.rtts[i].push(net.legs[leg].propagation[i] + y[k] / seen.capacity);
+            }
+            for i in 0..variables {
+                out.state[i].push(y[k + 1 + i]);
+            }
+        }
+    };
+    let alone = Alone { system: plant, net, duration, tolerance: &options.tolerance, see: &mut see };
+    let work = pulp::Arch::new().dispatch(alone)?;
+    out.work = work;
+    Ok(out)
+}

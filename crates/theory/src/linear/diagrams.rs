@@ -1,0 +1,79 @@
+//! The curves of Nyquist and Bode.
+
+use num_complex::Complex64;
+use serde::Serialize;
+
+use super::transfer::Loop;
+use crate::error::TheoryError;
+
+/// A point of a diagram of Bode.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bode {
+    /// In radians per second.
+    pub omega: f64,
+    /// `|L|`.
+    pub gain: f64,
+    /// The phase in radians, continuous from the lowest frequency on.
+    pub phase: f64,
+}
+
+impl Loop {
+    /// `count` frequencies that show the loop, evenly on a logarithmic scale, in radians per second:
+    /// from a hundredth of the slowest corner to beyond the crossovers.
+    ///
+    /// # Errors
+    /// The loop does not become quiet at high frequencies.
+    pub fn frequencies(&self, count: usize) -> Result<Vec<f64>, TheoryError> {
+        let corners = self
+            .classes
+            .iter()
+            .flat_map(|c| [2.0 * c.tau, 1.0 / c.rtt])
+            .chain(self.controller.denominator.roots().into_iter().map(|p| p.norm()))
+            .chain(self.controller.numerator.roots().into_iter().map(|p| p.norm()))
+            .filter(|&w| w > 0.0);
+        let crossovers = self.crossovers()?;
+        let low = corners.chain(crossovers.first().copied()).fold(f64::INFINITY, f64::min) / 100.0;
+        let high = crossovers.last().map_or(0.0, |w| 10.0 * w);
+        let high = self.classes.iter().map(|c| 10.0 / c.rtt).fold(high, f64::max);
+        let ratio = (high / low).ln() / count.saturating_sub(1).max(1) as f64;
+        Ok((0..count).map(|i| low * (ratio * i as f64).exp()).collect())
+    }
+
+    /// The curve of Nyquist.
+    pub fn nyquist(&self, frequencies: &[f64]) -> Vec<Complex64> {
+        frequencies.iter().map(|&w| self.response(w)).collect()
+    }
+
+    /// The diagram of Bode at frequencies that rise.
+    pub fn bode(&self, frequencies: &[f64]) -> Vec<Bode> {
+        let longest = self.classes.iter().map(|c| c.rtt).fold(0.0, f64::max) + self.extra;
+        let mut last: Option<(f64, f64)> = None;
+        let mut points = Vec::with_capacity(frequencies.len());
+        for &omega in frequencies {
+            let l = self.response(omega);
+            let phase = match last {
+                None => l.arg(),
+                Some((from, mut phase)) => {
+                    // Small steps, so that no turn is missed in between.
+                    let steps =
+                        ((omega - from) * longest / 0.2).max((omega / from).ln() / 0.05).ceil() as usize;
+                    let mut before = self.response(from);
+                    for i in 1..=steps.max(1) {
+                        let w = if i >= steps {
+                            omega
+                        } else {
+                            from * (omega / from).powf(i as f64 / steps as f64)
+                        };
+                        let now = self.response(w);
+                        phase += (now / before).arg();
+                        before = now;
+                    }
+                    phase
+                }
+            };
+            last = Some((omega, phase));
+            points.push(Bode { omega, gain: l.norm(), phase });
+        }
+        points
+    }
+}

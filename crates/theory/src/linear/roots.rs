@@ -1,0 +1,345 @@
+//! The roots of the characteristic function: how many lie to the right, and which lies furthest there.
+
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+use num_complex::Complex64;
+use serde::Serialize;
+
+use super::transfer::{Loop, Plant, Windows};
+use crate::controller::Input;
+use crate::error::TheoryError;
+
+/// What `|E|`, `|E'|`, `|B|` and `|B'|` do not exceed on a piece of a vertical line.
+pub(super) struct Bounds {
+    pub(super) e: f64,
+    pub(super) de: f64,
+    pub(super) b: f64,
+    pub(super) db: f64,
+}
+
+/// A mode of the closed loop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mode {
+    /// The root, per second.
+    pub root: Complex64,
+    /// `-Re/|root|`.
+    pub damping: f64,
+    /// The period in seconds, if it oscillates.
+    pub period: Option<f64>,
+    /// Time in which it falls to 2 %, four time constants, in seconds; `None` if it does not fall.
+    pub settling: Option<f64>,
+}
+
+/// Steps after which a curve is not followed any further.
+pub(super) const MOST_STEPS: usize = 5_000_000;
+
+impl Loop {
+    /// The power of s that F grows with.
+    pub(super) fn degree(&self) -> usize {
+        self.controller.denominator.degree() + usize::from(self.input == Input::Queue)
+    }
+
+    /// Bounds from `sigma + j from` to `sigma + j to`; `None` if a window's own mode may lie there.
+    pub(super) fn bounds(&self, sigma: f64, from: f64, to: f64) -> Option<Bounds> {
+        let s = Complex64::new(sigma, from);
+        let farthest = sigma.abs().hypot(to.abs().max(from.abs()));
+        let queue = self.input == Input::Queue;
+        let mut v = Bounds {
+            e: if queue { farthest + self.leak } else { 1.0 },
+            de: if queue { 1.0 } else { 0.0 },
+            b: self.direct,
+            db: 0.0,
+        };
+        for c in &self.classes {
+            let size = (-sigma * c.rtt).exp();
+            let (window, slope) = match self.plant {
+                Plant::Exact => (c.own(s).0, 1.0 + c.tau * c.rtt * size),
+                Plant::Simplified => (s + 2.0 * c.tau, 1.0),
+            };
+            let least = window.norm() - slope * (to - from);
+            if least <= 0.0 {
+                return None;
+            }
+            let turn = slope / least;
+            if queue && self.plant == Plant::Exact {
+                let part = c.coupling / least;
+                v.e += part * (1.0 + size);
+                v.de += part * (c.rtt * size + (1.0 + size) * turn);
+            }
+            let part = c.gain * size / least;
+            v.b += part;
+            v.db += part * (c.rtt + turn);
+        }
+        if self.extra != 0.0 {
+            let size = (-sigma * self.extra).exp();
+            v.db = size * (v.db + self.extra * v.b);
+            v.b *= size;
+        }
+        Some(v)
+    }
+
+    /// Bounds of `|B|` and of what E has beside s, for `|s| >= r` on `Re s >= sigma`.
+    pub(super) fn beyond(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
+        let (mut b, mut rest) = (self.direct, self.leak);
+        for c in &self.classes {
+            let size = (-sigma * c.rtt).exp().max(1.0);
+            let least = match self.plant {
+                Plant::Exact => r - c.tau * (1.0 + size),
+                Plant::Simplified => r - 2.0 * c.tau,
+            };
+            if least <= 0.0 {
+                return None;
+            }
+            b += c.gain * size / least;
+            if self.plant == Plant::Exact {
+                rest += c.coupling * (1.0 + size) / least;
+            }
+        }
+        if self.input == Input::Rate {
+            rest = 0.0;
+        }
+        Some((b * (-sigma * self.extra).exp().max(1.0), rest))
+    }
+
+    /// From r on: what `|B Z|` is at most, and `|E D|` at least, both over the leading term of F.
+    pub(super) fn tail(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
+        let (b, rest) = self.beyond(sigma, r)?;
+        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let lead = d.coefficients()[d.degree()].abs() * r.powi(d.degree() as i32);
+        let scale = if self.input == Input::Queue { r } else { 1.0 };
+        let all = d.bound(r);
+        let lesser = rest * all + scale * (all - lead);
+        Some((b * z.bound(r) / (scale * lead), 1.0 - lesser / (scale * lead)))
+    }
+
+    /// A frequency from which on the leading term of F outweighs the others by half.
+    pub(super) fn ceiling(&self, sigma: f64) -> Result<f64, TheoryError> {
+        let mut r = self.classes.iter().map(|c| c.tau.max(0.1 / c.rtt)).fold(sigma.abs(), f64::max);
+        while r < 1e15 {
+            if self.tail(sigma, r).is_some_and(|(b, ed)| ed - b > 0.5) {
+                return Ok(r);
+            }
+            r *= 1.5;
+        }
+        Err(TheoryError::quantity(
+            "the loop's gain",
+            format!("{:e} packets/s per unit of p at most", self.beyond(sigma, 1e15).map_or(0.0, |b| b.0)),
+            "must let the loop be quiet below 1e15 rad/s",
+        ))
+    }
+
+    /// Roots of F with a real part above `sigma`.
+    pub(super) fn roots_beyond(&self, sigma: f64) -> Result<usize, TheoryError> {
+        let top = self.ceiling(sigma)?;
+        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let (dz, dd) = (z.derivative(), d.derivative());
+        let value = |w: f64| self.characteristic(Complex64::new(sigma, w)).0;
+        let slope = |a: f64, b: f64| {
+            let v = self.bounds(sigma, a, b)?;
+            let r = sigma.hypot(b);
+            Some(v.de * d.bound(r) + v.e * dd.bound(r) + v.db * z.bound(r) + v.b * dz.bound(r))
+        };
+        // At the top, F is its leading term but for a factor in the right half-plane, which tends to 1.
+        let n = self.degree() as f64;
+        let turned = turn(top, value, slope)?;
+        let end = Complex64::new(sigma, top);
+        let lead = d.coefficients()[d.degree()] * end.powu(self.degree() as u32);
+        let total = turned + n * (FRAC_PI_2 - end.arg()) - (value(top) / lead).arg();
+        let mut roots = whole(n / 2.0 - total / PI)?;
+        if sigma < 0.0 && self.plant == Plant::Exact {
+            // To the left of the axis F has poles, the windows' own modes.
+            for c in &self.classes {
+                let size = (-sigma * c.rtt).exp();
+                let value = |w: f64| c.own(Complex64::new(sigma, w)).0;
+                let slope = |_: f64, _: f64| Some(1.0 + c.tau * c.rtt * size);
+                let top = 2.0 * (sigma.abs() + c.tau * (1.0 + size));
+                let turned = turn(top, value, slope)?;
+                let end = Complex64::new(sigma, top);
+                let total = turned + FRAC_PI_2 - end.arg() - (value(top) / end).arg();
+                roots += whole(0.5 - total / PI)?;
+            }
+        } else if sigma < 0.0 {
+            roots += self.classes.iter().filter(|c| -2.0 * c.tau > sigma).count() as i64;
+        }
+        usize::try_from(roots).map_err(|_| TheoryError::Tolerance {
+            at: 0.0,
+            reason: format!("a count of roots came out as {roots}"),
+        })
+    }
+
+    /// Roots of the closed loop to the right of the imaginary axis, conjugates included: 0 is stable.
+    /// By the principle of the argument, in steps that a bound on the slope proves small enough.
+    ///
+    /// # Errors
+    /// A root lies on the axis, as near as numbers tell.
+    pub fn unstable_roots(&self) -> Result<usize, TheoryError> {
+        self.roots_beyond(0.0)
+    }
+
+    /// Whether every mode dies out. A root on the axis, as near as numbers tell, does not.
+    pub fn stable(&self) -> bool {
+        self.unstable_roots() == Ok(0)
+    }
+
+    /// The slowest mode of the closed loop, or the fastest to grow: the root farthest to the right.
+    ///
+    /// # Errors
+    /// No root could be confirmed as the farthest.
+    pub fn mode(&self) -> Result<Mode, TheoryError> {
+        let mut starts: Vec<Complex64> = vec![Complex64::ZERO];
+        for w in self.crossovers()?.into_iter().chain(self.phase_crossovers()?) {
+            starts.extend([0.0, -0.3, 0.1].map(|x| Complex64::new(x * w, w)));
+        }
+        for c in &self.classes {
+            starts.extend([0.3, 1.0, 3.0].map(|k| Complex64::new(-k * c.tau, 0.0)));
+            starts.extend([0.3, 1.0, 2.0].map(|k| Complex64::new(-k / c.rtt, 0.0)));
+        }
+        // Between the own modes of two classes lies one of the loop.
+        let mut own: Vec<Complex64> = self.classes.iter().filter_map(Windows::slowest).collect();
+        own.sort_by(|a, b| a.re.total_cmp(&b.re));
+        starts.extend(own.windows(2).map(|w| 0.5 * (w[0] + w[1])));
+        starts.extend(own.iter().map(|s| s * 1.001));
+        starts.extend(self.controller.numerator.roots());
+        starts.extend(self.controller.denominator.roots().iter().map(|p| p * 0.9));
+        let best = starts
+            .into_iter()
+            .filter_map(|s| self.newton(s))
+            .max_by(|a, b| a.re.total_cmp(&b.re))
+            .filter(|root| self.roots_beyond(root.re + 1e-6 * root.norm()) == Ok(0));
+        let root = match best {
+            Some(root) => root,
+            None => self.rightmost()?,
+        };
+        let size = root.norm();
+        let oscillates = root.im > 1e-9 * size;
+        Ok(Mode {
+            root,
+            damping: -root.re / size,
+            period: oscillates.then(|| TAU / root.im),
+            settling: (root.re < 0.0).then(|| -4.0 / root.re),
+        })
+    }
+
+    /// Newton's step at `s`, for F times the windows' own characteristics: F has poles at their roots,
+    /// the product has none.
+    pub(super) fn step(&self, s: Complex64) -> Complex64 {
+        let (f, slope) = self.characteristic(s);
+        if f == Complex64::ZERO {
+            return f;
+        }
+        let own = |c: &Windows| match self.plant {
+            Plant::Exact => c.own(s).1 / c.own(s).0,
+            Plant::Simplified => (s + 2.0 * c.tau).inv(),
+        };
+        (slope / f + self.classes.iter().map(own).sum::<Complex64>()).inv()
+    }
+
+    /// The root that Newton's method finds from `s`, in the upper half-plane.
+    fn newton(&self, mut s: Complex64) -> Option<Complex64> {
+        let mut last = f64::INFINITY;
+        for _ in 0..100 {
+            let step = self.step(s);
+            if !step.is_finite() {
+                return None;
+            }
+            s -= step;
+            last = step.norm() / s.norm();
+            if last <= 1e-14 {
+                break;
+            }
+        }
+        // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
+        // any more, is no root.
+        let v = self.bounds(s.re, s.im, s.im)?;
+        let size = v.e * self.controller.denominator.bound(s.norm())
+            + v.b * self.controller.numerator.bound(s.norm());
+        let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
+        found.then_some(Complex64::new(s.re, s.im.abs()))
+    }
+
+    /// The root farthest to the right, by counting roots right of lines ever closer to it.
+    fn rightmost(&self) -> Result<Complex64, TheoryError> {
+        let scale = 1.0 / self.classes.iter().map(|c| c.rtt).fold(0.0, f64::max);
+        // A line through a root cannot be counted on; a bit beside it can.
+        let beyond =
+            |x: f64| self.roots_beyond(x).or_else(|_| self.roots_beyond(x + 1e-7 * scale.max(x.abs())));
+        let (mut low, mut high) = (-0.5 * scale, 0.5 * scale);
+        while beyond(high)? > 0 {
+            (low, high) = (high, 2.0 * high);
+        }
+        while beyond(low)? == 0 {
+            (low, high) = (2.0 * low, low);
+            if low < -100.0 * scale {
+                return Err(TheoryError::Tolerance {
+                    at: 0.0,
+                    reason: format!("no root right of {low} per second"),
+                });
+            }
+        }
+        while high - low > 1e-3 * high.abs().max(low.abs()).max(1e-6 * scale) {
+            let middle = 0.5 * (low + high);
+            if beyond(middle)? > 0 { low = middle } else { high = middle }
+        }
+        // Along that line Newton's step is shortest beside the root.
+        let top = self.ceiling(high)?;
+        let count = 20_000;
+        let mut near: Vec<(f64, Complex64)> = (0..=count)
+            .map(|i| Complex64::new(high, top * f64::from(i) / f64::from(count)))
+            .map(|s| (self.step(s).norm(), s))
+            .collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let width = high - low;
+        near.iter()
+            .take(50)
+            .filter_map(|&(_, s)| self.newton(s))
+            .find(|root| (low - 10.0 * width..=high + 10.0 * width).contains(&root.re))
+            .ok_or_else(|| TheoryError::Tolerance {
+                at: 0.0,
+                reason: format!("the slowest mode lies between {low} and {high} per second, and Newton's method does not find it"),
+            })
+    }
+}
+
+/// A count that came out of angles.
+pub(super) fn whole(x: f64) -> Result<i64, TheoryError> {
+    if (x - x.round()).abs() < 1e-3 {
+        return Ok(x.round() as i64);
+    }
+    Err(TheoryError::Tolerance { at: 0.0, reason: format!("a count of roots came out as {x}") })
+}
+
+/// By how much the argument of `f` turns from 0 to `top`. On each step `slope` bounds the slope, so that
+/// the curve stays on one side of the origin.
+pub(super) fn turn(
+    top: f64,
+    f: impl Fn(f64) -> Complex64,
+    slope: impl Fn(f64, f64) -> Option<f64>,
+) -> Result<f64, TheoryError> {
+    let (mut at, mut here) = (0.0, f(0.0));
+    let mut step = top / 64.0;
+    let mut total = 0.0;
+    for _ in 0..MOST_STEPS {
+        if at >= top {
+            return Ok(total);
+        }
+        let to = (at + step).min(top);
+        let enough = slope(at, to).is_some_and(|m| m * (to - at) < 0.95 * here.norm());
+        if enough {
+            let next = f(to);
+            total += (next / here).arg();
+            (at, here) = (to, next);
+            step *= 1.5;
+        } else {
+            step = 0.5 * (to - at);
+            if step < 1e-13 * top {
+                break;
+            }
+        }
+    }
+    Err(TheoryError::Tolerance {
+        at: 0.0,
+        reason: format!(
+            "a root lies on the line of the count, at {at} rad/s as near as numbers tell: the loop is at its limit"
+        ),
+    })
+}

@@ -1,0 +1,48 @@
+//! Numbers for people: as many digits as one reads, and a unit that fits.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+/// A number with three digits.
+pub fn three_digits(x: f64) -> String {
+    match x.abs() {
+        a if a >= 1e6 || (a < 1e-3 && a > 0.0) => format!("{x:.2e}"),
+        a if a >= 100.0 || a == 0.0 => format!("{x:.0}"),
+        a if a >= 10.0 => format!("{x:.1}"),
+        a if a >= 1.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// A length of time in seconds as one says it, with three digits.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{} us", three_digits(s * 1e6)),
+        s if s < 1.0 => format!("{} ms", three_digits(s * 1e3)),
+        s => format!("{} s", three_digits(s)),
+    }
+}
+
+/// A time in seconds without the noise of binary fractions.
+pub fn seconds(t: f64) -> String {
+    let text = format!("{t:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_they_were_written() {
+        assert_eq!(seconds(60.00000000000001), "60");
+        assert_eq!(seconds(0.1 + 0.2), "0.3");
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_lengths_of_time_their_unit() {
+        let shown = [0.0, 0.25, 1.234, 63.71, 512.4, 12345.6, 1.5e7, 2e-4].map(three_digits);
+        assert_eq!(shown, ["0", "0.250", "1.23", "63.7", "512", "12346", "1.50e7", "2.00e-4"]);
+        assert_eq!([2e-5, 0.0637, 12.0].map(duration), ["20.0 us", "63.7 ms", "12.0 s"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Figures for people: units that fit, and no more digits than the interval supports.
+
+use quell_lab::{Estimate, Metric};
+
+/// The unit in which a figure is shown, and what turns the stored value into it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Shown value over stored value.
+    pub factor: f64,
+    /// The unit; empty for pure numbers.
+    pub unit: &'static str,
+}
+
+/// The scale for values of a metric up to `largest`.
+pub fn scale(metric: Metric, largest: f64) -> Scale {
+    let largest = largest.abs();
+    let pick = |steps: &[(f64, &'static str)], base: &'static str| {
+        let fits = steps.iter().find(|(size, _)| largest >= *size);
+        fits.map_or(Scale { factor: 1.0, unit: base }, |(size, unit)| Scale { factor: 1.0 / size, unit })
+    };
+    match metric.unit() {
+        "1" if is_share(metric) => Scale { factor: 100.0, unit: "%" },
+        "1" => Scale { factor: 1.0, unit: "" },
+        "bit/s" => pick(&[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")], "bit/s"),
+        "bytes" => pick(&[(1e6, "MB"), (1e3, "kB")], "B"),
+        "bit/s^2" => pick(&[(1e9, "Gbit/s²"), (1e6, "Mbit/s²"), (1e3, "kbit/s²")], "bit/s²"),
+        "s" if largest >= 10.0 => Scale { factor: 1.0, unit: "s" },
+        "s" if largest >= 1e-3 || largest == 0.0 => Scale { factor: 1e3, unit: "ms" },
+        "s" => Scale { factor: 1e6, unit: "µs" },
+        unit => Scale { factor: 1.0, unit },
+    }
+}
+
+/// True for shares of a whole, which people read in percent.
+fn is_share(metric: Metric) -> bool {
+    metric == Metric::Utilization || metric.name().ends_with("_rate") || metric.name().ends_with("_share")
+}
+
+/// Digits of a mean without an interval.
+const DIGITS_ALONE: i32 = 4;
+/// The most digits of a mean: more than that nobody reads.
+const MAX_DIGITS: i32 = 6;
+/// The most decimals, whatever the digits.
+const MAX_DECIMALS: i32 = 9;
+
+/// A mean and half the width of its interval, as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figure {
+    /// The mean.
+    pub mean: String,
+    /// Half the width of the interval, if there is one.
+    pub half_width: Option<String>,
+}
+
+/// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same place.
+pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
+    let mean = estimate.mean * scale.factor;
+    let decimals_for = |digits: i32| (digits - 1 - exponent(mean)).clamp(0, MAX_DECIMALS);
+    let show = |decimals: i32| {
+        let text = format!("{mean:.0$}", decimals as usize);
+        match text.strip_prefix('-') {
+            // What rounds to zero has no sign.
+            Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_string(),
+            None if signed && text.chars().any(|c| ('1'..='9').contains(&c)) => format!("+{text}"),
+            _ => text,
+        }
+    };
+    let Some(half_width) = estimate.half_width.map(|h| h * scale.factor) else {
+        return Figure {
+            mean: show(if mean == 0.0 { 0 } else { decimals_for(DIGITS_ALONE) }),
+            half_width: None,
+        };
+    };
+    if half_width == 0.0 {
+        let decimals = if mean == mean.round() { 0 } else { decimals_for(DIGITS_ALONE) };
+        return Figure { mean: show(decimals), half_width: Some("0".to_string()) };
+    }
+    let exponent = exponent(half_width);
+    let first_digit = half_width / 10f64.powi(exponent);
+    let digits = if first_digit < 2.0 { 2 } else { 1 };
+    let most = if mean == 0.0 { MAX_DECIMALS } else { decimals_for(MAX_DIGITS) };
+    let decimals = (digits - 1 - exponent).clamp(0, most);
+    // Never shown narrower than it is by rounding to nothing.
+    let shown = half_width.max(10f64.powi(-decimals));
+    Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)) }
+}
+
+/// The power of ten of the first digit; 0 for zero.
+fn exponent(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log10().floor() as i32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(mean: f64, half_width: Option<f64>) -> String {
+        let figure = round(&Estimate { mean, half_width, n: 5 }, Scale { factor: 1.0, unit: "" }, false);
+        figure.half_width.map_or(figure.mean.clone(), |h| format!("{} ± {h}", figure.mean))
+    }
+
+    #[test]
+    fn means_have_the_digits_that_their_interval_supports() {
+        assert_eq!(shown(98.34567, Some(0.0432)), "98.35 ± 0.04");
+        assert_eq!(shown(98.34567, Some(0.0132)), "98.346 ± 0.013");
+        assert_eq!(shown(98.34567, Some(0.0196)), "98.346 ± 0.020");
+        assert_eq!(shown(1234.4, Some(234.2)), "1234 ± 234");
+        assert_eq!(shown(0.1, Some(3.7)), "0 ± 4");
+        assert_eq!(shown(-0.001, Some(0.5)), "0.0 ± 0.5");
+        assert_eq!(shown(99.999_999_9, Some(0.000_000_12)), "100.0000 ± 0.0001");
+        assert_eq!(shown(0.0, Some(0.0)), "0 ± 0");
+        assert_eq!(shown(0.5, Some(0.0)), "0.5000 ± 0");
+        assert_eq!(shown(0.0, Some(1e-4)), "0.00000 ± 0.00010");
+        assert_eq!(shown(98.34567, None), "98.35");
+        assert_eq!(shown(0.0012345, None), "0.001234");
+        assert_eq!(shown(12345.6, None), "12346");
+        assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        let signed = |mean| {
+            let estimate = Estimate { mean, half_width: Some(0.2), n: 5 };
+            round(&estimate, Scale { factor: 1.0, unit: "" }, true).mean
+        };
+        assert_eq!((signed(1.0), signed(-1.0), signed(0.01)), ("+1.0".into(), "-1.0".into(), "0.0".into()));
+    }
+
+    #[test]
+    fn units_fit_the_largest_value() {
+        assert_eq!(scale(Metric::Goodput, 9.5e6), Scale { factor: 1e-6, unit: "Mbit/s" });
+        assert_eq!(scale(Metric::DelayMean, 0.02), Scale { factor: 1e3, unit: "ms" });
+        assert_eq!(scale(Metric::DelayMean, 2e-6), Scale { factor: 1e6, unit: "µs" });
+        assert_eq!(scale(Metric::QueueBytes, 9e3), Scale { factor: 1e-3, unit: "kB" });
+        assert_eq!(scale(Metric::LossRate, 0.5), Scale { factor: 100.0, unit: "%" });
+        assert_eq!(scale(Metric::Jain, 0.5), Scale { factor: 1.0, unit: "" });
+        assert_eq!(scale(Metric::QueueMean, 50.0).unit, "packets");
+    }
+}

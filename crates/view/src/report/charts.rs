@@ -1,0 +1,538 @@
+//! The data behind the report's charts.
+
+use quell_lab::{Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, quantile};
+use quell_units::{BitRate, Duration, QueueSize};
+use serde::Serialize;
+
+use crate::figures;
+
+use super::thin::{Num, Thinning, mean, nums};
+
+/// About as many numbers as the time series of a whole page may have: some two megabytes.
+const BUDGET: usize = 350_000;
+/// No chart is wide enough for more values than this.
+const MOST_VALUES: usize = 1000;
+/// A series of fewer values than this shows nothing; rather leave out seeds or points.
+const LEAST_VALUES: usize = 120;
+/// Points on the curve of sorted goodputs.
+const MOST_RANKS: usize = 100;
+
+/// All charts' data.
+#[derive(Serialize)]
+pub(super) struct Charts<'a> {
+    /// Every label of an algorithm; others refer to it by index.
+    algorithms: Vec<&'a str>,
+    points: Vec<PointCharts<'a>>,
+    sweep: Option<Sweep<'a>>,
+}
+
+/// The charts of a point.
+#[derive(Serialize)]
+struct PointCharts<'a> {
+    title: String,
+    links: &'a [String],
+    classes: &'a [String],
+    /// The measured window's cuts in seconds: beginning, ends of segments.
+    cuts: Vec<f64>,
+    /// The seeds whose series are there; as text, since a script's numbers hold 53 bits.
+    seeds: Vec<String>,
+    /// One per link; none where the page has no room for this point's series.
+    over_time: Option<Vec<OverTime<'a>>>,
+    /// One per link.
+    delays: Vec<Delays<'a>>,
+    /// One per link: goodput over delay.
+    trade_off: Vec<Vec<Cloud>>,
+    flows: Vec<Flows<'a>>,
+}
+
+/// Queue, delay and internals of a link over time.
+#[derive(Serialize)]
+struct OverTime<'a> {
+    time_s: Vec<Num>,
+    runs: Vec<Run<'a>>,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    algorithm: usize,
+    /// The seed; none for the mean over seeds.
+    seed: Option<String>,
+    queue_packets: Vec<Num>,
+    delay_ms: Vec<Num>,
+    internals: Vec<Signal<'a>>,
+}
+
+#[derive(Serialize)]
+struct Signal<'a> {
+    name: &'a str,
+    unit: &'a str,
+    values: Vec<Num>,
+}
+
+/// Distributions of the queueing delay at a link.
+#[derive(Serialize)]
+struct Delays<'a> {
+    probability: Vec<f64>,
+    curves: Vec<DelayCurve<'a>>,
+}
+
+#[derive(Serialize)]
+struct DelayCurve<'a> {
+    algorithm: usize,
+    scope: &'a str,
+    /// The mean over seeds of the delay that a share of packets does not exceed.
+    delay_ms: Vec<Num>,
+}
+
+/// Delay and goodput of each seed, and the ellipse around them.
+#[derive(Serialize)]
+struct Cloud {
+    algorithm: usize,
+    delay_ms: Vec<Num>,
+    goodput_mbps: Vec<Num>,
+    median: (Num, Num),
+    ellipse: Option<Ellipse>,
+}
+
+/// `center + cos(t) u + sin(t) v`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Ellipse {
+    center: (f64, f64),
+    u: (f64, f64),
+    v: (f64, f64),
+}
+
+impl Ellipse {
+    /// The contour that holds 95 % of the Gaussian with the samples' mean and maximum-likelihood
+    /// covariance (RFC 7928 section 2.7, its 1-epsilon contour with epsilon = 5 %); none from fewer
+    /// than three samples.
+    fn around(samples: &[(f64, f64)]) -> Option<Ellipse> {
+        const EPSILON: f64 = 0.05;
+        if samples.len() < 3 {
+            return None;
+        }
+        let n = samples.len() as f64;
+        let average = |f: &dyn Fn(&(f64, f64)) -> f64| samples.iter().map(f).sum::<f64>() / n;
+        let (x, y) = (average(&|s| s.0), average(&|s| s.1));
+        let xx = average(&|s| (s.0 - x) * (s.0 - x));
+        let xy = average(&|s| (s.0 - x) * (s.1 - y));
+        let yy = average(&|s| (s.1 - y) * (s.1 - y));
+        // The squared Mahalanobis distance of two dimensions is exponential with mean 2.
+        let radius = (-2.0 * EPSILON.ln()).sqrt();
+        // The covariance's Cholesky factor maps the circle to the ellipse.
+        let l11 = xx.sqrt();
+        let l21 = if l11 > 0.0 { xy / l11 } else { 0.0 };
+        let l22 = (yy - l21 * l21).max(0.0).sqrt();
+        Some(Ellipse { center: (x, y), u: (radius * l11, radius * l21), v: (0.0, radius * l22) })
+    }
+}
+
+/// Per-flow goodputs of a class, sorted.
+#[derive(Serialize)]
+struct Flows<'a> {
+    class: &'a str,
+    /// The share of flows that have no more.
+    share_percent: Vec<Num>,
+    curves: Vec<FlowCurve>,
+}
+
+#[derive(Serialize)]
+struct FlowCurve {
+    algorithm: usize,
+    /// Jain's index, mean over seeds.
+    jain: Option<Num>,
+    /// Mean over seeds at each rank.
+    goodput_kbps: Vec<Num>,
+}
+
+/// Figures over the parameters that a study varies.
+#[derive(Serialize)]
+struct Sweep<'a> {
+    axes: Vec<Axis<'a>>,
+    metrics: Vec<SweptMetric>,
+}
+
+/// A field that the points set.
+#[derive(Serialize)]
+struct Axis<'a> {
+    field: &'a str,
+    unit: &'static str,
+    /// Its value at each point as written; empty where a point does not set it.
+    labels: Vec<&'a str>,
+    /// The same as numbers; none if they are not all of one kind.
+    numbers: Option<Vec<f64>>,
+}
+
+#[derive(Serialize)]
+struct SweptMetric {
+    title: &'static str,
+    unit: &'static str,
+    /// By point and algorithm.
+    values: Vec<Vec<Option<Interval>>>,
+}
+
+/// A mean and half the width of its interval.
+type Interval = (Num, Option<Num>);
+
+/// The replications of a point and their place among the algorithms.
+struct Group<'a> {
+    point: &'a PointInfo,
+    /// By algorithm of the page.
+    replications: Vec<Vec<&'a Replication>>,
+}
+
+impl<'a> Charts<'a> {
+    pub fn of(results: &'a Results) -> Charts<'a> {
+        let mut algorithms: Vec<&str> = Vec::new();
+        for label in results.run.points.iter().flat_map(|p| &p.algorithms) {
+            if !algorithms.contains(&label.as_str()) {
+                algorithms.push(label);
+            }
+        }
+        let groups = group(results, &algorithms);
+        let room = Room::of(&groups);
+        let points =
+            groups.iter().enumerate().map(|(i, g)| point_charts(g, &room, i < room.points)).collect();
+        let sweep = (groups.len() > 1).then(|| sweep(&groups));
+        Charts { algorithms, points, sweep }
+    }
+
+    /// How many points have their series on the page.
+    pub fn points_over_time(&self) -> usize {
+        self.points.iter().filter(|p| p.over_time.is_some()).count()
+    }
+
+    /// True if a point shows fewer seeds than it ran.
+    pub fn leaves_out_seeds(&self, results: &Results) -> bool {
+        let ran = |i: usize| {
+            let mut seeds: Vec<u64> =
+                results.replications.iter().filter(|r| r.point == i).map(|r| r.seed).collect();
+            seeds.sort_unstable();
+            seeds.dedup();
+            seeds.len()
+        };
+        self.points.first().is_some_and(|p| p.over_time.is_some() && p.seeds.len() < ran(0))
+    }
+}
+
+fn group<'a>(results: &'a Results, algorithms: &[&str]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'_>> = results
+        .run
+        .points
+        .iter()
+        .map(|point| Group { point, replications: vec![Vec::new(); algorithms.len()] })
+        .collect();
+    for r in &results.replications {
+        let at = algorithms.iter().position(|a| *a == r.algorithm);
+        if let (Some(group), Some(at)) = (groups.get_mut(r.point), at) {
+            group.replications[at].push(r);
+        }
+    }
+    groups
+}
+
+/// How the budget is spent.
+struct Room {
+    /// Values per series.
+    values: usize,
+    /// Seeds per algorithm.
+    seeds: usize,
+    /// Points.
+    points: usize,
+}
+
+impl Room {
+    fn of(groups: &[Group<'_>]) -> Room {
+        // Per point: series of one seed of every algorithm.
+        let series_of = |g: &Group<'_>| -> usize {
+            let of_run = |r: &&Replication| r.series.iter().map(|s| 2 + s.internals.len()).sum::<usize>();
+            g.replications.iter().filter_map(|runs| runs.first()).map(of_run).sum()
+        };
+        let seeds = groups.iter().flat_map(|g| &g.replications).map(Vec::len).max().unwrap_or(0);
+        let one_seed: usize = groups.iter().map(series_of).sum();
+        // The mean over seeds is one more.
+        let fits = |seeds: usize| BUDGET / (one_seed * (seeds + usize::from(seeds > 1))).max(1);
+        let seeds = (1..=seeds).rev().find(|s| fits(*s) >= LEAST_VALUES).unwrap_or(1);
+        let values = fits(seeds).clamp(LEAST_VALUES, MOST_VALUES);
+        let mut left = BUDGET;
+        let points = groups
+            .iter()
+            .take_while(|g| {
+                let cost = series_of(g) * LEAST_VALUES;
+                left = left.saturating_sub(cost);
+                left > 0
+            })
+            .count();
+        Room { values, seeds, points: points.max(1) }
+    }
+}
+
+fn point_charts<'a>(group: &Group<'a>, room: &Room, has_room: bool) -> PointCharts<'a> {
+    let point = group.point;
+    let mut seeds: Vec<u64> = group.replications.iter().flatten().map(|r| r.seed).collect();
+    seeds.sort_by_key(|seed| point.seeds.iter().position(|s| s == seed));
+    seeds.dedup();
+    seeds.truncate(room.seeds);
+    let mut cuts: Vec<f64> = point.segments.iter().map(|s| s.0).take(1).collect();
+    cuts.extend(point.segments.iter().map(|s| s.1));
+    let over_time = || point.links.iter().map(|link| over_time(group, link, &seeds, room.values)).collect();
+    PointCharts {
+        title: point.title(),
+        links: &point.links,
+        classes: &point.classes,
+        cuts,
+        over_time: has_room.then(over_time),
+        delays: point.links.iter().map(|link| delays(group, link)).collect(),
+        trade_off: point.links.iter().map(|link| trade_off(group, link)).collect(),
+        flows: point.classes.iter().filter_map(|class| flows(group, class)).collect(),
+        seeds: seeds.iter().map(u64::to_string).collect(),
+    }
+}
+
+fn over_time<'a>(group: &Group<'a>, link: &str, seeds: &[u64], values: usize) -> OverTime<'a> {
+    let of = |r: &&'a Replication| Some((r.seed, r.series.iter().find(|s| s.link == link)?));
+    let all: Vec<(usize, Vec<(u64, &LinkSeries)>)> = group
+        .replications
+        .iter()
+        .enumerate()
+        .map(|(a, runs)| (a, runs.iter().filter_map(of).collect()))
+        .collect();
+    let times = all.iter().flat_map(|(_, runs)| runs).map(|(_, s)| s.time_s.as_slice());
+    let times = times.max_by_key(|t| t.len()).unwrap_or_default();
+    let thin = Thinning::new(times.len(), values);
+    let mut out = Vec::new();
+    for (algorithm, runs) in &all {
+        for (seed, series) in runs.iter().filter(|(seed, _)| seeds.contains(seed)) {
+            out.push(run(*algorithm, Some(*seed), &[series], &thin));
+        }
+        if runs.len() > 1 {
+            let series: Vec<_> = runs.iter().map(|r| r.1).collect();
+            out.push(run(*algorithm, None, &series, &thin));
+        }
+    }
+    OverTime { time_s: nums(&thin.times(times), 1.0), runs: out }
+}
+
+/// The mean of `series`, thinned.
+fn run<'a>(algorithm: usize, seed: Option<u64>, series: &[&'a LinkSeries], thin: &Thinning) -> Run<'a> {
+    let mean_of = |f: &dyn Fn(&'a LinkSeries) -> &'a [f64], factor: f64| {
+        let each: Vec<&[f64]> = series.iter().map(|s| f(s)).collect();
+        nums(&thin.values(&mean(&each)), factor)
+    };
+    let internals = series.first().map_or(&[][..], |s| &s.internals);
+    let signal = |(i, signal): (usize, &'a InternalSeries)| Signal {
+        name: &signal.name,
+        unit: &signal.unit,
+        values: mean_of(&|s| s.internals.get(i).map_or(&[], |x| &x.values), 1.0),
+    };
+    Run {
+        algorithm,
+        seed: seed.map(|s| s.to_string()),
+        queue_packets: mean_of(&|s| &s.queue_mean_packets, 1.0),
+        delay_ms: mean_of(&|s| &s.queue_delay_mean_s, 1e3),
+        internals: internals.iter().enumerate().map(signal).collect(),
+    }
+}
+
+fn delays<'a>(group: &Group<'a>, link: &str) -> Delays<'a> {
+    let rows = |r: &'a Replication, scope: &'a str| {
+        r.delays.iter().filter(move |d| d.scope == scope && d.link == link)
+    };
+    let first = || group.replications.iter().flatten();
+    let mut scopes: Vec<&str> = Vec::new();
+    for row in first().flat_map(|r| &r.delays).filter(|d| d.link == link) {
+        if !scopes.contains(&row.scope.as_str()) {
+            scopes.push(&row.scope);
+        }
+    }
+    let probability = scopes
+        .first()
+        .and_then(|scope| {
+            first().map(|r| rows(r, scope).map(|d| d.cumulative_probability).collect::<Vec<_>>()).next()
+        })
+        .unwrap_or_default();
+    let mut curves = Vec::new();
+    for scope in scopes {
+        for (algorithm, runs) in group.replications.iter().enumerate() {
+            let each: Vec<Vec<f64>> =
+                runs.iter().map(|r| rows(r, scope).map(|d| d.queue_delay_s).collect()).collect();
+            let each: Vec<&[f64]> = each.iter().filter(|e| !e.is_empty()).map(Vec::as_slice).collect();
+            if !each.is_empty() {
+                curves.push(DelayCurve { algorithm, scope, delay_ms: nums(&mean(&each), 1e3) });
+            }
+        }
+    }
+    Delays { probability, curves }
+}
+
+fn trade_off(group: &Group<'_>, link: &str) -> Vec<Cloud> {
+    let sample = |r: &&Replication| {
+        let row = r.metrics.iter().find(|m| m.link == link && m.segment.is_none() && m.scope == "all")?;
+        let (delay, goodput) = (row.values.get(Metric::DelayMean)?, row.values.get(Metric::Goodput)?);
+        Some((delay * 1e3, goodput * 1e-6))
+    };
+    let cloud = |(algorithm, runs): (usize, &Vec<&Replication>)| {
+        let samples: Vec<(f64, f64)> = runs.iter().filter_map(sample).collect();
+        let (delay, goodput): (Vec<f64>, Vec<f64>) = samples.iter().copied().unzip();
+        (!samples.is_empty()).then(|| Cloud {
+            algorithm,
+            median: (Num(median(&delay)), Num(median(&goodput))),
+            delay_ms: nums(&delay, 1.0),
+            goodput_mbps: nums(&goodput, 1.0),
+            ellipse: Ellipse::around(&samples),
+        })
+    };
+    group.replications.iter().enumerate().filter_map(cloud).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// The goodputs of a class; none of a class that no flow belongs to.
+fn flows<'a>(group: &Group<'a>, class: &'a str) -> Option<Flows<'a>> {
+    let sorted = |r: &&Replication| {
+        let mut all: Vec<f64> = r.flows.iter().filter(|f| f.class == class).map(|f| f.goodput_bps).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    let each: Vec<Vec<Vec<f64>>> =
+        group.replications.iter().map(|runs| runs.iter().map(sorted).collect()).collect();
+    let ranks = each.iter().flatten().map(Vec::len).max().unwrap_or(0).min(MOST_RANKS);
+    let shares: Vec<f64> = (0..ranks).map(|i| (i as f64 + 0.5) / ranks as f64).collect();
+    let curve = |(algorithm, runs): (usize, &Vec<Vec<f64>>)| {
+        let at = |all: &Vec<f64>| -> Vec<f64> {
+            shares.iter().map(|q| quantile(all, *q).unwrap_or(f64::NAN)).collect()
+        };
+        let curves: Vec<Vec<f64>> = runs.iter().map(at).collect();
+        let curves: Vec<&[f64]> = curves.iter().map(Vec::as_slice).collect();
+        let jain = Estimate::of(&jain_of_class(&group.replications[algorithm], class));
+        FlowCurve { algorithm, jain: jain.map(|e| Num(e.mean)), goodput_kbps: nums(&mean(&curves), 1e-3) }
+    };
+    let curves = each.iter().enumerate().filter(|(_, runs)| !runs.is_empty()).map(curve).collect();
+    (ranks > 0).then(|| Flows { class, share_percent: nums(&shares, 100.0), curves })
+}
+
+/// Jain's index of a class in each replication, at the first link that its data crosses.
+fn jain_of_class(runs: &[&Replication], class: &str) -> Vec<f64> {
+    let of = |r: &&Replication| {
+        let mut rows = r.metrics.iter().filter(|m| m.segment.is_none() && m.scope == class);
+        rows.find_map(|m| m.values.get(Metric::Jain))
+    };
+    runs.iter().filter_map(of).collect()
+}
+
+fn sweep<'a>(groups: &[Group<'a>]) -> Sweep<'a> {
+    let mut fields: Vec<&str> = Vec::new();
+    for setting in groups.iter().flat_map(|g| &g.point.settings) {
+        if !fields.contains(&setting.field.as_str()) {
+            fields.push(&setting.field);
+        }
+    }
+    let axis = |field: &'a str| {
+        let label = |g: &Group<'a>| {
+            g.point.settings.iter().find(|s| s.field == field).map_or("", |s| s.value.as_str())
+        };
+        let labels: Vec<&str> = groups.iter().map(label).collect();
+        let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(n)));
+        Axis { field, unit, labels, numbers }
+    };
+    Sweep {
+        axes: fields.into_iter().map(axis).collect(),
+        metrics: Metric::ALL.iter().filter_map(|m| swept(groups, *m)).collect(),
+    }
+}
+
+/// A metric at the first link of every point; none if it applies nowhere.
+fn swept(groups: &[Group<'_>], metric: Metric) -> Option<SweptMetric> {
+    let sample = |r: &&Replication, link: &String| {
+        let row = r.metrics.iter().find(|m| m.link == *link && m.segment.is_none() && m.scope == "all")?;
+        row.values.get(metric)
+    };
+    let estimates: Vec<Vec<Option<Estimate>>> = groups
+        .iter()
+        .map(|g| {
+            let link = g.point.links.first();
+            let of = |runs: &Vec<&Replication>| {
+                Estimate::of(&runs.iter().filter_map(|r| sample(r, link?)).collect::<Vec<_>>())
+            };
+            g.replications.iter().map(of).collect()
+        })
+        .collect();
+    let largest = estimates.iter().flatten().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
+    let scale = figures::scale(metric, largest);
+    let shown = |e: &Option<Estimate>| {
+        e.as_ref().map(|e| (Num(e.mean * scale.factor), e.half_width.map(|h| Num(h * scale.factor))))
+    };
+    let values = estimates.iter().map(|row| row.iter().map(shown).collect()).collect();
+    Some(SweptMetric { title: metric.title(), unit: scale.unit, values })
+}
+
+/// Values of a swept field as numbers of one unit, if they are that.
+fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
+    fn all(labels: &[&str], read: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
+        labels.iter().map(|l| read(l)).collect()
+    }
+    let packets = |l: &str| match l.parse().ok()? {
+        QueueSize::Packets(x) => Some(x),
+        QueueSize::Bytes(_) => None,
+    };
+    let kilobytes = |l: &str| match l.parse().ok()? {
+        QueueSize::Bytes(x) => Some(x / 1e3),
+        QueueSize::Packets(_) => None,
+    };
+    let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 / 1e6);
+    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.nanos() as f64 / 1e6);
+    let plain = |l: &str| l.parse::<f64>().ok().filter(|x| x.is_finite());
+    None.or_else(|| Some(("", all(labels, plain)?)))
+        .or_else(|| Some(("Mbit/s", all(labels, megabits)?)))
+        .or_else(|| Some(("ms", all(labels, milliseconds)?)))
+        .or_else(|| Some(("packets", all(labels, packets)?)))
+        .or_else(|| Some(("kB", all(labels, kilobytes)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ellipse_of_known_samples() {
+        let e = Ellipse::around(&[(1.0, 0.0), (-1.0, 0.0), (0.0, 2.0), (0.0, -2.0)]).unwrap();
+        // xx = 1/2, yy = 2, xy = 0; radius sqrt(-2 ln 0.05) = 2.4477.
+        assert_eq!(e.center, (0.0, 0.0));
+        assert!((e.u.0 - 2.4477 * 0.5f64.sqrt()).abs() < 1e-3 && e.u.1 == 0.0);
+        assert!((e.v.1 - 2.4477 * 2f64.sqrt()).abs() < 1e-3 && e.v.0 == 0.0);
+    }
+
+    #[test]
+    fn samples_on_a_line_give_a_flat_ellipse() {
+        let e = Ellipse::around(&[(0.0, 0.0), (1.0, 2.0), (2.0, 4.0)]).unwrap();
+        assert!((e.u.1 / e.u.0 - 2.0).abs() < 1e-12 && e.v.1.abs() < 1e-6);
+        let upright = Ellipse::around(&[(1.0, 0.0), (1.0, 1.0), (1.0, 2.0)]).unwrap();
+        assert!(upright.u == (0.0, 0.0) && upright.v.1 > 0.0);
+        assert!(Ellipse::around(&[(0.0, 0.0), (1.0, 1.0)]).is_none());
+    }
+
+    #[test]
+    fn swept_values_become_numbers_of_one_unit() {
+        assert_eq!(numbers(&["1", "2.5"]), Some(("", vec![1.0, 2.5])));
+        assert_eq!(numbers(&["900 kbit/s", "1 Mbit/s"]), Some(("Mbit/s", vec![0.9, 1.0])));
+        assert_eq!(numbers(&["50 ms", "1 s"]), Some(("ms", vec![50.0, 1000.0])));
+        assert_eq!(numbers(&["50 packets", "75 packets"]), Some(("packets", vec![50.0, 75.0])));
+        assert_eq!(numbers(&["75 kB"]), Some(("kB", vec![75.0])));
+        assert_eq!(numbers(&["reno", "sack"]), None);
+        assert_eq!(numbers(&["10 ms", "10 packets"]), None);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}

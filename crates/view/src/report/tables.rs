@@ -1,0 +1,256 @@
+//! The report's tables.
+
+use quell_lab::{Better, Estimate, Metric, PointInfo, Results, View};
+use quell_units::text::seconds;
+
+use crate::figures::{self, Figure, Scale};
+
+/// A table, ready to be written.
+pub(super) struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// The headings of the columns that say what a row is.
+    pub keys: Vec<&'static str>,
+    /// The other headings.
+    pub columns: Vec<Column>,
+    /// True if each row says what it means, in a last column.
+    pub explained: bool,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+pub(super) struct Column {
+    pub title: String,
+    pub unit: String,
+    /// What it means, shown when pointed at.
+    pub doc: String,
+}
+
+pub(super) struct Row {
+    pub keys: Vec<String>,
+    pub cells: Vec<Option<Cell>>,
+    /// What the row means, in an explained table.
+    pub doc: Option<&'static str>,
+}
+
+pub(super) struct Cell {
+    /// The unrounded value, for sorting.
+    pub value: f64,
+    pub figure: Figure,
+    /// How many replications, where that is fewer than were asked for.
+    pub fewer: Option<usize>,
+    /// How it is set: `number`, and `best` or `significant` where that is so.
+    pub class: &'static str,
+}
+
+/// Which algorithms' figures, where.
+struct Line<'a> {
+    keys: Vec<String>,
+    view: View,
+    algorithm: &'a str,
+}
+
+/// Algorithms by metrics: the main table.
+pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
+    let lines: Vec<_> = point
+        .algorithms
+        .iter()
+        .map(|a| Line { keys: vec![a.clone()], view: view.clone(), algorithm: a })
+        .collect();
+    let mut table = by_metric(results, point, &["algorithm"], &lines, Metric::TABLE);
+    table.caption =
+        "Means over the replications ± half the width of the 95 % confidence interval".to_string();
+    for (column, metric) in Metric::TABLE.iter().enumerate() {
+        if let Some(best) = best(results, view, &point.algorithms, *metric)
+            && let Some(cell) = table.rows.get_mut(best).and_then(|r| r.cells.get_mut(column)?.as_mut())
+        {
+            cell.class = "number best";
+        }
+    }
+    table
+}
+
+/// The algorithm that is better than each other one by its paired difference, if there is one.
+fn best(results: &Results, view: &View, algorithms: &[String], metric: Metric) -> Option<usize> {
+    let sign = match metric.better() {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+        Better::Neither => return None,
+    };
+    let score = |a: &String| Some(sign * results.estimate(view, a, metric)?.mean);
+    let (at, leader) = algorithms
+        .iter()
+        .enumerate()
+        .filter_map(|(i, a)| Some((i, a, score(a)?)))
+        .max_by(|x, y| x.2.total_cmp(&y.2))
+        .map(|(i, a, _)| (i, a))?;
+    let rivals = algorithms.iter().filter(|a| *a != leader && score(a).is_some()).count();
+    let differences = results.compare(view, leader, &[metric]);
+    let beaten = differences.iter().filter(|d| d.difference.excludes_zero()).count();
+    (rivals > 0 && beaten == rivals).then_some(at)
+}
+
+/// Traffic classes and algorithms by metrics; none where there is but one class.
+pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
+    const METRICS: &[Metric] = &[
+        Metric::Throughput,
+        Metric::Goodput,
+        Metric::LossRate,
+        Metric::ArrivalShare,
+        Metric::LossShare,
+        Metric::MarkRate,
+        Metric::RetransmissionRate,
+        Metric::QueueSeen,
+        Metric::DelayMean,
+        Metric::DelayP99,
+        Metric::Jain,
+        Metric::Transfers,
+        Metric::FctMean,
+        Metric::FctP95,
+    ];
+    let scopes = results.scopes(view.point);
+    let scopes: Vec<_> = scopes.iter().filter(|s| *s != "all").collect();
+    let lines: Vec<_> = scopes
+        .iter()
+        .flat_map(|scope| {
+            point.algorithms.iter().map(move |a| Line {
+                keys: vec![scope.to_string(), a.clone()],
+                view: View { scope: scope.to_string(), ..view.clone() },
+                algorithm: a,
+            })
+        })
+        .collect();
+    let mut table = by_metric(results, point, &["traffic", "algorithm"], &lines, METRICS);
+    table.caption = "By traffic class (\u{201c}data\u{201d}: everything but acknowledgments)".to_string();
+    finish(table)
+}
+
+/// Segments and algorithms by metrics; none unless the window is cut.
+pub(super) fn segments(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
+    if point.segments.len() < 2 {
+        return None;
+    }
+    let lines: Vec<_> = point
+        .segments
+        .iter()
+        .enumerate()
+        .flat_map(|(i, (from, to))| {
+            point.algorithms.iter().map(move |a| Line {
+                keys: vec![format!("{}\u{2013}{} s", seconds(*from), seconds(*to)), a.clone()],
+                view: View { segment: Some(i as u32), ..view.clone() },
+                algorithm: a,
+            })
+        })
+        .collect();
+    let mut table = by_metric(results, point, &["segment", "algorithm"], &lines, Metric::TABLE);
+    table.caption = "By segment of the measured window".to_string();
+    finish(table)
+}
+
+/// Every metric that applies, one per row, and a column per algorithm.
+pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> Table {
+    let row = |metric: &Metric| {
+        let estimates: Vec<_> = point.algorithms.iter().map(|a| results.estimate(view, a, *metric)).collect();
+        let scale = scale_of(*metric, &estimates)?;
+        Some(Row {
+            keys: vec![metric.title().to_string(), scale.unit.to_string()],
+            cells: estimates.iter().map(|e| cell(e.as_ref()?, scale, point, false)).collect(),
+            doc: Some(metric.doc()),
+        })
+    };
+    let column = |a: &String| Column { title: a.clone(), unit: String::new(), doc: String::new() };
+    Table {
+        caption: "Every figure that applies, over the whole measured window".to_string(),
+        keys: vec!["figure", "unit"],
+        explained: true,
+        columns: point.algorithms.iter().map(column).collect(),
+        rows: Metric::ALL.iter().filter_map(row).collect(),
+    }
+}
+
+/// Each algorithm's paired difference from the first one; none without another or without pairs.
+pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
+    let (baseline, others) = point.algorithms.split_first()?;
+    let all = results.compare(view, baseline, Metric::TABLE);
+    let find =
+        |a: &String, m: Metric| all.iter().find(|d| d.algorithm == *a && d.metric == m).map(|d| d.difference);
+    let mut table = Table {
+        caption: format!(
+            "Difference from {baseline}, paired by seed; bold where the interval does not contain zero"
+        ),
+        keys: vec!["algorithm"],
+        explained: false,
+        columns: Vec::new(),
+        rows: others.iter().map(|a| Row { keys: vec![a.clone()], cells: Vec::new(), doc: None }).collect(),
+    };
+    for metric in Metric::TABLE {
+        let estimates: Vec<_> = others.iter().map(|a| find(a, *metric)).collect();
+        let Some(scale) = scale_of(*metric, &estimates) else { continue };
+        table.columns.push(column(*metric, scale));
+        for (row, estimate) in table.rows.iter_mut().zip(&estimates) {
+            row.cells.push(estimate.as_ref().and_then(|e| {
+                let mut cell = cell(e, scale, point, true)?;
+                cell.class = if e.excludes_zero() { "number significant" } else { "number" };
+                Some(cell)
+            }));
+        }
+    }
+    finish(table)
+}
+
+fn finish(table: Table) -> Option<Table> {
+    (!table.rows.is_empty() && !table.columns.is_empty()).then_some(table)
+}
+
+/// One row per line, one column per metric that applies to any of them (all of them if they are the
+/// standard ones: a reader looks for those).
+fn by_metric(
+    results: &Results,
+    point: &PointInfo,
+    keys: &[&'static str],
+    lines: &[Line<'_>],
+    metrics: &[Metric],
+) -> Table {
+    let mut columns = Vec::new();
+    let mut rows: Vec<Row> =
+        lines.iter().map(|l| Row { keys: l.keys.clone(), cells: Vec::new(), doc: None }).collect();
+    for metric in metrics {
+        let estimates: Vec<_> =
+            lines.iter().map(|l| results.estimate(&l.view, l.algorithm, *metric)).collect();
+        let scale = match scale_of(*metric, &estimates) {
+            Some(scale) => scale,
+            None if metrics == Metric::TABLE => figures::scale(*metric, 0.0),
+            None => continue,
+        };
+        columns.push(column(*metric, scale));
+        for (row, estimate) in rows.iter_mut().zip(&estimates) {
+            row.cells.push(estimate.as_ref().and_then(|e| cell(e, scale, point, false)));
+        }
+    }
+    rows.retain(|r| r.cells.iter().any(Option::is_some) || metrics == Metric::TABLE);
+    Table { caption: String::new(), keys: keys.to_vec(), columns, explained: false, rows }
+}
+
+fn column(metric: Metric, scale: Scale) -> Column {
+    Column { title: metric.title().to_string(), unit: scale.unit.to_string(), doc: metric.doc().to_string() }
+}
+
+/// The scale that fits the largest of the estimates; none without any.
+fn scale_of(metric: Metric, estimates: &[Option<Estimate>]) -> Option<Scale> {
+    let largest = estimates.iter().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
+    Some(figures::scale(metric, largest))
+}
+
+fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> Option<Cell> {
+    estimate.mean.is_finite().then(|| Cell {
+        value: estimate.mean * scale.factor,
+        figure: typeset(figures::round(estimate, scale, signed)),
+        fewer: (estimate.n < point.seeds.len()).then_some(estimate.n),
+        class: "number",
+    })
+}
+
+/// With a minus that is as wide as a plus.
+fn typeset(figure: Figure) -> Figure {
+    Figure { mean: figure.mean.replace('-', "\u{2212}"), ..figure }
+}
