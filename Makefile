@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-package test-instructions test-py py docs fmt clean
+.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -26,7 +26,7 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-new-algorithm test-package test-instructions test-py ## Every test, Rust and Python
+test: lint test-rust test-new-algorithm test-package test-py ## Every test, Rust and Python
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
@@ -61,10 +61,6 @@ test-package:
 	@git diff --quiet HEAD -- crates/aqm crates/units 2>/dev/null || dirty=--allow-dirty; \
 	  cargo package --quiet --list -p quell-aqm $$dirty > /dev/null && \
 	  cargo publish --quiet --dry-run $$dirty -p quell-units -p quell-aqm
-
-# Times would depend on the machine; instructions hardly do.
-test-instructions:
-	@valgrind --version >/dev/null 2>&1 || { echo "test-instructions: no valgrind here, skipped"; exit 0; } && cargo run --quiet -p quell-bench -- instructions
 
 # The extension is built with the profile of the tests, which have built most of it already.
 test-py: py

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import quell
 
@@ -31,6 +32,18 @@ def test_arrow_pandas_and_polars_see_the_same(results: quell.Results, name: str)
     assert pandas.shape == columns.shape
     for column in columns.column_names:
         assert columns[column] == table[column].to_pylist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_saved_tables_are_parquet_for_everyone(results: quell.Results, name: str, tmp_path: Path) -> None:
+    results.save(tmp_path / "saved")
+    path = tmp_path / "saved" / f"{name}.parquet"
+    columns: quell.Columns = getattr(results, name)
+    table = pa.table(columns)
+    assert pq.read_table(path).equals(table)
+    assert pl.read_parquet(path).equals(pl.DataFrame(columns))
+    pd.testing.assert_frame_equal(pd.read_parquet(path), table.to_pandas())
+    assert getattr(quell.read(tmp_path / "saved"), name).shape == columns.shape
 
 
 def test_columns_outlive_their_results() -> None:

@@ -19,7 +19,9 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod columns;
 mod metrics;
+mod parquet;
 mod read;
 mod reduce;
 mod results;
@@ -28,6 +30,7 @@ mod stats;
 mod store;
 mod table;
 
+pub use columns::{Column, Columns, Texts};
 pub use metrics::{Better, Metric, Values};
 pub use read::read;
 pub use results::{

@@ -315,7 +315,7 @@ pub(crate) fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
                 class: facts.classes[usize::from(fact.class)].clone(),
                 start_s: t.start.as_secs_f64(),
                 flow_completion_time_s: completion_time(t),
-                packets: t.packets,
+                size_packets: t.packets,
             })
         })
         .collect()
@@ -332,11 +332,11 @@ pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     for link in &outcome.links {
         for (scope, classes) in scopes(facts, link) {
             let Some(histogram) = delay_histogram(&link.segments, &classes) else { continue };
-            rows.extend(shares().map(|probability| DelayRow {
+            rows.extend(shares().map(|share| DelayRow {
                 link: link.name.clone(),
                 scope: scope.clone(),
-                probability,
-                queue_delay_s: histogram.value_at_quantile(probability) as f64 * 1e-6,
+                cumulative_probability: share,
+                queue_delay_s: histogram.value_at_quantile(share) as f64 * 1e-6,
             }));
         }
     }
@@ -634,7 +634,7 @@ mod tests {
         assert_eq!((transfers[1].class.as_str(), transfers[1].flow_completion_time_s), ("web", 3.0));
         let delays = delays(&facts, &outcome);
         let top = delays.iter().rfind(|d| d.scope == "ftp").unwrap();
-        assert_eq!(top.probability, 1.0);
+        assert_eq!(top.cumulative_probability, 1.0);
         assert!((top.queue_delay_s - 4e-3).abs() < 1e-5);
         assert!(
             delays.windows(2).all(|w| w[0].scope != w[1].scope || w[0].queue_delay_s <= w[1].queue_delay_s)

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::Setting;
+use quell_scenario::{ACKS, Setting};
 use serde::{Deserialize, Serialize};
 
+use crate::columns::row;
 use crate::metrics::{Metric, Values};
 use crate::stats::Estimate;
 use quell_scenario::ACKS;
@@ -114,7 +115,7 @@ pub struct FileInfo {
 }
 
 /// One run of the simulator.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replication {
     /// Index of the point.
     pub point: usize,
@@ -140,21 +141,22 @@ pub struct Replication {
     pub delays: Vec<DelayRow>,
 }
 
-/// The figures of one link, segment and scope.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MetricRow {
-    /// The link.
-    pub link: String,
-    /// Which segment, or none for the whole measured window.
-    pub segment: Option<u32>,
-    /// "all", "data" (all but acknowledgments), or a class.
-    pub scope: String,
-    /// Its beginning in seconds.
-    pub from_s: f64,
-    /// Its end in seconds.
-    pub to_s: f64,
-    /// The figures.
-    pub values: Values,
+row! {
+    /// The figures of one link, segment and scope.
+    pub struct MetricRow {
+        /// The link.
+        pub link: String,
+        /// Which segment, or none for the whole measured window.
+        pub segment: Option<u32>,
+        /// "all", "data" (all but acknowledgments), or a class.
+        pub scope: String,
+        /// Its beginning in seconds.
+        pub from_s: f64,
+        /// Its end in seconds.
+        pub to_s: f64,
+        /// The figures.
+        pub values: Values,
+    }
 }
 
 /// The time series of a link: equally spaced samples; NaN where there is none.
@@ -193,64 +195,67 @@ pub struct InternalSeries {
     pub values: Vec<f64>,
 }
 
-/// One flow over the measured window.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowRow {
-    /// Its index.
-    pub flow: u32,
-    /// Its group.
-    pub group: String,
-    /// Its class.
-    pub class: String,
-    /// Its round-trip propagation time at its start, in seconds.
-    pub base_rtt_s: f64,
-    /// When it started.
-    pub start_s: f64,
-    /// When it stopped, if it did.
-    pub stop_s: Option<f64>,
-    /// New data that its receiver got, in bits per second over the part of the window in which it
-    /// was active.
-    pub goodput_bps: f64,
-    /// New data that its receiver got.
-    pub delivered_bytes: u64,
-    /// Data packets sent, retransmissions included.
-    pub sent_packets: u64,
-    /// Retransmissions.
-    pub retransmitted_packets: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Window reductions by fast retransmit.
-    pub fast_retransmits: u64,
-    /// Window reductions by ECN.
-    pub ecn_responses: u64,
+row! {
+    /// One flow over the measured window.
+    pub struct FlowRow {
+        /// Its index.
+        pub flow: u32,
+        /// Its group.
+        pub group: String,
+        /// Its class.
+        pub class: String,
+        /// Its round-trip propagation time at its start, in seconds.
+        pub base_rtt_s: f64,
+        /// When it started.
+        pub start_s: f64,
+        /// When it stopped, if it did.
+        pub stop_s: Option<f64>,
+        /// New data that its receiver got, in bits per second over the part of the window in which it
+        /// was active.
+        pub goodput_bps: f64,
+        /// New data that its receiver got.
+        pub delivered_bytes: u64,
+        /// Data packets sent, retransmissions included.
+        pub sent_packets: u64,
+        /// Retransmissions.
+        pub retransmitted_packets: u64,
+        /// Retransmission timeouts.
+        pub timeouts: u64,
+        /// Window reductions by fast retransmit.
+        pub fast_retransmits: u64,
+        /// Window reductions by ECN.
+        pub ecn_responses: u64,
+    }
 }
 
-/// A finished transfer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransferRow {
-    /// Its flow.
-    pub flow: u32,
-    /// Its class.
-    pub class: String,
-    /// When it began.
-    pub start_s: f64,
-    /// How long it took.
-    pub flow_completion_time_s: f64,
-    /// Its size.
-    pub packets: u32,
+row! {
+    /// A finished transfer.
+    pub struct TransferRow {
+        /// Its flow.
+        pub flow: u32,
+        /// Its class.
+        pub class: String,
+        /// When it began.
+        pub start_s: f64,
+        /// How long it took.
+        pub flow_completion_time_s: f64,
+        /// Its size.
+        pub size_packets: u32,
+    }
 }
 
-/// A point of a queueing delay's distribution function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DelayRow {
-    /// The link.
-    pub link: String,
-    /// "all", "data" or a class.
-    pub scope: String,
-    /// The share of packets that waited no longer.
-    pub probability: f64,
-    /// The delay.
-    pub queue_delay_s: f64,
+row! {
+    /// A point of a queueing delay's distribution function.
+    pub struct DelayRow {
+        /// The link.
+        pub link: String,
+        /// "all", "data" or a class.
+        pub scope: String,
+        /// The share of packets that waited no longer.
+        pub cumulative_probability: f64,
+        /// The delay.
+        pub queue_delay_s: f64,
+    }
 }
 
 /// What a table looks at.

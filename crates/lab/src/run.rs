@@ -113,7 +113,7 @@ impl Job<'_> {
 /// # Errors
 /// If a replication cannot be run; names one.
 pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
-    let started = jiff::Timestamp::now();
+    let started = std::time::SystemTime::now();
     let clock = Instant::now();
     let jobs = jobs(study);
     let pool = rayon::ThreadPoolBuilder::new()
@@ -135,7 +135,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         schema: 1,
         version: env!("CARGO_PKG_VERSION").to_string(),
         title: study.title().to_string(),
-        started: started.to_string(),
+        started: humantime::format_rfc3339_nanos(started).to_string(),
         elapsed_s: clock.elapsed().as_secs_f64(),
         command: options.command.clone(),
         scenario_file: study.name().to_string(),

@@ -8,13 +8,9 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 use sha2::{Digest, Sha256};
 
+use crate::parquet;
 use crate::results::{FileInfo, Results, RunInfo};
 use crate::run::hex;
 use crate::table::{self, Table};
@@ -71,7 +67,7 @@ impl Results {
             .iter()
             .map(|table| {
                 let name = format!("{}.parquet", table.name());
-                let bytes = parquet(&self.batch(*table)).map_err(at(&dir.join(&name), "encode"))?;
+                let bytes = parquet::write(&self.columns(*table)).map_err(at(&dir.join(&name), "encode"))?;
                 write_file(staging.path(), &name, &bytes, dir)
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -102,7 +98,7 @@ impl Results {
             if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
                 return Err(format!("{name} differs from the file that was written: the result is damaged"));
             }
-            batches(bytes).map_err(|e| format!("cannot read {name}: {e}"))
+            parquet::read(bytes).map_err(|e| format!("cannot read {name}: {e}"))
         })
         .map_err(wrong)
     }
@@ -198,20 +194,4 @@ fn make_readable(staging: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn make_readable(_: &Path) -> std::io::Result<()> {
     Ok(())
-}
-
-fn parquet(batch: &RecordBatch) -> Result<Vec<u8>, parquet::errors::ParquetError> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
-    writer.write(batch)?;
-    writer.close()?;
-    Ok(bytes)
-}
-
-fn batches(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, String> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))
-        .and_then(|builder| builder.with_batch_size(65_536).build())
-        .map_err(|e| e.to_string())?;
-    reader.collect::<Result<_, _>>().map_err(|e| e.to_string())
 }

@@ -1,542 +1,332 @@
-//! Results as tables: Arrow columns with their units in their names.
+//! Results as tables: columns with their units in their names. A table's columns are the fields of
+//! its row.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
-
+use crate::columns::{Cells, Column, Columns, Field, Row, row};
 use crate::metrics::{Metric, Values};
 use crate::results::{
     DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo, TransferRow,
 };
 
-/// The tables of a result. Each row names its replication by `point`, `algorithm` and `seed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
+/// Declares the tables: what each is, its name, and its row.
+macro_rules! tables {
+    ($( $( #[$doc:meta] )* $table:ident, $name:literal, $row:ty; )+) => {
+        /// The tables of a result. Each row names its replication by `point`, `algorithm` and `seed`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Table { $( $( #[$doc] )* $table, )+ }
+
+        impl Table {
+            /// Every table.
+            pub const ALL: &[Table] = &[$( Table::$table, )+];
+
+            /// Its name: that of its file, without ".parquet".
+            pub fn name(self) -> &'static str {
+                match self { $( Table::$table => $name, )+ }
+            }
+
+            fn columns(self, all: &[Replication]) -> Columns {
+                match self { $( Table::$table => columns::<$row>(all), )+ }
+            }
+
+            fn read(self, found: Found, all: &mut Vec<Replication>) -> Result<(), String> {
+                match self { $( Table::$table => read::<$row>(found, all), )+ }
+            }
+        }
+    };
+}
+
+tables! {
     /// One row per replication: digest, events, time taken.
-    Replications,
+    Replications, "replications", Summary;
     /// One row per link, segment (null: the whole window) and scope; one column per [`Metric`].
-    Metrics,
+    Metrics, "metrics", MetricRow;
     /// Queue, delay, drops and marks over time, per link.
-    Series,
+    Series, "series", Sample;
     /// Throughput over time, per link and class.
-    Throughput,
+    Throughput, "throughput", ThroughputSample;
     /// The algorithms' internal signals over time, per link.
-    Internals,
+    Internals, "internals", InternalSample;
     /// One row per flow, over the measured window.
-    Flows,
+    Flows, "flows", FlowRow;
     /// One row per finished transfer.
-    Transfers,
+    Transfers, "transfers", TransferRow;
     /// Queueing delay distributions, per link and scope.
-    Delays,
+    Delays, "delays", DelayRow;
 }
 
 impl Table {
-    /// Every table.
-    pub const ALL: &[Table] = &[
-        Table::Replications,
-        Table::Metrics,
-        Table::Series,
-        Table::Throughput,
-        Table::Internals,
-        Table::Flows,
-        Table::Transfers,
-        Table::Delays,
-    ];
-
-    /// Its name: that of its file, without ".parquet".
-    pub fn name(self) -> &'static str {
-        match self {
-            Table::Replications => "replications",
-            Table::Metrics => "metrics",
-            Table::Series => "series",
-            Table::Throughput => "throughput",
-            Table::Internals => "internals",
-            Table::Flows => "flows",
-            Table::Transfers => "transfers",
-            Table::Delays => "delays",
-        }
-    }
-
     /// The table called `name`.
     pub fn find(name: &str) -> Option<Table> {
         Table::ALL.iter().copied().find(|t| t.name() == name)
     }
 }
 
-/// Columns while they grow.
-#[derive(Default)]
-struct Columns(Vec<(&'static str, Column)>);
-
-enum Column {
-    U32(Vec<Option<u32>>),
-    U64(Vec<u64>),
-    F64(Vec<Option<f64>>),
-    Text(Vec<String>),
-}
-
-/// One cell; what is not finite becomes null.
-enum Cell<'a> {
-    U32(Option<u32>),
-    U64(u64),
-    F64(Option<f64>),
-    Text(&'a str),
-}
-
-impl From<u32> for Cell<'_> {
-    fn from(x: u32) -> Self {
-        Cell::U32(Some(x))
-    }
-}
-impl From<Option<u32>> for Cell<'_> {
-    fn from(x: Option<u32>) -> Self {
-        Cell::U32(x)
-    }
-}
-impl From<u64> for Cell<'_> {
-    fn from(x: u64) -> Self {
-        Cell::U64(x)
-    }
-}
-impl From<f64> for Cell<'_> {
-    fn from(x: f64) -> Self {
-        Cell::F64(x.is_finite().then_some(x))
-    }
-}
-impl From<Option<f64>> for Cell<'_> {
-    fn from(x: Option<f64>) -> Self {
-        Cell::F64(x)
-    }
-}
-impl<'a> From<&'a str> for Cell<'a> {
-    fn from(x: &'a str) -> Self {
-        Cell::Text(x)
-    }
-}
-impl<'a> From<&'a String> for Cell<'a> {
-    fn from(x: &'a String) -> Self {
-        Cell::Text(x)
-    }
-}
-
-impl Columns {
-    /// The columns that every table begins with, then `rest`.
-    fn with(rest: Vec<(&'static str, Column)>) -> Self {
-        let mut columns = vec![
-            ("point", Column::U32(Vec::new())),
-            ("algorithm", Column::Text(Vec::new())),
-            ("seed", Column::U64(Vec::new())),
-        ];
-        columns.extend(rest);
-        Columns(columns)
-    }
-
-    fn push<'a>(&mut self, of: &'a Replication, cells: impl IntoIterator<Item = Cell<'a>>) {
-        let key = [(of.point as u32).into(), (&of.algorithm).into(), of.seed.into()];
-        for ((_, column), cell) in self.0.iter_mut().zip(key.into_iter().chain(cells)) {
-            match (column, cell) {
-                (Column::U32(v), Cell::U32(x)) => v.push(x),
-                (Column::U64(v), Cell::U64(x)) => v.push(x),
-                (Column::F64(v), Cell::F64(x)) => v.push(x),
-                (Column::Text(v), Cell::Text(x)) => v.push(x.to_string()),
-                // The cells of a table are written below its columns, in the same order.
-                _ => debug_assert!(false, "a cell whose type differs from its column"),
-            }
-        }
-    }
-
-    fn batch(self) -> RecordBatch {
-        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = self
-            .0
-            .into_iter()
-            .map(|(name, column)| {
-                let array: ArrayRef = match column {
-                    Column::U32(v) => Arc::new(UInt32Array::from(v)),
-                    Column::U64(v) => Arc::new(UInt64Array::from(v)),
-                    Column::F64(v) => Arc::new(Float64Array::from(v)),
-                    Column::Text(v) => Arc::new(StringArray::from(v)),
-                };
-                let nullable = matches!(array.data_type(), DataType::UInt32 | DataType::Float64);
-                (Field::new(name, array.data_type().clone(), nullable), array)
-            })
-            .unzip();
-        let schema = Arc::new(Schema::new(fields));
-        // Every push fills every column, so the lengths agree.
-        RecordBatch::try_new(schema.clone(), arrays).unwrap_or_else(|_| RecordBatch::new_empty(schema))
-    }
-}
-
-fn u32s(name: &'static str) -> (&'static str, Column) {
-    (name, Column::U32(Vec::new()))
-}
-fn u64s(name: &'static str) -> (&'static str, Column) {
-    (name, Column::U64(Vec::new()))
-}
-fn f64s(name: &'static str) -> (&'static str, Column) {
-    (name, Column::F64(Vec::new()))
-}
-fn texts(name: &'static str) -> (&'static str, Column) {
-    (name, Column::Text(Vec::new()))
-}
-
 impl Results {
-    /// One of the tables, as Arrow columns.
-    pub fn batch(&self, table: Table) -> RecordBatch {
-        let all = &self.replications;
-        let columns = match table {
-            Table::Replications => replications(all),
-            Table::Metrics => metrics(all),
-            Table::Series => series(all),
-            Table::Throughput => throughput(all),
-            Table::Internals => internals(all),
-            Table::Flows => flows(all),
-            Table::Transfers => transfers(all),
-            Table::Delays => delays(all),
-        };
-        columns.batch()
+    /// One of the tables.
+    pub fn columns(&self, table: Table) -> Columns {
+        table.columns(&self.replications)
     }
 }
 
-fn replications(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![texts("digest"), u64s("events"), f64s("elapsed_s")]);
-    for r in all {
-        let digest = format!("{:016x}", r.digest);
-        c.push(r, [Cell::from(&digest), r.events.into(), r.elapsed_s.into()]);
-    }
-    c
-}
+/// Columns as a file has them.
+type Found = Vec<(String, Column)>;
 
-fn metrics(all: &[Replication]) -> Columns {
-    let mut columns = vec![texts("link"), u32s("segment"), texts("scope"), f64s("from_s"), f64s("to_s")];
-    columns.extend(Metric::ALL.iter().map(|m| f64s(m.name())));
-    let mut c = Columns::with(columns);
-    for r in all {
-        for m in &r.metrics {
-            let place =
-                [(&m.link).into(), m.segment.into(), (&m.scope).into(), m.from_s.into(), m.to_s.into()];
-            let values = Metric::ALL.iter().map(|metric| Cell::from(m.values.get(*metric)));
-            c.push(r, place.into_iter().chain(values));
-        }
-    }
-    c
-}
-
-fn series(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![
-        texts("link"),
-        f64s("time_s"),
-        f64s("queue_packets"),
-        f64s("queue_bytes"),
-        f64s("queue_mean_packets"),
-        f64s("queue_delay_mean_s"),
-        u64s("dropped_packets"),
-        u64s("marked_packets"),
-    ]);
-    for r in all {
-        for s in &r.series {
-            for i in 0..s.time_s.len() {
-                let row = [
-                    (&s.link).into(),
-                    s.time_s[i].into(),
-                    s.queue_packets[i].into(),
-                    s.queue_bytes[i].into(),
-                    s.queue_mean_packets[i].into(),
-                    s.queue_delay_mean_s[i].into(),
-                    s.dropped_packets[i].into(),
-                    s.marked_packets[i].into(),
-                ];
-                c.push(r, row);
-            }
-        }
-    }
-    c
-}
-
-fn throughput(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![texts("link"), texts("class"), f64s("time_s"), f64s("throughput_bps")]);
-    for r in all {
-        for s in &r.series {
-            for (class, values) in &s.throughput_bps {
-                for (t, x) in s.time_s.iter().zip(values) {
-                    c.push(r, [(&s.link).into(), class.into(), (*t).into(), (*x).into()]);
-                }
-            }
-        }
-    }
-    c
-}
-
-fn internals(all: &[Replication]) -> Columns {
-    let mut c =
-        Columns::with(vec![texts("link"), texts("signal"), texts("unit"), f64s("time_s"), f64s("value")]);
-    for r in all {
-        for s in &r.series {
-            for signal in &s.internals {
-                for (t, x) in s.time_s.iter().zip(&signal.values) {
-                    let row = [
-                        (&s.link).into(),
-                        (&signal.name).into(),
-                        (&signal.unit).into(),
-                        (*t).into(),
-                        (*x).into(),
-                    ];
-                    c.push(r, row);
-                }
-            }
-        }
-    }
-    c
-}
-
-fn flows(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![
-        u32s("flow"),
-        texts("group"),
-        texts("class"),
-        f64s("base_rtt_s"),
-        f64s("start_s"),
-        f64s("stop_s"),
-        f64s("goodput_bps"),
-        u64s("delivered_bytes"),
-        u64s("sent_packets"),
-        u64s("retransmitted_packets"),
-        u64s("timeouts"),
-        u64s("fast_retransmits"),
-        u64s("ecn_responses"),
-    ]);
-    for r in all {
-        for f in &r.flows {
-            let row = [
-                f.flow.into(),
-                (&f.group).into(),
-                (&f.class).into(),
-                f.base_rtt_s.into(),
-                f.start_s.into(),
-                f.stop_s.into(),
-                f.goodput_bps.into(),
-                f.delivered_bytes.into(),
-                f.sent_packets.into(),
-                f.retransmitted_packets.into(),
-                f.timeouts.into(),
-                f.fast_retransmits.into(),
-                f.ecn_responses.into(),
-            ];
-            c.push(r, row);
-        }
-    }
-    c
-}
-
-fn transfers(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![
-        u32s("flow"),
-        texts("class"),
-        f64s("start_s"),
-        f64s("flow_completion_time_s"),
-        u32s("size_packets"),
-    ]);
-    for r in all {
-        for t in &r.transfers {
-            let row = [
-                t.flow.into(),
-                (&t.class).into(),
-                t.start_s.into(),
-                t.flow_completion_time_s.into(),
-                t.packets.into(),
-            ];
-            c.push(r, row);
-        }
-    }
-    c
-}
-
-fn delays(all: &[Replication]) -> Columns {
-    let mut c = Columns::with(vec![
-        texts("link"),
-        texts("scope"),
-        f64s("cumulative_probability"),
-        f64s("queue_delay_s"),
-    ]);
-    for r in all {
-        for d in &r.delays {
-            c.push(r, [(&d.link).into(), (&d.scope).into(), d.probability.into(), d.queue_delay_s.into()]);
-        }
-    }
-    c
-}
-
-/// Columns as they are read back.
-pub(crate) struct Reader<'a> {
-    batch: &'a RecordBatch,
-    row: usize,
-}
-
-impl Reader<'_> {
-    fn column<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
-        self.batch.column_by_name(name).and_then(|c| c.as_any().downcast_ref::<T>()).ok_or_else(|| {
-            format!(
-                "has no column \"{name}\" of the right type: it is damaged, or from another version of \
-                 Quell; run the scenario again (run.json has the command)"
-            )
-        })
-    }
-
-    fn u32(&self, name: &str) -> Result<Option<u32>, String> {
-        let c = self.column::<UInt32Array>(name)?;
-        Ok((!c.is_null(self.row)).then(|| c.value(self.row)))
-    }
-
-    fn index(&self, name: &str) -> Result<u32, String> {
-        self.u32(name)?.ok_or_else(|| format!("has an empty cell in \"{name}\""))
-    }
-
-    fn u64(&self, name: &str) -> Result<u64, String> {
-        Ok(self.column::<UInt64Array>(name)?.value(self.row))
-    }
-
-    fn f64(&self, name: &str) -> Result<Option<f64>, String> {
-        let c = self.column::<Float64Array>(name)?;
-        Ok((!c.is_null(self.row)).then(|| c.value(self.row)))
-    }
-
-    /// A number whose absence is NaN in memory.
-    fn number(&self, name: &str) -> Result<f64, String> {
-        Ok(self.f64(name)?.unwrap_or(f64::NAN))
-    }
-
-    fn text(&self, name: &str) -> Result<&str, String> {
-        Ok(self.column::<StringArray>(name)?.value(self.row))
-    }
-}
-
-/// Puts results together again from their tables; `read` gives a table's batches.
+/// Puts results together again from their tables; `file` gives a table's columns.
 pub(crate) fn results(
     run: RunInfo,
-    mut read: impl FnMut(Table) -> Result<Vec<RecordBatch>, String>,
+    mut file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Results, String> {
-    let mut all: Vec<Replication> = Vec::new();
+    let mut all = Vec::new();
     for table in Table::ALL {
-        let wrong = |why: String| format!("{}.parquet {why}", table.name());
-        // Rows of one replication stand together, so the last one found is mostly the right one.
-        let mut last = 0;
-        for batch in read(*table)? {
-            for row in 0..batch.num_rows() {
-                let reader = Reader { batch: &batch, row };
-                read_row(*table, &reader, &mut all, &mut last).map_err(wrong)?;
-            }
-        }
+        let read = table.read(file(*table)?, &mut all);
+        read.map_err(|why| format!("{}.parquet {why}", table.name()))?;
     }
     Ok(Results { run, replications: all })
 }
 
-fn read_row(
-    table: Table,
-    r: &Reader<'_>,
-    all: &mut Vec<Replication>,
-    last: &mut usize,
-) -> Result<(), String> {
-    let (point, algorithm, seed) = (r.index("point")? as usize, r.text("algorithm")?, r.u64("seed")?);
-    if table == Table::Replications {
-        let digest =
-            u64::from_str_radix(r.text("digest")?, 16).map_err(|e| format!("has a wrong digest: {e}"))?;
-        all.push(Replication {
-            point,
-            algorithm: algorithm.to_string(),
-            seed,
-            digest,
-            events: r.u64("events")?,
-            elapsed_s: r.number("elapsed_s")?,
-            metrics: Vec::new(),
-            series: Vec::new(),
-            flows: Vec::new(),
-            transfers: Vec::new(),
-            delays: Vec::new(),
+/// The rows of a table, and where they belong.
+trait Rows: Row {
+    /// Gives those of a replication to `each`, in order.
+    fn of(replication: &Replication, each: &mut dyn FnMut(&Self));
+    /// Adds this one.
+    fn add_to(self, replication: &mut Replication) -> Result<(), String>;
+    /// True for the table in which replications are first named.
+    const NEW: bool = false;
+}
+
+row! {
+    /// What every row begins with: its replication.
+    struct Key {
+        point: u32,
+        algorithm: Arc<str>,
+        seed: u64,
+    }
+}
+
+fn columns<R: Rows>(all: &[Replication]) -> Columns {
+    let mut columns = Columns::default();
+    Key::declare(&mut columns);
+    R::declare(&mut columns);
+    for r in all {
+        let key = Key { point: r.point as u32, algorithm: r.algorithm.as_str().into(), seed: r.seed };
+        R::of(r, &mut |row| {
+            let mut cells = columns.0.iter_mut();
+            key.push(&mut cells);
+            row.push(&mut cells);
         });
-        return Ok(());
     }
-    let is = |x: &Replication| x.point == point && x.seed == seed && x.algorithm == algorithm;
-    if !all.get(*last).is_some_and(is) {
-        *last = all.iter().position(is).ok_or("has a row from an unknown replication")?;
-    }
-    let replication = &mut all[*last];
-    match table {
-        Table::Replications => {}
-        Table::Metrics => {
-            let mut values = Values::default();
-            for metric in Metric::ALL {
-                if let Some(x) = r.f64(metric.name())? {
-                    values.set(*metric, x);
-                }
-            }
-            replication.metrics.push(MetricRow {
-                link: r.text("link")?.to_string(),
-                segment: r.u32("segment")?,
-                scope: r.text("scope")?.to_string(),
-                from_s: r.number("from_s")?,
-                to_s: r.number("to_s")?,
-                values,
-            });
+    columns
+}
+
+fn read<R: Rows>(found: Found, all: &mut Vec<Replication>) -> Result<(), String> {
+    let mut declared = Columns::default();
+    Key::declare(&mut declared);
+    R::declare(&mut declared);
+    let columns = declared.fill(found)?;
+    // Rows of one replication stand together, so the last one found is mostly the right one.
+    let mut last = 0;
+    for row in 0..columns.rows() {
+        let mut cells = Cells::of(&columns, row);
+        let key = Key::read(&mut cells)?;
+        let point = key.point as usize;
+        let is = |r: &Replication| r.point == point && r.seed == key.seed && *r.algorithm == *key.algorithm;
+        if R::NEW {
+            let algorithm = key.algorithm.to_string();
+            last = all.len();
+            all.push(Replication { point, algorithm, seed: key.seed, ..Replication::default() });
+        } else if !all.get(last).is_some_and(is) {
+            last = all.iter().position(is).ok_or("has a row of an unknown replication")?;
         }
-        Table::Series => {
-            let s = link_series(replication, r.text("link")?);
-            s.time_s.push(r.number("time_s")?);
-            s.queue_packets.push(r.number("queue_packets")?);
-            s.queue_bytes.push(r.number("queue_bytes")?);
-            s.queue_mean_packets.push(r.number("queue_mean_packets")?);
-            s.queue_delay_mean_s.push(r.number("queue_delay_mean_s")?);
-            s.dropped_packets.push(r.u64("dropped_packets")?);
-            s.marked_packets.push(r.u64("marked_packets")?);
-        }
-        Table::Throughput => {
-            let (class, x) = (r.text("class")?, r.number("throughput_bps")?);
-            let s = link_series(replication, r.text("link")?);
-            match s.throughput_bps.last_mut().filter(|(c, _)| c == class) {
-                Some((_, values)) => values.push(x),
-                None => s.throughput_bps.push((class.to_string(), vec![x])),
-            }
-        }
-        Table::Internals => {
-            let (name, unit, x) = (r.text("signal")?, r.text("unit")?, r.number("value")?);
-            let s = link_series(replication, r.text("link")?);
-            match s.internals.last_mut().filter(|i| i.name == name) {
-                Some(signal) => signal.values.push(x),
-                None => s.internals.push(InternalSeries {
-                    name: name.to_string(),
-                    unit: unit.to_string(),
-                    values: vec![x],
-                }),
-            }
-        }
-        Table::Flows => replication.flows.push(FlowRow {
-            flow: r.index("flow")?,
-            group: r.text("group")?.to_string(),
-            class: r.text("class")?.to_string(),
-            base_rtt_s: r.number("base_rtt_s")?,
-            start_s: r.number("start_s")?,
-            stop_s: r.f64("stop_s")?,
-            goodput_bps: r.number("goodput_bps")?,
-            delivered_bytes: r.u64("delivered_bytes")?,
-            sent_packets: r.u64("sent_packets")?,
-            retransmitted_packets: r.u64("retransmitted_packets")?,
-            timeouts: r.u64("timeouts")?,
-            fast_retransmits: r.u64("fast_retransmits")?,
-            ecn_responses: r.u64("ecn_responses")?,
-        }),
-        Table::Transfers => replication.transfers.push(TransferRow {
-            flow: r.index("flow")?,
-            class: r.text("class")?.to_string(),
-            start_s: r.number("start_s")?,
-            flow_completion_time_s: r.number("flow_completion_time_s")?,
-            packets: r.index("size_packets")?,
-        }),
-        Table::Delays => replication.delays.push(DelayRow {
-            link: r.text("link")?.to_string(),
-            scope: r.text("scope")?.to_string(),
-            probability: r.number("cumulative_probability")?,
-            queue_delay_s: r.number("queue_delay_s")?,
-        }),
+        R::read(&mut cells)?.add_to(&mut all[last])?;
     }
     Ok(())
+}
+
+row! {
+    /// A replication without its rows in the other tables.
+    struct Summary {
+        /// Sixteen hexadecimal digits: programs that read tables may take large integers for floats.
+        digest: String,
+        events: u64,
+        elapsed_s: f64,
+    }
+}
+
+impl Rows for Summary {
+    const NEW: bool = true;
+
+    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+        let digest = format!("{:016x}", r.digest);
+        each(&Summary { digest, events: r.events, elapsed_s: r.elapsed_s });
+    }
+
+    fn add_to(self, r: &mut Replication) -> Result<(), String> {
+        r.digest = u64::from_str_radix(&self.digest, 16).map_err(|e| format!("has a wrong digest: {e}"))?;
+        (r.events, r.elapsed_s) = (self.events, self.elapsed_s);
+        Ok(())
+    }
+}
+
+/// Tables whose rows a replication has in a list.
+macro_rules! listed {
+    ($( $row:ty, $list:ident; )+) => { $(
+        impl Rows for $row {
+            fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+                r.$list.iter().for_each(each);
+            }
+
+            fn add_to(self, r: &mut Replication) -> Result<(), String> {
+                r.$list.push(self);
+                Ok(())
+            }
+        }
+    )+ };
+}
+
+listed! {
+    MetricRow, metrics;
+    FlowRow, flows;
+    TransferRow, transfers;
+    DelayRow, delays;
+}
+
+/// One column per metric.
+impl Field for Values {
+    fn declare(_: &'static str, columns: &mut Columns) {
+        Metric::ALL.iter().for_each(|metric| f64::declare(metric.name(), columns));
+    }
+
+    fn push(&self, columns: &mut std::slice::IterMut<'_, (&'static str, Column)>) {
+        Metric::ALL.iter().for_each(|metric| self.get(*metric).push(columns));
+    }
+
+    fn read(cells: &mut Cells<'_>) -> Result<Self, String> {
+        let mut values = Values::default();
+        for metric in Metric::ALL {
+            values.set(*metric, f64::read(cells)?);
+        }
+        Ok(values)
+    }
+}
+
+row! {
+    /// A sample of a [`LinkSeries`].
+    struct Sample {
+        link: Arc<str>,
+        time_s: f64,
+        queue_packets: f64,
+        queue_bytes: f64,
+        queue_mean_packets: f64,
+        queue_delay_mean_s: f64,
+        dropped_packets: u64,
+        marked_packets: u64,
+    }
+}
+
+impl Rows for Sample {
+    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+        for s in &r.series {
+            let link = Arc::<str>::from(s.link.as_str());
+            for (i, time_s) in s.time_s.iter().enumerate() {
+                each(&Sample {
+                    link: link.clone(),
+                    time_s: *time_s,
+                    queue_packets: s.queue_packets[i],
+                    queue_bytes: s.queue_bytes[i],
+                    queue_mean_packets: s.queue_mean_packets[i],
+                    queue_delay_mean_s: s.queue_delay_mean_s[i],
+                    dropped_packets: s.dropped_packets[i],
+                    marked_packets: s.marked_packets[i],
+                });
+            }
+        }
+    }
+
+    fn add_to(self, r: &mut Replication) -> Result<(), String> {
+        let s = link_series(r, &self.link);
+        s.time_s.push(self.time_s);
+        s.queue_packets.push(self.queue_packets);
+        s.queue_bytes.push(self.queue_bytes);
+        s.queue_mean_packets.push(self.queue_mean_packets);
+        s.queue_delay_mean_s.push(self.queue_delay_mean_s);
+        s.dropped_packets.push(self.dropped_packets);
+        s.marked_packets.push(self.marked_packets);
+        Ok(())
+    }
+}
+
+row! {
+    /// A sample of a class's throughput.
+    struct ThroughputSample {
+        link: Arc<str>,
+        class: Arc<str>,
+        time_s: f64,
+        throughput_bps: f64,
+    }
+}
+
+impl Rows for ThroughputSample {
+    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+        for s in &r.series {
+            let link = Arc::<str>::from(s.link.as_str());
+            for (class, values) in &s.throughput_bps {
+                let class = Arc::<str>::from(class.as_str());
+                for (time_s, throughput_bps) in s.time_s.iter().copied().zip(values.iter().copied()) {
+                    let (link, class) = (link.clone(), class.clone());
+                    each(&ThroughputSample { link, class, time_s, throughput_bps });
+                }
+            }
+        }
+    }
+
+    fn add_to(self, r: &mut Replication) -> Result<(), String> {
+        let s = link_series(r, &self.link);
+        match s.throughput_bps.last_mut().filter(|(class, _)| **class == *self.class) {
+            Some((_, values)) => values.push(self.throughput_bps),
+            None => s.throughput_bps.push((self.class.to_string(), vec![self.throughput_bps])),
+        }
+        Ok(())
+    }
+}
+
+row! {
+    /// A sample of an [`InternalSeries`].
+    struct InternalSample {
+        link: Arc<str>,
+        signal: Arc<str>,
+        unit: Arc<str>,
+        time_s: f64,
+        value: f64,
+    }
+}
+
+impl Rows for InternalSample {
+    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+        for s in &r.series {
+            let link = Arc::<str>::from(s.link.as_str());
+            for of in &s.internals {
+                let (signal, unit) = (Arc::<str>::from(of.name.as_str()), Arc::<str>::from(of.unit.as_str()));
+                for (time_s, value) in s.time_s.iter().copied().zip(of.values.iter().copied()) {
+                    let (link, signal, unit) = (link.clone(), signal.clone(), unit.clone());
+                    each(&InternalSample { link, signal, unit, time_s, value });
+                }
+            }
+        }
+    }
+
+    fn add_to(self, r: &mut Replication) -> Result<(), String> {
+        let s = link_series(r, &self.link);
+        match s.internals.last_mut().filter(|i| *i.name == *self.signal) {
+            Some(signal) => signal.values.push(self.value),
+            None => s.internals.push(InternalSeries {
+                name: self.signal.to_string(),
+                unit: self.unit.to_string(),
+                values: vec![self.value],
+            }),
+        }
+        Ok(())
+    }
 }
 
 fn link_series<'a>(replication: &'a mut Replication, link: &str) -> &'a mut LinkSeries {

@@ -286,6 +286,40 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
     assert!(Results::read(&target).unwrap_err().to_string().contains("run.json"));
 }
 
+/// `tests/stored` was written by Quell when its tables were Arrow's; the figures are what polars reads
+/// there.
+#[test]
+fn results_of_an_earlier_version_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
+    let r = Results::read(&folder).unwrap();
+    let digests: Vec<u64> = r.replications.iter().map(|r| r.digest).collect();
+    let stored = [0xc8b6_1c6d_04ed_5b21, 0xce26_ec93_9c68_4a41, 0x47e1_44bc_5ace_a909, 0x64ea_f3e8_1cb6_6ad5];
+    assert_eq!(digests, stored);
+    assert_eq!(r.replications.iter().map(|r| r.events).sum::<u64>(), 4140);
+    let queues = |algorithm| r.samples(&View::default(), algorithm, Metric::QueueMean);
+    assert_eq!(queues("drop-tail"), [(1, 14.5654449365), (2, 14.735543767500001)]);
+    assert_eq!(queues("red"), [(1, 11.6299760165), (2, 11.8738893675)]);
+
+    let rows: Vec<usize> = Table::ALL.iter().map(|t| r.columns(*t).rows()).collect();
+    assert_eq!(rows, [4, 48, 160, 320, 160, 44, 14, 1664]);
+    let near = |sum: f64, stored: f64| assert!((sum / stored - 1.0).abs() < 1e-12, "{sum} {stored}");
+    let all = || r.replications.iter();
+    let series = || all().flat_map(|r| &r.series);
+    near(series().flat_map(|s| &s.queue_bytes).sum(), 1_724_960.0);
+    near(series().flat_map(|s| &s.queue_delay_mean_s).sum(), 13.740261416185483);
+    assert_eq!(series().flat_map(|s| &s.dropped_packets).sum::<u64>(), 133);
+    near(series().flat_map(|s| &s.internals).flat_map(|i| &i.values).sum(), 348.2459823915667);
+    near(series().flat_map(|s| &s.throughput_bps).flat_map(|(_, x)| x).sum(), 144_217_600.0);
+    near(all().flat_map(|r| &r.transfers).map(|t| t.flow_completion_time_s).sum(), 9.750886774000001);
+    assert_eq!(all().flat_map(|r| &r.flows).map(|f| f.delivered_bytes).sum::<u64>(), 1_000_000);
+    assert!(all().flat_map(|r| &r.flows).all(|f| f.stop_s.is_none()));
+    near(all().flat_map(|r| &r.delays).map(|d| d.queue_delay_s).sum(), 178.445047);
+
+    let dir = tempfile::tempdir().unwrap();
+    r.write(&dir.path().join("again"), false).unwrap();
+    assert_eq!(content(&Results::read(&dir.path().join("again")).unwrap()), content(&r));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_target_that_cannot_be_written_is_a_clear_error() {
@@ -298,12 +332,10 @@ fn a_target_that_cannot_be_written_is_a_clear_error() {
 #[test]
 fn columns_carry_their_units() {
     let r = results(&Options::default());
-    let names =
-        |t: Table| -> Vec<String> { r.batch(t).schema().fields().iter().map(|f| f.name().clone()).collect() };
-    assert!(names(Table::Metrics).contains(&"queue_delay_p99_s".to_string()));
-    assert!(names(Table::Series).contains(&"queue_packets".to_string()));
-    assert_eq!(r.batch(Table::Replications).num_rows(), 6);
-    assert!(r.batch(Table::Internals).num_rows() > 0, "RED shows its average");
+    assert!(r.columns(Table::Metrics).get("queue_delay_p99_s").is_some());
+    assert!(r.columns(Table::Series).get("queue_packets").is_some());
+    assert_eq!(r.columns(Table::Replications).rows(), 6);
+    assert!(r.columns(Table::Internals).rows() > 0, "RED shows its average");
 }
 
 /// Signals every n-th packet.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
+use quell_lab::Column;
 
 /// A table of columns with units in their names.
 ///
@@ -119,6 +122,25 @@ impl Columns {
         let schema = schema.map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
+}
+
+/// A table of results.
+pub fn of_table(table: &quell_lab::Columns) -> PyResult<Columns> {
+    let column = |(name, column): (&str, &Column)| {
+        let cells: ArrayRef = match column {
+            Column::U32(v) => array(v.iter().copied().collect::<UInt32Array>()),
+            Column::U64(v) => array(UInt64Array::from_iter_values(v.iter().copied())),
+            Column::F64(v) => {
+                array(v.iter().map(|x| Some(*x).filter(|x| !x.is_nan())).collect::<Float64Array>())
+            }
+            Column::Text(v) => array(StringArray::from_iter_values(v.iter())),
+        };
+        (Field::new(name, cells.data_type().clone(), column.is_nullable()), cells)
+    };
+    let (fields, cells): (Vec<Field>, Vec<ArrayRef>) = table.iter().map(column).unzip();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), cells)
+        .map(Columns)
+        .map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// Columns from arrays that are equally long.

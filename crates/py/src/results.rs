@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use quell_lab::{Estimate, Metric, Table, View};
 
-use crate::columns::{Columns, array, columns};
+use crate::columns::{Columns, array, columns, of_table};
 use crate::{errors, value};
 
 /// What a run found: :func:`run` and :func:`read` give it.
@@ -25,8 +25,8 @@ impl Results {
         Results(results)
     }
 
-    fn columns(&self, py: Python<'_>, table: Table) -> Columns {
-        py.detach(|| Columns(self.0.batch(table)))
+    fn columns(&self, py: Python<'_>, table: Table) -> PyResult<Columns> {
+        py.detach(|| of_table(&self.0.columns(table)))
     }
 
     fn named(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
@@ -37,7 +37,7 @@ impl Results {
                 names.join(", ")
             )));
         };
-        Ok(self.columns(py, table))
+        self.columns(py, table)
     }
 
     /// The view that arguments ask for, if there is something to see.
@@ -69,50 +69,50 @@ impl Results {
     /// Columns: One row per replication, link, segment (null: the whole measured window) and scope
     /// ("all", "data" or a class), one column per figure; null where a figure does not apply.
     #[getter]
-    fn metrics(&self, py: Python<'_>) -> Columns {
+    fn metrics(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Metrics)
     }
 
     /// Columns: Queue, delay, drops and marks over time: one row per replication, link and step.
     #[getter]
-    fn series(&self, py: Python<'_>) -> Columns {
+    fn series(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Series)
     }
 
     /// Columns: The algorithms' internal signals over time: one row per replication, link, signal and
     /// step, with the signal's name and unit.
     #[getter]
-    fn internals(&self, py: Python<'_>) -> Columns {
+    fn internals(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Internals)
     }
 
     /// Columns: Throughput over time: one row per replication, link, class and step.
     #[getter]
-    fn throughput(&self, py: Python<'_>) -> Columns {
+    fn throughput(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Throughput)
     }
 
     /// Columns: One row per replication and flow, over the measured window.
     #[getter]
-    fn flows(&self, py: Python<'_>) -> Columns {
+    fn flows(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Flows)
     }
 
     /// Columns: One row per replication and finished transfer.
     #[getter]
-    fn transfers(&self, py: Python<'_>) -> Columns {
+    fn transfers(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Transfers)
     }
 
     /// Columns: The distribution function of the queueing delay, per replication, link and scope.
     #[getter]
-    fn delays(&self, py: Python<'_>) -> Columns {
+    fn delays(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Delays)
     }
 
     /// Columns: One row per replication: digest, events, time taken.
     #[getter]
-    fn replications(&self, py: Python<'_>) -> Columns {
+    fn replications(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Replications)
     }
 

@@ -347,7 +347,9 @@ fn delays<'a>(group: &Group<'a>, link: &str) -> Delays<'a> {
     }
     let probability = scopes
         .first()
-        .and_then(|scope| first().map(|r| rows(r, scope).map(|d| d.probability).collect::<Vec<_>>()).next())
+        .and_then(|scope| {
+            first().map(|r| rows(r, scope).map(|d| d.cumulative_probability).collect::<Vec<_>>()).next()
+        })
         .unwrap_or_default();
     let mut curves = Vec::new();
     for scope in scopes {
