@@ -1,5 +1,8 @@
 # What a user types: `make run` and `make test`. Everything else is a part of one of them.
 
+# A build from nothing, which this mostly is, is cheaper without the pieces for the next one.
+export CARGO_INCREMENTAL := 0
+
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python

@@ -103,8 +103,8 @@ impl Columns {
             };
             let at = found.iter().position(is).ok_or_else(|| {
                 format!(
-                    "has no column \"{name}\" of the right type: it is damaged, or of another version of \
-                     Quell; run the scenario again (run.json has the command)"
+                    "has no column \"{name}\" of the right type: it is damaged, or from another version \
+                     of Quell; run the scenario again (run.json has the command)"
                 )
             })?;
             *column = found.swap_remove(at).1;

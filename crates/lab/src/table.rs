@@ -136,7 +136,7 @@ fn read<R: Rows>(found: Found, all: &mut Vec<Replication>) -> Result<(), String>
             last = all.len();
             all.push(Replication { point, algorithm, seed: key.seed, ..Replication::default() });
         } else if !all.get(last).is_some_and(is) {
-            last = all.iter().position(is).ok_or("has a row of an unknown replication")?;
+            last = all.iter().position(is).ok_or("has a row from an unknown replication")?;
         }
         R::read(&mut cells)?.add_to(&mut all[last])?;
     }
