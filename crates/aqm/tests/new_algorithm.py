@@ -1,13 +1,13 @@
 """CONTRIBUTING's list of edits for a new algorithm is complete: done in a copy, its tests pass.
 
-The copy shares the target directory, so that only quell-aqm and quell-queue are compiled again.
+The copy lies in the target directory and shares it, so that only quell-aqm and quell-queue are compiled again.
+It always lies in the same place, since test programs remember where their sources were.
 """
 
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,8 +127,10 @@ def main() -> None:
     ]
     assert edits == expected, f"CONTRIBUTING.md lists {edits}"
 
-    with tempfile.TemporaryDirectory() as directory:
-        copy = Path(directory) / "quell"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    copy = target / "new-algorithm"
+    try:
+        shutil.rmtree(copy, ignore_errors=True)
         skip = shutil.ignore_patterns("target", ".git", ".venv", "results", "__pycache__", "snapshots")
         shutil.copytree(ROOT, copy, ignore=skip, symlinks=True)
         aqm = copy / "crates/aqm"
@@ -139,7 +141,7 @@ def main() -> None:
         (aqm / "tests/vectors/toy.toml").write_text(VECTORS)
         (copy / "docs/algorithms/toy.md").write_text(PAGE)
 
-        env = os.environ | {"CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))}
+        env = os.environ | {"CARGO_TARGET_DIR": str(target)}
         # Compiling takes longer than these few tests.
         plain = ["quell-aqm", "quell-queue", "quell-units"]
         config = [word for name in plain for word in ("--config", f"profile.dev.package.{name}.opt-level=0")]
@@ -155,6 +157,8 @@ def main() -> None:
             copy / "docs/algorithms/README.md"
         ).read_text()
         assert "`full` | 200 packets |" in (copy / "docs/algorithms/toy.md").read_text()
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 if __name__ == "__main__":

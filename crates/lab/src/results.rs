@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
 use crate::stats::Estimate;
-use quell_scenario::ACKS;
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.

@@ -9,6 +9,8 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::tcp::TcpParams;
 
+pub use crate::packet::ACK_BYTES;
+
 /// A network, its traffic and what is measured.
 pub struct Network {
     /// The links, each one direction; [`LinkId`] is the index.
@@ -233,6 +235,3 @@ impl Measure {
             .collect()
     }
 }
-
-/// The size of a pure acknowledgment and of a SYN.
-pub const ACK_BYTES: Bytes = Bytes::new(40);

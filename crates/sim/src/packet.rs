@@ -4,6 +4,9 @@ use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
 use quell_units::Bytes;
 
+/// The size of a pure acknowledgment and of a SYN.
+pub const ACK_BYTES: Bytes = Bytes::new(40);
+
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

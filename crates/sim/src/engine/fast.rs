@@ -19,6 +19,7 @@ use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
 use super::lindley::{self, ArrivalQueue};
+use super::moving::{Gone, Moving};
 use super::prefetch::prefetch;
 use super::service::{Left, ServedLink};
 use super::tree::WinnerTree;
@@ -76,36 +77,6 @@ struct Node {
     from_timers: u64,
     /// How long what happens here takes at least to come back; a nanosecond or more.
     round: u64,
-}
-
-/// A packet that has left a stop, or its sender, and what it takes next.
-#[derive(Clone, Copy)]
-pub(super) struct Moving {
-    pub at: Time,
-    pub pkt: Pkt,
-    pub hop: u32,
-}
-
-/// Packets that go no further.
-pub(super) struct Gone {
-    /// Those that a queue dropped.
-    pub dropped: Vec<Pkt>,
-    /// Those that a wire loses, and when their transmission begins.
-    pub lost: Vec<(Time, Pkt)>,
-    /// Those on their way beyond the end of the run.
-    pub late: Vec<Pkt>,
-}
-
-impl Gone {
-    /// Nothing, and room for `n` of each kind.
-    pub fn with_capacity(n: usize) -> Self {
-        Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
-    }
-
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.dropped.len() + self.lost.len() + self.late.len() == 0
-    }
 }
 
 /// The network between the ends.

@@ -6,8 +6,8 @@ use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Limit, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
-use super::fast::{Gone, Moving};
 use super::inbox::Entry;
+use super::moving::{Gone, Moving};
 use super::ring::Ring;
 use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};

@@ -66,7 +66,7 @@ mod sender;
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Outgoing, Sender};
 
-use crate::network::ACK_BYTES;
+use crate::packet::ACK_BYTES;
 use crate::packet::{Kind, Pkt};
 
 /// [`TcpParams`], checked and in the form the state machines read.
