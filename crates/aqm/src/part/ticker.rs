@@ -30,6 +30,11 @@ impl Ticker {
         Ok(Ticker { due: Time::ZERO + interval, interval })
     }
 
+    /// Counts from `now` instead of time zero.
+    pub fn start(&mut self, now: Time) {
+        self.due = now + self.interval;
+    }
+
     /// When the next update is due.
     #[inline]
     pub fn due(&self) -> Time {
