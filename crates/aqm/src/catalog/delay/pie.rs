@@ -77,9 +77,9 @@ params! {
         /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
         dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033, section 5.2";
         /// Whether drops are kept from coming too close and too far apart.
-        derandomize: bool = true, unit "flag", source "RFC 8033, section 5.4";
+        derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4";
         /// Whether a step up is at most 0.02 where the probability is 0.1 or more.
-        cap: bool = true, unit "flag", source "RFC 8033, section 5.5";
+        cap: bool = true, unit "true or false", source "RFC 8033, section 5.5";
         /// When the probability decays: "empty", with both delays 0, or "below-half" of the target.
         decay: Decay = Decay::Empty, unit "name", source "RFC 8033, section 4.2";
         /// Share of the buffer at which PIE becomes active, 1/3 in the RFC; at 0 it always is.
@@ -149,7 +149,7 @@ impl PieParams {
             p: 0.0,
             accumulated: 0.0,
             burst_allowance: self.max_burst,
-            waited: Duration::from_nanos(0),
+            waited: Duration::ZERO,
             delay_old: 0.0,
             drain: Drain::new(self.dq_threshold),
         })
@@ -269,7 +269,7 @@ impl Aqm for Pie {
     }
 
     fn on_idle(&mut self, _: Time) {
-        self.waited = Duration::from_nanos(0);
+        self.waited = Duration::ZERO;
         self.drain.stop();
     }
 
@@ -461,7 +461,7 @@ mod tests {
         };
         let mut pie = params.build(&link).unwrap();
         (pie.p, pie.delay_old, pie.waited) = (p, 0.04, Duration::from_millis(40));
-        pie.burst_allowance = Duration::from_nanos(0);
+        pie.burst_allowance = Duration::ZERO;
         let queue = QueueView {
             packets: Packets::new(50),
             bytes: Bytes::new(50_000),
