@@ -445,14 +445,25 @@ fn any_value() -> impl Strategy<Value = toml::Value> {
     ]
 }
 
+/// A value for a parameter that is described by `doc`: any, or one that it names in quotes.
+fn value_of(doc: &'static str) -> impl Strategy<Value = toml::Value> {
+    let named: Vec<&str> = doc.split('"').skip(1).step_by(2).collect();
+    if named.is_empty() {
+        any_value().boxed()
+    } else {
+        prop_oneof![any_value(), prop::sample::select(named).prop_map(toml::Value::from)].boxed()
+    }
+}
+
 /// A random table of parameters for a random algorithm: mostly defaults, so that many can be built.
 fn any_table() -> impl Strategy<Value = (&'static str, toml::Table)> {
     (0..CATALOG.len()).prop_flat_map(|i| {
-        let names: Vec<&'static str> = (CATALOG[i].params)().iter().map(|d| d.name).collect();
-        let changes = if names.is_empty() {
+        let params = (CATALOG[i].params)();
+        let changes = if params.is_empty() {
             Just(Vec::new()).boxed()
         } else {
-            prop::collection::vec((prop::sample::select(names), any_value()), 0..5).boxed()
+            let change = prop::sample::select(params).prop_flat_map(|d| (Just(d.name), value_of(d.doc)));
+            prop::collection::vec(change, 0..5).boxed()
         };
         changes.prop_map(move |changes| {
             (CATALOG[i].name, changes.into_iter().map(|(k, v)| (k.to_string(), v)).collect())

@@ -221,6 +221,11 @@ catalog! {
         PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
         Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
     }
+    /// The time that packets spend in the queue is held to a target.
+    Delay, "delay", delay {
+        Codel, "codel", codel::CodelParams => Codel, "Controlled Delay", "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", Faithful;
+        Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
+    }
     /// The arrival rate, or what tells of it, is held against the link.
     Load, "load", load {
         Green, "green", green::GreenParams => Green, "GREEN", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;

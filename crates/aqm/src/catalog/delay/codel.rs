@@ -1,0 +1,265 @@
+//! CoDel: controlled delay (Nichols and Jacobson 2012; RFC 8289).
+//!
+//! A queue is bad when even its least delay stays above `target` for an `interval`. From then on packets
+//! are dropped as they leave, `interval / sqrt(count)` apart, ever closer, until a packet has waited less
+//! than `target`. How long that takes is all that matters: the length of the queue and the rate of the
+//! link do not.
+//!
+//! What the documents leave open, and what this file does:
+//! - RFC 8289, section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
+//!   decided by a call of its own; the time of the next drop is set when the packet after a drop shows
+//!   that the drop state goes on, as there. If the packet after the first drop shows that it does not, the
+//!   state ends with it, and not with the one after it: no packet's fate differs.
+//! - The RFC mentions marks only in its introduction. A packet that is marked leaves, so there is
+//!   none after it to ask: the time of the next mark is set at once, and one departure is marked at most
+//!   once. Where the schedule is behind, the next departure is marked as well.
+//! - `maxpacket` is 512 in section 5.3, which adds that it should be the MTU; section 4.1 allows the
+//!   largest packet seen so far, the default here, or what the interface says: `mtu`. Section 4.1 drops
+//!   if at least an MTU remains, the pseudo-code if more does: here as in the pseudo-code.
+//! - `now - drop_next` is negative if the drop state comes back before the drop that was left undone.
+//!   That is recent.
+//! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
+//! - `interval / sqrt(count)` is exact to the nanosecond; Linux has 16 bits of the reciprocal root.
+//! - What Linux adds, marking every packet that has waited longer than `ce_threshold`, is another
+//!   algorithm and left out.
+
+use quell_units::{Bytes, Duration, Time};
+
+use crate::params::{ParamError, positive_duration, require};
+use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
+
+params! {
+    /// CoDel's parameters.
+    pub struct CodelParams {
+        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289, section 4.3";
+        /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
+        interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289, section 4.2";
+        /// Nothing is signalled that would leave no more bytes than this in the queue; without it, the largest packet seen so far.
+        mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289, section 4.1";
+    }
+}
+
+impl CodelParams {
+    /// CoDel for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a target of nothing, an interval that does not exceed it or an
+    /// hour.
+    pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
+        link.check()?;
+        positive_duration("target", self.target, "RFC 8289, section 4.3")?;
+        require(
+            self.interval > self.target,
+            "interval",
+            self.interval,
+            alloc::format!("must exceed target ({}) [RFC 8289, section 4.3]", self.target),
+        )?;
+        require(
+            self.interval <= Duration::from_secs(3600),
+            "interval",
+            self.interval,
+            "must be at most 1 h",
+        )?;
+        Ok(Codel {
+            target: self.target,
+            interval: self.interval,
+            mtu: self.mtu.map_or(0, Bytes::get),
+            adapts: self.mtu.is_none(),
+            above_since: None,
+            state: State::Passing,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+        })
+    }
+}
+
+/// CoDel's state.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    target: Duration,
+    interval: Duration,
+    /// Bytes that stay in the queue.
+    mtu: u64,
+    /// The MTU is the largest packet seen so far.
+    adapts: bool,
+    /// Since when every departure had waited for the target or longer.
+    above_since: Option<Time>,
+    state: State,
+    drop_next: Time,
+    /// Signals in this drop state, continued from the last one if that was recent.
+    count: u32,
+    /// What it was when this drop state began.
+    last_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// No standing queue.
+    Passing,
+    /// In the drop state, and `drop_next` is set.
+    Dropping,
+    /// In the drop state; `drop_next` is set if the next packet stays in it.
+    Dropped,
+}
+
+impl Codel {
+    /// RFC 8289, section 5.6: the standing queue has lasted for an interval.
+    fn ok_to_drop(&mut self, cx: &Ctx<'_>, pkt: &PacketMeta) -> bool {
+        let left = cx.queue.bytes.get();
+        if !standing(cx.now.since(pkt.enqueued_at), self.target, left, self.mtu) {
+            self.above_since = None;
+            return false;
+        }
+        let since = *self.above_since.get_or_insert(cx.now);
+        cx.now.since(since) >= self.interval
+    }
+
+    /// RFC 8289, section 5.5: the drop state begins with a drop.
+    fn enter(&mut self, now: Time) {
+        let recent = now.since(self.drop_next) < self.interval * 16;
+        self.count = first_count(self.count, self.last_count, recent);
+        self.last_count = self.count;
+        self.drop_next = control_law(now, self.interval, self.count);
+        self.state = State::Dropping;
+    }
+}
+
+impl Aqm for Codel {
+    #[inline]
+    fn on_enqueue(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if self.adapts {
+            self.mtu = self.mtu.max(pkt.bytes.get());
+        }
+        Verdict::Pass
+    }
+
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if !self.ok_to_drop(cx, pkt) {
+            self.state = State::Passing;
+            return Verdict::Pass;
+        }
+        if self.state == State::Passing {
+            self.enter(cx.now);
+            return Verdict::Signal(Cause::Early);
+        }
+        if self.state == State::Dropped {
+            self.drop_next = control_law(self.drop_next, self.interval, self.count);
+            self.state = State::Dropping;
+        }
+        if cx.now < self.drop_next {
+            return Verdict::Pass;
+        }
+        self.count = self.count.saturating_add(1);
+        if pkt.ecn.is_capable() {
+            self.drop_next = control_law(self.drop_next, self.interval, self.count);
+        } else {
+            self.state = State::Dropped;
+        }
+        Verdict::Signal(Cause::Early)
+    }
+
+    #[inline]
+    fn departures(&self) -> Departures {
+        Departures::Decided
+    }
+
+    fn on_idle(&mut self, _: Time) {
+        self.above_since = None;
+        self.state = State::Passing;
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("dropping", "1", f64::from(self.state != State::Passing));
+        out.value("count", "1", f64::from(self.count));
+    }
+}
+
+/// RFC 8289, section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes behind tells of a
+/// standing queue.
+#[inline]
+pub fn standing(sojourn: Duration, target: Duration, left: u64, mtu: u64) -> bool {
+    sojourn >= target && left > mtu
+}
+
+/// RFC 8289, section 5.6: `t + interval / sqrt(count)`.
+#[inline]
+pub fn control_law(t: Time, interval: Duration, count: u32) -> Time {
+    t + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
+}
+
+/// RFC 8289, section 5.5: the count at which a drop state begins: where the last one came to, less what it
+/// began with, if that was `recent`.
+pub fn first_count(count: u32, last_count: u32, recent: bool) -> u32 {
+    let delta = count - last_count;
+    if delta > 1 && recent { delta } else { 1 }
+}
+
+equations! {
+    standing(sojourn: Duration, target: Duration, left: u64, mtu: u64) -> standing =
+        standing(sojourn, target, left, mtu);
+    control_law(t: Duration, interval: Duration, count: u32) -> next =
+        control_law(Time::ZERO + t, interval, count).as_secs_f64();
+    first_count(count: u32, last_count: u32, recent: bool) -> count = first_count(count, last_count, recent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, QueueView, Seed};
+    use alloc::vec::Vec;
+    use quell_units::{BitRate, Packets, QueueSize};
+
+    fn link() -> Link {
+        Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(1000),
+        }
+    }
+
+    /// The times in milliseconds at which departures, one per millisecond that has waited for 50 ms each,
+    /// are signalled. The host asks again after a drop.
+    fn signals(ecn: Ecn, until: u64) -> Vec<u64> {
+        let mut codel = CodelParams::default().build(&link()).unwrap();
+        let mut rng = Seed(1).stream("codel");
+        let mut all = Vec::new();
+        for ms in 100..until {
+            let now = Time::from_nanos(ms * 1_000_000);
+            let pkt = PacketMeta {
+                bytes: Bytes::new(1000),
+                enqueued_at: Time::from_nanos((ms - 50) * 1_000_000),
+                ecn,
+                ..Default::default()
+            };
+            let queue = QueueView {
+                packets: Packets::new(50),
+                bytes: Bytes::new(50_000),
+                head_since: None,
+                link_rate: None,
+            };
+            while codel.on_dequeue(&mut Ctx { now, queue, rng: &mut rng }, &pkt) != Verdict::Pass {
+                all.push(ms);
+                if ecn.is_capable() {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Drops and marks follow one schedule: the n-th comes the interval times the sum of 1/sqrt(i), i < n,
+    /// after the first.
+    #[test]
+    fn the_schedule_is_the_sum_of_the_law() {
+        let (drops, marks) = (signals(Ecn::NotEct, 5_100), signals(Ecn::Ect0, 5_100));
+        assert_eq!(drops, marks);
+        let mut due = 200.0;
+        for (i, at) in drops.iter().enumerate() {
+            assert_eq!(*at as f64, libm::ceil(due), "signal {i}");
+            due += 100.0 / libm::sqrt((i + 1) as f64);
+        }
+        assert!(drops.len() > 500, "{}", drops.len());
+    }
+}

@@ -1,0 +1,515 @@
+//! PIE: proportional integral controller enhanced (Pan et al. 2013; RFC 8033).
+//!
+//! Every `update_interval` the drop probability moves with the queueing delay's distance from `target` and
+//! with the delay's change, in steps that are smaller the smaller the probability is. Arrivals are dropped
+//! with it, not quite independently: neither too soon after a drop nor too late.
+//!
+//! What the documents leave open, and what this file does:
+//! - RFC 8033 has a basic scheme (section 4, Appendix A) and options (section 5, Appendix B). The default is
+//!   the basic scheme with marks (5.1), derandomization (5.4) and the capped step (5.5), as Linux has it;
+//!   `derandomize`, `cap`, `delay_from` and `activate_at` choose otherwise.
+//! - The decay: both delays are 0 (4.2 and Appendix A), or below half of the target (Appendix B): `decay`.
+//! - A time stamp tells of the delay only when a packet leaves. A link that has fallen idle has no delay, so
+//!   the sample is 0 from then on; the RFC would keep the last one for good.
+//! - Dequeue rate: section 5.2 counts the packet with which a measurement begins, and its "else" would end
+//!   every measurement at the next packet. Appendix B is followed: it counts what departs after the first,
+//!   and takes the first sample unweighted. A measurement that the queue runs out of is dropped.
+//! - Without a measured rate the delay is not known: the probability stays.
+//! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567, section 4.4,
+//!   advises against.
+//! - The burst allowance is looked at before a packet is judged (4.4, Appendix A), so protected packets do
+//!   not count towards derandomization; Appendix B judges them first.
+//! - A signal resets the accumulated probability, whether it is a mark, a drop, or a loss to a full buffer.
+//!   Read literally, Appendix B loses the packets that it marks.
+//! - The current delay at an arrival is what would be sampled then.
+//! - A buffer that is full is for the host to find: an arrival that does not fit is judged first.
+//! - Activation: at an arrival that finds the share of the buffer taken (5.3; Appendix B counts the arrival).
+//!   PIE ends its activity at an update, when the probability is 0 and both delays are below half of the target
+//!   (5.3; Appendix B wants 0, which at every arrival would end it with the one that began it).
+//! - Updates come at multiples of the interval, also when PIE becomes active in between.
+//! - Other intervals or targets want other gains (4.2): they are not adapted.
+
+use quell_units::{Bytes, Duration, Time};
+
+use crate::params::{ParamError, in_range, positive_duration, require};
+use crate::part::Ticker;
+use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
+
+choice! {
+    /// Where the queueing delay comes from.
+    pub enum DelayFrom {
+        /// Time stamps: how long the last departure has waited (RFC 8033, Appendix A).
+        Departures = "departures",
+        /// The queue over the rate at which it drains, as measured (RFC 8033, section 5.2).
+        DequeueRate = "dequeue-rate",
+        /// The queue over the link's rate (RFC 8033, section 6).
+        LinkRate = "link-rate",
+    }
+}
+
+choice! {
+    /// When the probability decays.
+    pub enum Decay {
+        /// When both delays are 0 (RFC 8033, section 4.2).
+        Empty = "empty",
+        /// When both delays are below half of the target (RFC 8033, Appendix B).
+        BelowHalf = "below-half",
+    }
+}
+
+params! {
+    /// PIE's parameters.
+    pub struct PieParams {
+        /// Delay to hold (QDELAY_REF).
+        target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033, section 4.2";
+        /// Time between two updates of the probability (T_UPDATE).
+        update_interval: Duration = Duration::from_millis(15), unit "s", source "RFC 8033, section 4.2";
+        /// Gain of the delay's distance from the target, per update.
+        alpha: f64 = 0.125, unit "1/s", source "RFC 8033, Appendix A";
+        /// Gain of the delay's change since the last update.
+        beta: f64 = 1.25, unit "1/s", source "RFC 8033, Appendix A";
+        /// Time for which the start of a congestion passes unharmed (MAX_BURST).
+        max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033, section 4.4";
+        /// Probability from which ECN-capable packets are dropped as well.
+        mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033, section 5.1";
+        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate".
+        delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "RFC 8033, Appendix A";
+        /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
+        dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033, section 5.2";
+        /// Whether drops are kept from coming too close and too far apart.
+        derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4";
+        /// Whether a step up is at most 0.02 where the probability is 0.1 or more.
+        cap: bool = true, unit "true or false", source "RFC 8033, section 5.5";
+        /// When the probability decays: "empty", with both delays 0, or "below-half" of the target.
+        decay: Decay = Decay::Empty, unit "name", source "RFC 8033, section 4.2";
+        /// Share of the buffer at which PIE becomes active, 1/3 in the RFC; at 0 it always is.
+        activate_at: f64 = 0.0, unit "1", source "RFC 8033, section 5.3: optional";
+    }
+}
+
+impl PieParams {
+    /// PIE for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a target that a full buffer does not reach, a gain or a share
+    /// outside its range, a measurement of more than 64 KiB.
+    pub fn build(&self, link: &Link) -> Result<Pie, ParamError> {
+        const SOURCE: &str = "RFC 8033, section 4.2";
+        link.check()?;
+        positive_duration("target", self.target, SOURCE)?;
+        require(
+            self.target.as_secs_f64() * link.rate.bytes_per_sec() < link.buffer.in_bytes(link.mean_packet),
+            "target",
+            self.target,
+            alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
+        )?;
+        in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
+        require(
+            self.alpha > 0.0,
+            "alpha",
+            self.alpha,
+            "must be positive: nothing else brings the delay to the target",
+        )?;
+        in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;
+        require(
+            self.max_burst <= Duration::from_secs(3600),
+            "max_burst",
+            self.max_burst,
+            "must be at most 1 h",
+        )?;
+        in_range("mark_ecnth", self.mark_ecnth, 0.0, 1.0, "RFC 8033, section 5.1")?;
+        require(
+            (1..=1 << 16).contains(&self.dq_threshold.get()),
+            "dq_threshold",
+            self.dq_threshold,
+            "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033, section 5.2]",
+        )?;
+        require(
+            (0.0..1.0).contains(&self.activate_at),
+            "activate_at",
+            self.activate_at,
+            "must lie in [0, 1) [RFC 8033, section 5.3]",
+        )?;
+        Ok(Pie {
+            law: Law {
+                alpha: self.alpha,
+                beta: self.beta,
+                target: self.target.as_secs_f64(),
+                cap: self.cap,
+                decay: self.decay,
+            },
+            mark_ecnth: self.mark_ecnth,
+            derandomize: self.derandomize,
+            max_burst: self.max_burst,
+            activate_at: self.activate_at * link.buffer.in_bytes(link.mean_packet),
+            delay_from: self.delay_from,
+            link: *link,
+            ticker: Ticker::new("update_interval", self.update_interval)?,
+            active: self.activate_at == 0.0,
+            p: 0.0,
+            accumulated: 0.0,
+            burst_allowance: self.max_burst,
+            waited: Duration::ZERO,
+            delay_old: 0.0,
+            drain: Drain::new(self.dq_threshold),
+        })
+    }
+}
+
+/// PIE's state.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    law: Law,
+    mark_ecnth: f64,
+    derandomize: bool,
+    max_burst: Duration,
+    /// In bytes.
+    activate_at: f64,
+    delay_from: DelayFrom,
+    link: Link,
+    ticker: Ticker,
+    active: bool,
+    p: f64,
+    /// The sum of the probabilities of the arrivals since the last signal.
+    accumulated: f64,
+    burst_allowance: Duration,
+    /// How long the last departure had waited; nothing since the link fell idle.
+    waited: Duration,
+    /// The delay at the last update, in seconds.
+    delay_old: f64,
+    drain: Drain,
+}
+
+impl Pie {
+    /// The delay in seconds, if it is known.
+    #[inline]
+    fn delay(&self, queue: &QueueView) -> Option<f64> {
+        match self.delay_from {
+            DelayFrom::Departures => Some(self.waited.as_secs_f64()),
+            DelayFrom::DequeueRate => self.drain.delay(queue.bytes),
+            DelayFrom::LinkRate => {
+                let rate = queue.link_rate.unwrap_or(self.link.rate);
+                Some(rate.transmission_time(queue.bytes).as_secs_f64())
+            }
+        }
+    }
+
+    /// RFC 8033, Appendix B: begins with nothing known.
+    fn activate(&mut self, now: Time) {
+        self.active = true;
+        self.p = 0.0;
+        self.accumulated = 0.0;
+        self.delay_old = 0.0;
+        self.burst_allowance = self.max_burst;
+        self.drain.restart(now);
+    }
+
+    /// RFC 8033, section 4.4: no congestion at all.
+    #[inline]
+    fn is_calm(&self, delay: f64) -> bool {
+        self.p == 0.0 && below_half(delay, self.delay_old, self.law.target)
+    }
+
+    /// Whether this arrival is signalled.
+    #[inline]
+    fn signals(&mut self, cx: &mut Ctx<'_>) -> bool {
+        if bypasses(self.p, self.delay_old, self.law.target, cx.queue.bytes, self.link.mean_packet) {
+            return false;
+        }
+        if !self.derandomize {
+            return cx.rng.chance(self.p);
+        }
+        self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + self.p };
+        cx.rng.chance(derandomized(self.p, self.accumulated))
+    }
+}
+
+impl Aqm for Pie {
+    fn on_start(&mut self, now: Time) {
+        self.ticker.start(now);
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+        if !self.active {
+            if (cx.queue.bytes.get() as f64) < self.activate_at {
+                return Verdict::Pass;
+            }
+            self.activate(cx.now);
+        }
+        if self.p == 0.0 && self.delay(&cx.queue).is_some_and(|delay| self.is_calm(delay)) {
+            self.burst_allowance = self.max_burst;
+        }
+        if !self.burst_allowance.is_zero() || !self.signals(cx) {
+            return Verdict::Pass;
+        }
+        self.accumulated = 0.0;
+        if self.p < self.mark_ecnth { Verdict::Signal(Cause::Early) } else { Verdict::Drop(Cause::Early) }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        match self.delay_from {
+            DelayFrom::Departures => self.waited = cx.now.since(pkt.enqueued_at),
+            _ => self.drain.depart(cx.now, pkt.bytes, cx.queue.bytes),
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn departures(&self) -> Departures {
+        match self.delay_from {
+            DelayFrom::LinkRate => Departures::Ignored,
+            _ => Departures::Watched,
+        }
+    }
+
+    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
+        self.accumulated = 0.0;
+    }
+
+    fn on_idle(&mut self, _: Time) {
+        self.waited = Duration::ZERO;
+        self.drain.stop();
+    }
+
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        Some(self.ticker.due())
+    }
+
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        self.ticker.advance();
+        if !self.active {
+            return;
+        }
+        self.burst_allowance -= self.ticker.interval();
+        let Some(delay) = self.delay(&cx.queue) else { return };
+        self.p = self.law.next_p(self.p, delay, self.delay_old);
+        if self.activate_at > 0.0 && self.is_calm(delay) {
+            self.active = false;
+            self.drain.stop();
+        }
+        self.delay_old = delay;
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("p", "1", self.p);
+        out.value("delay", "s", self.delay_old);
+        out.value("burst_allowance", "s", self.burst_allowance.as_secs_f64());
+        out.value("accumulated", "1", self.accumulated);
+    }
+}
+
+/// What the control law needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Gain of the distance from the target, per second.
+    pub alpha: f64,
+    /// Gain of the change, per second.
+    pub beta: f64,
+    /// In seconds.
+    pub target: f64,
+    /// Steps are capped.
+    pub cap: bool,
+    /// When the probability decays.
+    pub decay: Decay,
+}
+
+impl Law {
+    /// RFC 8033, sections 4.2 and 5.5: the step of the probability.
+    pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
+        let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
+        if self.cap && p >= 0.1 { step.min(0.02) } else { step }
+    }
+
+    /// RFC 8033, section 4.2: the next probability.
+    pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
+        let next = p + self.step(p, delay, delay_old);
+        let decays = match self.decay {
+            Decay::Empty => delay == 0.0 && delay_old == 0.0,
+            Decay::BelowHalf => below_half(delay, delay_old, self.target),
+        };
+        (if decays { 0.98 * next } else { next }).clamp(0.0, 1.0)
+    }
+}
+
+/// RFC 8033, section 4.2: what the gains are multiplied by, by the probability.
+pub fn scale(p: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] = [
+        (1e-6, 1.0 / 2048.0),
+        (1e-5, 1.0 / 512.0),
+        (1e-4, 1.0 / 128.0),
+        (1e-3, 1.0 / 32.0),
+        (1e-2, 1.0 / 8.0),
+        (1e-1, 1.0 / 2.0),
+    ];
+    STEPS.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, scale)| *scale)
+}
+
+/// RFC 8033, section 4.4: both delays are below half of the target.
+#[inline]
+pub fn below_half(delay: f64, delay_old: f64, target: f64) -> bool {
+    delay < 0.5 * target && delay_old < 0.5 * target
+}
+
+/// RFC 8033, section 4.1: nothing is signalled while the last delay is below half of the target and the
+/// probability below 0.2, or two packets of mean size or less wait.
+#[inline]
+pub fn bypasses(p: f64, delay_old: f64, target: f64, queue: Bytes, mean_packet: Bytes) -> bool {
+    (delay_old < 0.5 * target && p < 0.2) || queue.get() <= 2 * mean_packet.get()
+}
+
+/// RFC 8033, section 5.4: the probability of an arrival with which the sum since the last signal has come
+/// to `accumulated`.
+#[inline]
+pub fn derandomized(p: f64, accumulated: f64) -> f64 {
+    if accumulated < 0.85 {
+        0.0
+    } else if accumulated >= 8.5 {
+        1.0
+    } else {
+        p
+    }
+}
+
+/// Times how long DQ_THRESHOLD bytes take to leave (RFC 8033, section 5.2 and Appendix B).
+#[derive(Clone, Debug)]
+struct Drain {
+    threshold: u64,
+    /// Mean time that they take, in seconds.
+    time: Option<f64>,
+    /// When the measurement that is under way began.
+    since: Option<Time>,
+    /// Bytes that have left since.
+    left: u64,
+}
+
+impl Drain {
+    fn new(threshold: Bytes) -> Self {
+        Drain { threshold: threshold.get(), time: None, since: None, left: 0 }
+    }
+
+    /// Forgets what it knows, and measures from `now`.
+    fn restart(&mut self, now: Time) {
+        (self.time, self.since, self.left) = (None, Some(now), 0);
+    }
+
+    /// Drops the measurement that is under way.
+    fn stop(&mut self) {
+        self.since = None;
+    }
+
+    /// A packet leaves, and `queue` remains.
+    fn depart(&mut self, now: Time, bytes: Bytes, queue: Bytes) {
+        if let Some(since) = self.since {
+            self.left += bytes.get();
+            if self.left >= self.threshold {
+                let sample = now.since(since).as_secs_f64();
+                self.time = Some(dequeue_time(self.time, sample, self.threshold));
+                self.since = None;
+            }
+        }
+        if self.since.is_none() && queue.get() >= self.threshold {
+            (self.since, self.left) = (Some(now), 0);
+        }
+    }
+
+    fn delay(&self, queue: Bytes) -> Option<f64> {
+        self.time.map(|time| drained_delay(queue, time, self.threshold))
+    }
+}
+
+/// RFC 8033, Appendix B: the mean time in which the threshold's bytes leave, with a sample.
+pub fn dequeue_time(mean: Option<f64>, sample: f64, threshold: u64) -> f64 {
+    let weight = threshold as f64 / 65536.0;
+    mean.map_or(sample, |mean| sample * weight + mean * (1.0 - weight))
+}
+
+/// RFC 8033, section 5.2: Little's law, in seconds.
+pub fn drained_delay(queue: Bytes, time: f64, threshold: u64) -> f64 {
+    queue.get() as f64 * time / threshold as f64
+}
+
+equations! {
+    Law::step(alpha, beta, target, cap: bool, p, delay, delay_old) -> step =
+        Law { alpha, beta, target, cap, decay: Decay::Empty }.step(p, delay, delay_old);
+    Law::next_p(alpha, beta, target, cap: bool, decay: Decay, p, delay, delay_old) -> p =
+        Law { alpha, beta, target, cap, decay }.next_p(p, delay, delay_old);
+    scale(p) -> scale = scale(p);
+    below_half(delay, delay_old, target) -> below = below_half(delay, delay_old, target);
+    bypasses(p, delay_old, target, queue: Bytes, mean_packet: Bytes) -> bypasses =
+        bypasses(p, delay_old, target, queue, mean_packet);
+    derandomized(p, accumulated) -> p = derandomized(p, accumulated);
+    dequeue_time(mean: Option<f64>, sample, threshold: u64) -> time = dequeue_time(mean, sample, threshold);
+    drained_delay(queue: Bytes, time, threshold: u64) -> delay = drained_delay(queue, time, threshold);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, Seed};
+    use alloc::vec::Vec;
+    use quell_units::{BitRate, Packets, QueueSize};
+
+    /// A queue of fifty packets, and PIE in congestion with probability `p`.
+    fn congested(params: PieParams, p: f64) -> (Pie, QueueView) {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let mut pie = params.build(&link).unwrap();
+        (pie.p, pie.delay_old, pie.waited) = (p, 0.04, Duration::from_millis(40));
+        pie.burst_allowance = Duration::ZERO;
+        let queue = QueueView {
+            packets: Packets::new(50),
+            bytes: Bytes::new(50_000),
+            head_since: None,
+            link_rate: None,
+        };
+        (pie, queue)
+    }
+
+    #[test]
+    fn an_arrival_with_which_the_sum_is_8_5_is_signalled_for_certain_and_marked_below_the_threshold() {
+        let mut rng = Seed(1).stream("pie");
+        for (p, want) in [(0.09, Verdict::Signal(Cause::Early)), (0.1, Verdict::Drop(Cause::Early))] {
+            let (mut pie, queue) = congested(PieParams::default(), p);
+            pie.accumulated = 8.5;
+            let pkt = PacketMeta { bytes: Bytes::new(1000), ecn: Ecn::Ect0, ..Default::default() };
+            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            assert_eq!(pie.on_enqueue(&mut cx, &pkt), want);
+            assert_eq!(pie.accumulated, 0.0);
+            assert_eq!(pie.on_enqueue(&mut cx, &pkt), Verdict::Pass, "0.85 is far");
+        }
+    }
+
+    /// Arrivals between two signals, of which there are 20 000, at probability 0.05.
+    fn gaps(derandomize: bool) -> Vec<u32> {
+        let (mut pie, queue) = congested(PieParams { derandomize, ..Default::default() }, 0.05);
+        let mut rng = Seed(1).stream("pie");
+        let (mut all, mut gap) = (Vec::new(), 0);
+        while all.len() < 20_000 {
+            gap += 1;
+            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            if pie.on_enqueue(&mut cx, &PacketMeta::default()) != Verdict::Pass {
+                all.push(gap);
+                gap = 0;
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn signals_are_0_85_to_8_5_mean_gaps_apart_and_otherwise_geometric() {
+        let mean = |all: &[u32]| all.iter().map(|g| f64::from(*g)).sum::<f64>() / all.len() as f64;
+        let free = gaps(false);
+        assert!(free.contains(&1) && (mean(&free) - 20.0).abs() < 0.6, "{}", mean(&free));
+        let bounded = gaps(true);
+        let (least, most) = (*bounded.iter().min().unwrap(), *bounded.iter().max().unwrap());
+        assert!((17..=18).contains(&least) && (160..=171).contains(&most), "{least} to {most}");
+        // Sixteen are passed over; geometric from there on.
+        assert!((mean(&bounded) - 36.0).abs() < 1.0, "{}", mean(&bounded));
+    }
+}
