@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::Setting;
+use quell_scenario::{ACKS, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Metric, Values};
-use crate::plan::ACKS;
 use crate::stats::Estimate;
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are

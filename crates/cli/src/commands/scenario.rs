@@ -8,9 +8,9 @@ use quell_scenario::{Plugins, ScenarioError, Setting, Study};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
-use super::simulate;
 use crate::args::Format;
 use crate::failure::Failure;
+use crate::simulate;
 use crate::{json, terminal};
 
 /// What a file describes.
