@@ -27,6 +27,7 @@
 
 mod error;
 pub mod format;
+mod names;
 mod plan;
 mod plugins;
 mod study;
@@ -35,7 +36,7 @@ pub mod values;
 
 pub use error::ScenarioError;
 pub use format::Scenario;
+pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use study::{Document, Point, Setting, Study};
-pub use tree::nearest;
