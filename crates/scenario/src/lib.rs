@@ -33,6 +33,7 @@ mod plugins;
 mod study;
 mod tree;
 pub mod values;
+mod write;
 
 pub use error::ScenarioError;
 pub use format::Scenario;
