@@ -16,13 +16,13 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
-  quell run scenarios/main.toml                     run a scenario: table, results folder, report
-  quell compare scenarios/main.toml --baseline red  paired differences from RED
-  quell analyze scenarios/main.toml --check         the theory's verdict beside simulated packets
+  quell run scenarios/main.toml
+  quell compare scenarios/main.toml --baseline red
+  quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
-  quell aqm describe pi                             an algorithm's parameters
-  quell scenario check my.toml                      check without running
-  quell measure trace.pcap                          R, N and C from a packet capture
+  quell aqm describe pi
+  quell scenario check my.toml
+  quell measure trace.pcap
 
 Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted.")]
 pub struct Cli {
@@ -133,11 +133,11 @@ pub struct ViewArgs {
 Examples:
   quell run scenarios/main.toml
   quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
-  quell run my.toml --seed 17 --threads 1            repeat one replication
+  quell run my.toml --seed 17 --threads 1
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
-Without --out, results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists.
-Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
+Without --out the results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists. \
+Ctrl-C stops and keeps the replications that are finished; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario file.
     #[arg(value_name = "SCENARIO")]
@@ -168,9 +168,9 @@ pub struct RunArgs {
 Examples:
   quell compare scenarios/main.toml --baseline drop-tail --seeds 10
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
-  quell compare results/main --baseline red          without simulating again
+  quell compare results/main --baseline red
 
-With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star
+All algorithms meet the same traffic with the same seed, so differences are taken seed by seed; a star \
 marks those whose 95 % interval excludes 0.")]
 pub struct CompareArgs {
     /// A scenario file, which is run, or a results folder.
@@ -235,13 +235,8 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the
-side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these networks.
-
-Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and
-their spacing shows its capacity. Before it, on the side of the senders, their own timing is all that the
-spacing shows. The capacity then is what acknowledgments show while packets wait at the bottleneck, or is
-not told. Begin before the connections do: R is the time that handshakes take.")]
+Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side sends that opens \
+connections, \"down\" what comes back; with --inside, up is what leaves these networks.")]
 pub struct MeasureArgs {
     /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]
@@ -352,13 +347,13 @@ pub enum PlantChoice {
 #[command(after_help = "\
 Examples:
   quell analyze scenarios/main.toml --aqm pi,red
-  quell analyze scenarios/theory.toml --check        and compare with simulated packets
+  quell analyze scenarios/theory.toml --check
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is TCP in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact
-delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the
-JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
+The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the \
+delay as it is. Only long-lived flows are in it. Of a sweep the table gives figures alone; the reasons are in \
+the JSON. Ctrl-C ends a check after what is simulated and prints what was checked.")]
 pub struct AnalyzeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -449,8 +444,8 @@ Examples:
   quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
-An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the
-algorithm is rebuilt at each point, so automatic parameters follow the link.")]
+An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
+algorithm is built anew at each point, so automatic parameters follow the link.")]
 pub struct MapArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

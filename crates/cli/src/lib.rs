@@ -22,7 +22,8 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use failure::Failure;
-use quell_scenario::nearest;
+use quell_scenario::{suggest, unknown};
+use quell_units::text::cut;
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
 /// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.
@@ -58,9 +59,10 @@ fn command_line(args: &[OsString]) -> Vec<String> {
 /// The error for a name that does not exist, with the nearest one that does.
 fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
     let names: Vec<&str> = names.into_iter().collect();
-    let meant = nearest(wrong, names.iter().copied());
-    let nearest = meant.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
-    Failure::BadInput(format!("no {what} is called \"{wrong}\" (there are {}){nearest}", names.join(", ")))
+    let (rule, nearest) = unknown(what, wrong, &names);
+    let known = format!("known: {}", names.join(", "));
+    let message = suggest(&rule, nearest.as_deref(), Some(&known));
+    Failure::BadInput(format!("{what} \"{}\": {message}", cut(wrong)))
 }
 
 #[cfg(test)]
@@ -75,11 +77,11 @@ mod tests {
         };
         assert_eq!(
             message("droptail"),
-            "no algorithm is called \"droptail\" (there are drop-tail, red, ared); did you mean \"drop-tail\"?"
+            "algorithm \"droptail\": unknown algorithm; did you mean \"drop-tail\"? Known: drop-tail, red, ared"
         );
         assert_eq!(
             message("something"),
-            "no algorithm is called \"something\" (there are drop-tail, red, ared)"
+            "algorithm \"something\": unknown algorithm; known: drop-tail, red, ared"
         );
     }
 

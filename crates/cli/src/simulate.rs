@@ -8,6 +8,7 @@ use std::time::Instant;
 use quell_lab::{Options, Progress, Results};
 use quell_scenario::{Plugins, ScenarioError, Study};
 use quell_sim::Engine;
+use quell_units::text::cut;
 
 use crate::args::{EngineChoice, Seeds, SimulationArgs};
 use crate::failure::Failure;
@@ -35,7 +36,7 @@ pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) 
     let mut document = original.clone();
     let mut changes: Vec<String> = Vec::new();
     for (field, value) in set {
-        let change = format!("--set {field}={value}");
+        let change = format!("--set {}={}", cut(field), cut(value));
         document.set_text(field, value).map_err(|error| ScenarioError {
             file: change.clone(),
             line: None,

@@ -1,5 +1,5 @@
 //! Tables on a terminal or in a pipe. On a terminal nothing is wider than it: tables of figures are
-//! cut into several below each other, tables of text wrap. In a pipe nothing is cut.
+//! cut into several below each other. In a pipe without COLUMNS they are not. Tables of text wrap.
 
 use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
@@ -121,13 +121,13 @@ fn one_block(names: &Column, columns: &[Column], colors: bool) -> String {
     finish(&table)
 }
 
-/// A table of text; on a terminal the columns wrap.
+/// A table of text; its columns wrap.
 pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
-    text_within(header, rows, terminal::width(), terminal::colors())
+    text_within(header, rows, terminal::text_width(), terminal::colours())
 }
 
-fn text_within(header: &[&str], rows: &[Vec<String>], width: Option<usize>, colors: bool) -> String {
-    let mut table = plain(colors);
+fn text_within(header: &[&str], rows: &[Vec<String>], width: usize, colours: bool) -> String {
+    let mut table = plain(colours);
     table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
     for row in rows {
         let tint = |i| if i == 0 { Tint::Name } else { Tint::Plain };
@@ -136,18 +136,16 @@ fn text_within(header: &[&str], rows: &[Vec<String>], width: Option<usize>, colo
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding(if i == 0 { (0, 0) } else { (GAP, 0) });
     }
-    if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        // Words break only where there is no room for the longest of each column.
-        let longest: Vec<usize> = (0..header.len()).map(|i| longest_word(header[i], i, rows)).collect();
-        let gaps = usize::from(GAP) * header.len().saturating_sub(1);
-        if longest.iter().sum::<usize>() + gaps <= width {
-            for (column, words) in table.column_iter_mut().zip(longest) {
-                let least = words + usize::from(column.padding_width());
-                let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
-                column.set_constraint(ColumnConstraint::LowerBoundary(least));
-            }
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    // Words break only where there is no room for the longest of each column.
+    let longest: Vec<usize> = (0..header.len()).map(|i| longest_word(header[i], i, rows)).collect();
+    let gaps = usize::from(GAP) * header.len().saturating_sub(1);
+    if longest.iter().sum::<usize>() + gaps <= width {
+        for (column, words) in table.column_iter_mut().zip(longest) {
+            let least = words + usize::from(column.padding_width());
+            let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
+            column.set_constraint(ColumnConstraint::LowerBoundary(least));
         }
     }
     finish(&table)
@@ -234,11 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn text_wraps_only_on_a_terminal() {
+    fn text_wraps_between_words() {
         let rows = vec![vec!["name".to_string(), "many words that take much room".to_string()]];
-        let wide = text_within(&["a", "b"], &rows, None, false);
+        let wide = text_within(&["a", "b"], &rows, 100, false);
         assert!(wide.contains("many words that take much room"), "{wide}");
-        let narrow = text_within(&["a", "b"], &rows, Some(20), false);
+        let narrow = text_within(&["a", "b"], &rows, 20, false);
         assert!(narrow.lines().all(|l| measure_text_width(l) <= 20), "{narrow}");
         assert!(!wide.contains('\u{1b}') && !narrow.contains('\u{1b}'));
     }

@@ -14,11 +14,26 @@ use crate::failure::Failure;
 /// Below this, tables are unreadable in any layout.
 const MIN_WIDTH: usize = 30;
 
-/// The width that tables may take; none if stdout is not a terminal: then nothing is cut or wrapped.
+/// The width of text in a pipe of which nothing is known.
+const PIPE_WIDTH: usize = 100;
+
+/// The width that tables may take: that of the terminal, elsewhere what COLUMNS asks for; none without
+/// either: then no figures are cut off others.
 pub fn width() -> Option<usize> {
     let term = Term::stdout();
-    let (_, columns) = term.is_term().then(|| term.size_checked())??;
-    Some(usize::from(columns).max(MIN_WIDTH))
+    let terminal = || Some(usize::from(term.size_checked()?.1));
+    let columns = if term.is_term() { terminal() } else { asked(std::env::var("COLUMNS").ok().as_deref()) };
+    columns.map(|columns| columns.max(MIN_WIDTH))
+}
+
+/// The width that text may take: it wraps in a pipe too.
+pub fn text_width() -> usize {
+    width().unwrap_or(PIPE_WIDTH)
+}
+
+/// What COLUMNS asks for; nothing if it is not a positive number.
+fn asked(columns: Option<&str>) -> Option<usize> {
+    columns?.trim().parse().ok().filter(|n| *n > 0)
 }
 
 /// True if stdout is to be colored: it is a terminal and the user has not said otherwise.
@@ -53,7 +68,7 @@ fn prose_within(text: &str, width: Option<usize>) -> String {
     all
 }
 
-/// Writes a command's result to stdout. A closed pipe is not an error.
+/// Writes a command's result to stdout. A closed pipe is not an error: its reader wanted no more.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -177,6 +192,14 @@ mod tests {
         let text = "pi: it bears much of further delay\n\nend\n";
         assert_eq!(prose_within(text, None), text);
         assert_eq!(prose_within(text, Some(14)), "pi: it bears\n  much of\n  further\n  delay\n\nend\n");
+    }
+
+    #[test]
+    fn columns_ask_for_a_width() {
+        assert_eq!(
+            [Some("72"), Some(" 80\n"), Some("0"), Some("wide"), None].map(asked),
+            [Some(72), Some(80), None, None, None]
+        );
     }
 
     #[test]

@@ -220,7 +220,28 @@ fn aqm_list_and_describe_tell_what_there_is() {
     }
     let wrong = bench.run(&["aqm", "describe", "droptail"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.ends_with("did you mean \"drop-tail\"?\n"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("unknown algorithm; did you mean \"drop-tail\"? Known: drop-tail, "),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
+fn text_in_a_pipe_fits_the_columns_that_are_asked_for() {
+    let bench = Bench::new();
+    for (columns, most) in [(Some("60"), 60), (Some("140"), 140), (None, 100)] {
+        for args in [&["aqm", "describe", "pi"][..], &["aqm", "list"]] {
+            let mut command = bench.command(args);
+            command.env_remove("COLUMNS");
+            if let Some(columns) = columns {
+                command.env("COLUMNS", columns);
+            }
+            let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            let widest = out.lines().map(|l| l.chars().count()).max().unwrap();
+            assert!(widest <= most && widest > most / 2, "{args:?}: {widest} of {most}\n{out}");
+        }
+    }
 }
 
 #[test]
@@ -249,6 +270,19 @@ fn a_resolved_scenario_is_a_scenario() {
     let resolved = bench.ok(&["scenario", "show", "small.toml"]);
     bench.file("resolved.toml", &resolved);
     assert_eq!(bench.ok(&["scenario", "show", "resolved.toml"]), resolved);
+    for line in
+        ["access_rate = \"100 Mbit/s\"", "min_th = ", "variant = \"reno\"", "mean_packet = ", "# stop: "]
+    {
+        assert!(resolved.lines().any(|l| l.starts_with(line)), "{line} is missing:\n{resolved}");
+    }
+    // It runs as the file does, and results keep it.
+    let digest = |file: &str| {
+        bench.json(&["run", file, "-q", "--format", "json", "--out", &format!("{file}.d")])["digest"].clone()
+    };
+    assert_eq!(digest("small.toml"), digest("resolved.toml"));
+    let run: Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path("small.toml.d/run.json")).unwrap()).unwrap();
+    assert_eq!(run["points"][0]["scenario"], resolved.as_str());
 }
 
 #[test]
@@ -261,6 +295,26 @@ fn a_report_can_be_made_again() {
     assert_eq!(std::fs::read(bench.path("results/small/report.html")).unwrap(), first);
     bench.ok(&["report", "results/small", "--out", "other.html"]);
     assert_eq!(std::fs::read(bench.path("other.html")).unwrap(), first);
+}
+
+#[test]
+fn help_wraps_once() {
+    let bench = Bench::new();
+    for width in [50, 80] {
+        for command in ["", "run", "compare", "measure", "analyze", "design", "map"] {
+            let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+            let out = bench.command(&args).env("COLUMNS", width.to_string()).output().unwrap();
+            let help = String::from_utf8(out.stdout).unwrap();
+            assert!(help.lines().all(|l| l.chars().count() <= width), "{command} at {width}:\n{help}");
+            // What follows the examples is prose: a line ends only where the next word has no room.
+            let (_, prose) = help.rsplit_once("\n\n").unwrap();
+            for pair in prose.lines().collect::<Vec<_>>().windows(2) {
+                let word = pair[1].split(' ').next().unwrap_or_default();
+                let used = pair[0].chars().count() + 1 + word.chars().count();
+                assert!(used > width, "{command} at {width}: {pair:?}\n{help}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::tree::{Fault, Node, Path, Step};
+use crate::names::{suggest, unknown};
+use crate::tree::{Fault, Node, Path, Step, known};
 
 /// A scenario that cannot be used: where, what, why, and what may have been meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,6 +22,8 @@ pub struct ScenarioError {
     pub rule: String,
     /// The nearest valid name, if a name is wrong and one is near.
     pub nearest: Option<String>,
+    /// The valid names, where a name is wrong: "known: drop-tail, red".
+    pub known: Option<String>,
 }
 
 impl fmt::Display for ScenarioError {
@@ -37,11 +40,7 @@ impl fmt::Display for ScenarioError {
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.rule)?;
-        if let Some(name) = &self.nearest {
-            write!(f, "; did you mean \"{name}\"?")?;
-        }
-        Ok(())
+        f.write_str(&suggest(&self.rule, self.nearest.as_deref(), self.known.as_deref()))
     }
 }
 
@@ -57,6 +56,7 @@ impl ScenarioError {
             value: None,
             rule: rule.into(),
             nearest: None,
+            known: None,
         }
     }
 }
@@ -68,12 +68,13 @@ pub(crate) struct Problem {
     pub value: Option<String>,
     pub rule: String,
     pub nearest: Option<String>,
+    pub known: Option<String>,
 }
 
 impl Problem {
     /// `rule` is broken at `path`; the value is looked up there.
     pub fn new(path: Path, rule: impl Into<String>) -> Self {
-        Problem { path, value: None, rule: rule.into(), nearest: None }
+        Problem { path, value: None, rule: rule.into(), nearest: None, known: None }
     }
 
     pub fn with_value(mut self, value: impl ToString) -> Self {
@@ -81,9 +82,10 @@ impl Problem {
         self
     }
 
-    pub fn with_nearest(mut self, nearest: Option<String>) -> Self {
-        self.nearest = nearest;
-        self
+    /// `wrong`, which is at `path`, is not one of the names of its kind.
+    pub fn unknown(path: Path, kind: &str, wrong: &str, intro: &str, names: &[&str]) -> Self {
+        let (rule, nearest) = unknown(kind, wrong, names);
+        Problem { nearest, known: Some(known(intro, names)), ..Problem::new(path, rule) }
     }
 }
 
@@ -95,12 +97,11 @@ pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         let rule = match wanted(&fault) {
-            _ if fault.unknown_key => format!("unknown key; {}", fault.rule),
-            Some(wanted) => wanted.to_string(),
-            None => fault.rule.clone(),
+            Some(wanted) if !fault.unknown_key => wanted.to_string(),
+            _ => fault.rule.clone(),
         };
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
-        Problem { path: fault.path(), value, rule, nearest: fault.nearest }
+        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known }
     }
 }
 
@@ -159,6 +160,7 @@ impl Source {
             value: None,
             rule: rule.into(),
             nearest: None,
+            known: None,
         }
     }
 
@@ -186,6 +188,7 @@ impl Source {
             value,
             rule,
             nearest: problem.nearest,
+            known: problem.known,
         }
     }
 }

@@ -10,7 +10,9 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::plan;
 use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
+use crate::write;
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,10 +68,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario as a file, every default filled in.
+    /// The scenario as a file with every default filled in: the parameters of each algorithm of the catalog,
+    /// those of TCP, rates of access links, buffers and the rest. Keys whose default is not a value, and
+    /// values that depend on the link ("auto"), are explained in comments. Read again it gives the same runs.
     pub fn to_toml(&self) -> String {
         // What was read from TOML can be written as TOML.
-        toml::to_string_pretty(self).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
+        write::write(&plan::resolved(self)).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
     }
 
     /// The JSON Schema of scenario files.
@@ -540,6 +544,11 @@ impl FlowGroup {
     /// The class its packets are counted in.
     pub fn class(&self) -> &str {
         self.class.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether groups of a kind, as it is written, may have a key.
+    pub(crate) fn applies(key: &str, kind: &str) -> bool {
+        plan::applies(key, kind)
     }
 
     /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.

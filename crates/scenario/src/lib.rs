@@ -27,15 +27,17 @@
 
 mod error;
 pub mod format;
+mod names;
 mod plan;
 mod plugins;
 mod study;
 mod tree;
 pub mod values;
+mod write;
 
 pub use error::ScenarioError;
 pub use format::Scenario;
+pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use study::{Document, Point, Setting, Study};
-pub use tree::nearest;

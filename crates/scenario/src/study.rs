@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
+use quell_units::text::cut;
 
 use crate::error::{Problem, ScenarioError, Source};
 use crate::format::{FlowGroup, Scenario};
+use crate::names::nearest;
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
-use crate::tree::{Entry, Node, Path, Step, Value, nearest, steps};
+use crate::tree::{Entry, Node, Path, Step, Value, steps};
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
 #[derive(Clone, Debug)]
@@ -349,8 +351,9 @@ fn plain(node: &Node) -> String {
 
 /// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
 fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
-    let fail =
-        |rule: String| Problem::new(steps![], format!("\"{field}\" is not a field: {rule}")).with_value("");
+    let fail = |rule: String| {
+        Problem::new(steps![], format!("\"{}\" is not a field: {rule}", cut(field))).with_value("")
+    };
     let mut steps = Vec::new();
     let mut node = Some(tree);
     for part in field.split('.') {
@@ -369,7 +372,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     };
                     let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
                     let Some(at) = names.iter().position(|n| n == name) else {
-                        let mut problem = fail(format!("there is no \"{name}\" there"));
+                        let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
                         problem.nearest = nearest(name, names.iter().map(String::as_str));
                         return Err(problem);
                     };
@@ -380,7 +383,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     node = node.and_then(|n| n.get(name));
                     steps.push(Step::from(name));
                 }
-                Some(_) => return Err(fail(format!("\"{name}\" would be inside a plain value"))),
+                Some(_) => return Err(fail(format!("\"{}\" would be inside a plain value", cut(name)))),
             }
         }
         for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
@@ -391,7 +394,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     node = items.get(i);
                     steps.push(Step::Index(i));
                 }
-                None => return Err(fail(format!("has no item [{index}"))),
+                None => return Err(fail(format!("there is no item [{}", cut(index)))),
             }
         }
     }

@@ -106,7 +106,7 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "\"red\"",
             "\"redd\"",
-            "x.toml:9: aqm[0].algorithm = \"redd\": is an unknown algorithm",
+            "x.toml:9: aqm[0].algorithm = \"redd\": unknown algorithm",
             "did you mean \"red\"?",
         ),
         (
@@ -312,6 +312,41 @@ fn what_could_have_no_effect_is_refused() {
         let message = message(from, to);
         assert!(message.contains(want), "{to:?} gave\n  {message}\nnot\n  {want}");
     }
+}
+
+#[test]
+fn a_long_value_is_cut_and_one_out_of_range_is_called_that() {
+    let digits = "7".repeat(200_000);
+    for (from, to) in [
+        ("rtt = \"100 ms\"", format!("rtt = \"{digits}\"")),
+        ("rtt = \"100 ms\"", format!("rtt = \"{digits} ms\"")),
+        ("count = 2", format!("count = {digits}")),
+        ("count = 2", format!("a{digits} = 2")),
+        ("\"red\"", format!("\"{digits}\"")),
+    ] {
+        let message = message(from, &to);
+        assert!(message.contains("\u{2026} (200"), "{}", &message[..200]);
+        assert!(message.len() < 1000, "{}", &message[..1000]);
+    }
+    let e = message("rtt = \"100 ms\"", "rtt = \"-5 ms\"");
+    assert!(e.ends_with("flows[0].rtt = \"-5 ms\": out of range: it must not be negative"), "{e}");
+    let e = message("rate = \"10 Mbit/s\"", "rate = \"1e30 Mbit/s\"");
+    assert!(e.ends_with("dumbbell.rate = \"1e30 Mbit/s\": out of range: it is too large"), "{e}");
+    let e = message("count = 2", "count = 99999999999999999999");
+    assert!(e.contains("99999999999999999999 is out of range: whole numbers lie between"), "{e}");
+}
+
+#[test]
+fn names_that_others_have_are_said_not_to_be_here() {
+    let e = message("\"red\"", "\"cake\"");
+    assert!(e.contains("aqm[0].algorithm = \"cake\": not in this version; the closest in purpose is"), "{e}");
+    assert!(e.contains("; known: drop-tail, red, "), "{e}");
+    let e = message("\"red\"", "\"fifo\"");
+    assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
+    let e = message("count = 2", "tcp = { variant = \"bbr\" }");
+    let want =
+        "variant = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
+    assert!(e.contains(want), "{e}");
 }
 
 #[test]

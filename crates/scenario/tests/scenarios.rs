@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_scenario::{Document, Plugins, Scenario, Study};
+use quell_scenario::{Document, Plugins, Point, Scenario, Study};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -37,7 +37,115 @@ fn every_scenario_loads_and_survives_being_written_out() {
             let text = point.scenario.to_toml();
             let again = Study::parse(&text, "resolved", &Plugins::new())
                 .unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()));
-            assert_eq!(again.points[0].scenario, point.scenario, "{}", path.display());
+            // What is written out once more has nothing to add, and draws the same flows.
+            assert_eq!(again.points[0].scenario.to_toml(), text, "{}", path.display());
+            let flows = |p: &Point| {
+                let plan = p.plan(0, 1, &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+                let specs = plan.network.flows.iter().map(|f| (f.class, f.precedence, f.start, f.stop));
+                let facts = plan.facts.flows.iter().map(|f| (f.group, f.base_rtt, f.links.clone()));
+                specs.zip(facts).collect::<Vec<_>>()
+            };
+            assert!(flows(&again.points[0]) == flows(point), "{}", path.display());
+        }
+    }
+}
+
+/// The lines of a file by the section they are in; the sections of a list have one name.
+fn sections(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut out = vec![(String::new(), Vec::new())];
+    for line in text.lines() {
+        match line.strip_prefix('[') {
+            Some(name) => out.push((name.trim_matches(['[', ']']).to_string(), Vec::new())),
+            None => out.last_mut().unwrap().1.push(line.to_string()),
+        }
+    }
+    out
+}
+
+/// The keys of an object of the schema that have a default.
+fn defaults(object: &serde_json::Value) -> Vec<String> {
+    let properties = object["properties"].as_object().unwrap();
+    let has = |p: &serde_json::Value| {
+        let text = p["description"].as_str().unwrap_or_default();
+        p.get("default").is_some() || text.contains("default") || text.contains("Default")
+    };
+    properties.iter().filter(|(_, p)| has(p)).map(|(key, _)| key.clone()).collect()
+}
+
+#[test]
+fn every_key_with_a_default_is_written_out() {
+    let schema = Scenario::json_schema();
+    let of = |name: &str| schema["$defs"][name].clone();
+    let tcp = of("FlowGroup")["properties"]["tcp"].clone();
+    let groups = r#"
+aqm = "all"
+[[flows]]
+name = "bulk"
+FROM
+[[flows]]
+name = "web"
+kind = "transfers"
+size = "10 packets"
+FROM
+[[flows]]
+name = "sessions"
+kind = "sessions"
+size = { pareto = { shape = 1.2, mean = "10 packets" } }
+sessions_per_second = 1.0
+FROM
+[[flows]]
+name = "voice"
+kind = "udp"
+rate = "64 kbit/s"
+FROM
+"#;
+    let link = "rate = \"30 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"500 packets\"\n";
+    for (topology, from, tables) in [
+        (format!("[dumbbell]\n{link}"), "", vec![("dumbbell", of("Dumbbell"))]),
+        (format!("[parking_lot]\nbottlenecks = 2\n{link}"), "", vec![("parking_lot", of("ParkingLot"))]),
+        (
+            format!("[[graph.links]]\nfrom = \"a\"\nto = \"b\"\n{link}"),
+            "from = \"a\"\nto = \"b\"",
+            vec![("graph", of("Graph")), ("graph.links", of("GraphLink"))],
+        ),
+    ] {
+        let name = tables.last().unwrap().0;
+        let reverse = format!("{name}.reverse");
+        let (first, rest) = groups.split_once("[[flows]]").unwrap();
+        let text = format!(
+            "schema = 1\nduration = \"10 s\"\n{first}{topology}[[flows]]{}",
+            rest.replace("FROM", from)
+        );
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+        let text = study.points[0].scenario.to_toml();
+        let sections = sections(&text);
+        let lines = |table: &str| -> Vec<&String> {
+            sections.iter().filter(|(name, _)| name == table).flat_map(|(_, lines)| lines).collect()
+        };
+        let mut wanted = vec![("", schema.clone()), ("flows", of("FlowGroup")), ("flows.tcp", tcp.clone())];
+        wanted.extend(tables.iter().cloned());
+        wanted.push((&reverse, of("Reverse")));
+        for (table, object) in &wanted {
+            for key in defaults(object) {
+                // Algorithms and flows are sections themselves.
+                let is =
+                    |l: &&String| l.starts_with(&format!("{key} = ")) || l.starts_with(&format!("# {key}: "));
+                let section = sections.iter().any(|(name, _)| *name == key);
+                assert!(section || lines(table).iter().any(is), "[{table}] lacks {key}:\n{text}");
+            }
+        }
+        // Every algorithm in its own section, with every parameter.
+        let algorithms: Vec<_> = sections.iter().filter(|(name, _)| name == "aqm").collect();
+        assert_eq!(algorithms.len(), quell_aqm::catalog::CATALOG.len());
+        for (entry, (_, lines)) in quell_aqm::catalog::CATALOG.iter().zip(algorithms) {
+            for doc in (entry.params)() {
+                let (set, out) = (format!("{} = ", doc.name), format!("# {}: ", doc.name));
+                let value = lines.iter().any(|l| l.starts_with(&set));
+                let said = lines.iter().any(|l| l.starts_with(&out));
+                assert_eq!(value, doc.default != "none", "{}.{}: {lines:?}", entry.name, doc.name);
+                let told = said || !["none", "auto"].contains(&doc.default.as_str());
+                assert!(told, "{}.{}: {lines:?}", entry.name, doc.name);
+            }
         }
     }
 }

@@ -3,22 +3,42 @@
 use alloc::string::{String, ToString};
 use core::fmt;
 
+use crate::text::cut;
+
 /// A string is not the quantity that was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     input: String,
-    expected: &'static str,
+    why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is not this.
+    Not(&'static str),
+    Negative,
+    TooLarge,
 }
 
 impl ParseError {
-    pub(crate) fn new(input: &str, expected: &'static str) -> Self {
-        ParseError { input: input.to_string(), expected }
+    fn new(input: &str, why: Why) -> Self {
+        ParseError { input: input.to_string(), why }
+    }
+
+    /// It is the quantity, but larger than what can be held.
+    pub(crate) fn too_large(input: &str) -> Self {
+        Self::new(input, Why::TooLarge)
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is not {}", self.input, self.expected)
+        write!(f, "\"{}\" is ", cut(&self.input))?;
+        match self.why {
+            Why::Not(expected) => write!(f, "not {expected}"),
+            Why::Negative => f.write_str("out of range: it must not be negative"),
+            Why::TooLarge => f.write_str("out of range: it is too large"),
+        }
     }
 }
 
@@ -27,12 +47,24 @@ impl core::error::Error for ParseError {}
 /// Splits "12.5 kB" into 12.5 and the factor of "kB" and returns their product, which is finite and
 /// not negative.
 pub(crate) fn quantity(s: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ParseError> {
-    let (x, factor) = number_and_unit(s, units).ok_or_else(|| ParseError::new(s, expected))?;
+    let (x, factor) = number_and_unit(s, units, expected)?;
     Ok(x * factor)
 }
 
-pub(crate) fn number_and_unit<U: Copy>(s: &str, units: &[(&str, U)]) -> Option<(f64, U)> {
-    let s = s.trim();
+pub(crate) fn number_and_unit<U: Copy>(
+    s: &str,
+    units: &[(&str, U)],
+    expected: &'static str,
+) -> Result<(f64, U), ParseError> {
+    let (x, factor) = split(s.trim(), units).ok_or_else(|| ParseError::new(s, Why::Not(expected)))?;
+    match x {
+        _ if x < 0.0 => Err(ParseError::new(s, Why::Negative)),
+        _ if x.is_finite() => Ok((x, factor)),
+        _ => Err(ParseError::too_large(s)),
+    }
+}
+
+fn split<U: Copy>(s: &str, units: &[(&str, U)]) -> Option<(f64, U)> {
     // The unit starts at the first letter that does not belong to the number; an exponent does.
     let at = s
         .char_indices()
@@ -46,7 +78,7 @@ pub(crate) fn number_and_unit<U: Copy>(s: &str, units: &[(&str, U)]) -> Option<(
     let (number, unit) = s.split_at(at);
     let x: f64 = number.trim_end().parse().ok()?;
     let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
-    (x.is_finite() && x >= 0.0).then_some((x, *factor))
+    Some((x, *factor))
 }
 
 /// Serializes a type as the string it prints, and reads the string it parses.
@@ -68,3 +100,31 @@ macro_rules! serde_as_string {
     };
 }
 pub(crate) use serde_as_string;
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use crate::{BitRate, Duration, QueueSize};
+
+    #[test]
+    fn a_quantity_out_of_range_is_not_called_another_thing() {
+        let time = |s: &str| s.parse::<Duration>().unwrap_err().to_string();
+        assert_eq!(time("-5 ms"), "\"-5 ms\" is out of range: it must not be negative");
+        assert_eq!(time("1e300 s"), "\"1e300 s\" is out of range: it is too large");
+        assert_eq!(time("1e400 s"), "\"1e400 s\" is out of range: it is too large");
+        assert!(time("5").starts_with("\"5\" is not a time with its unit"));
+        let e = "1e30 Gbit/s".parse::<BitRate>().unwrap_err().to_string();
+        assert!(e.ends_with("is out of range: it is too large"), "{e}");
+        let e = "-1 packets".parse::<QueueSize>().unwrap_err().to_string();
+        assert!(e.ends_with("is out of range: it must not be negative"), "{e}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        let e = "7".repeat(200_000).parse::<Duration>().unwrap_err().to_string();
+        assert!(e.starts_with(&format!("\"{}\u{2026} (200000 characters)\" is not", "7".repeat(40))), "{e}");
+        assert!(e.len() < 200, "{e}");
+    }
+}

@@ -66,7 +66,7 @@ impl core::str::FromStr for BitRate {
     fn from_str(s: &str) -> Result<Self, ParseError> {
         let bps = parse::quantity(s, UNITS, EXPECTED)?;
         if bps > u64::MAX as f64 {
-            return Err(ParseError::new(s, EXPECTED));
+            return Err(ParseError::too_large(s));
         }
         Ok(BitRate((bps + 0.5) as u64))
     }

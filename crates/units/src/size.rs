@@ -131,7 +131,7 @@ impl core::str::FromStr for Bytes {
     fn from_str(s: &str) -> Result<Self, ParseError> {
         let x = parse::quantity(s, BYTE_UNITS, BYTES_EXPECTED)?;
         if x > 1e18 {
-            return Err(ParseError::new(s, BYTES_EXPECTED));
+            return Err(ParseError::too_large(s));
         }
         Ok(Bytes((x + 0.5) as u64))
     }
@@ -140,10 +140,9 @@ impl core::str::FromStr for Bytes {
 impl core::str::FromStr for QueueSize {
     type Err = ParseError;
     fn from_str(s: &str) -> Result<Self, ParseError> {
-        match parse::number_and_unit(s, SIZE_UNITS) {
-            Some((x, Kind::Packets)) => Ok(QueueSize::Packets(x)),
-            Some((x, Kind::Bytes(f))) => Ok(QueueSize::Bytes(x * f)),
-            None => Err(ParseError::new(s, SIZE_EXPECTED)),
+        match parse::number_and_unit(s, SIZE_UNITS, SIZE_EXPECTED)? {
+            (x, Kind::Packets) => Ok(QueueSize::Packets(x)),
+            (x, Kind::Bytes(f)) => Ok(QueueSize::Bytes(x * f)),
         }
     }
 }

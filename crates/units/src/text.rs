@@ -3,6 +3,18 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+/// A text for a message: what is long is cut, and how long it was is said.
+pub fn cut(text: &str) -> String {
+    const MOST: usize = 80;
+    match text.chars().count() {
+        n if n > MOST => {
+            let shown: String = text.chars().take(MOST / 2).collect();
+            format!("{shown}\u{2026} ({n} characters)")
+        }
+        _ => text.to_string(),
+    }
+}
+
 /// A number with three digits.
 pub fn three_digits(x: f64) -> String {
     match x.abs() {

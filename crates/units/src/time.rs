@@ -201,7 +201,7 @@ impl core::str::FromStr for Duration {
     fn from_str(s: &str) -> Result<Self, ParseError> {
         let nanos = parse::quantity(s, UNITS, EXPECTED)?;
         if nanos > u64::MAX as f64 {
-            return Err(ParseError::new(s, EXPECTED));
+            return Err(ParseError::too_large(s));
         }
         Ok(Duration((nanos + 0.5) as u64))
     }

@@ -58,7 +58,7 @@ pub fn list(format: Format) -> Result<(), Failure> {
             algorithms: CATALOG.iter().map(Algorithm::of).collect(),
         });
     }
-    let narrow = terminal::width().is_some_and(|w| w < NARROW_LIST);
+    let narrow = terminal::text_width() < NARROW_LIST;
     let row = |e: &Entry| {
         let cells = [e.name, e.title, e.family.name(), word(e.label), e.source];
         without(narrow.then_some(2), &cells)
@@ -105,7 +105,7 @@ pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
     if docs.is_empty() {
         text.push_str("It has no parameters.\n");
     } else {
-        text.push_str(&parameters(docs, terminal::width().is_some_and(|w| w < NARROW_DESCRIPTION)));
+        text.push_str(&parameters(docs, terminal::text_width() < NARROW_DESCRIPTION));
     }
     terminal::print(&text)
 }

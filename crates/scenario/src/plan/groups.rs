@@ -10,36 +10,52 @@ use crate::format::{FlowGroup, Kind, Scenario};
 use crate::tree::Path;
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
+/// A field that only some kinds of groups have: its name, whether a group has it, and those kinds.
+type Owned = (&'static str, fn(&FlowGroup) -> bool, &'static [Kind]);
+
+const OWNED: &[Owned] = {
+    use Kind::{Bulk, Sessions, Transfers, Udp};
+    &[
+        ("count", |g| g.count.is_some(), &[Bulk, Transfers, Udp]),
+        ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
+        ("size", |g| g.size.is_some(), &[Transfers, Sessions]),
+        ("think", |g| g.think.is_some(), &[Transfers, Sessions]),
+        ("transfers", |g| g.transfers.is_some(), &[Transfers, Sessions]),
+        ("connection", |g| g.connection.is_some(), &[Transfers, Sessions]),
+        ("sessions_per_second", |g| g.sessions_per_second.is_some(), &[Sessions]),
+        ("rate", |g| g.rate.is_some(), &[Udp]),
+        ("rate_changes", |g| !g.rate_changes.is_empty(), &[Udp]),
+        ("packet", |g| g.packet.is_some(), &[Udp]),
+        ("gaps", |g| g.gaps.is_some(), &[Udp]),
+        ("on_off", |g| g.on_off.is_some(), &[Udp]),
+        ("ecn", |g| g.ecn.is_some(), &[Udp]),
+    ]
+};
+
+/// A kind as scenarios write it.
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bulk => "bulk",
+        Kind::Transfers => "transfers",
+        Kind::Sessions => "sessions",
+        Kind::Udp => "udp",
+    }
+}
+
+/// Whether groups of a kind, as it is written, may have a key.
+pub(crate) fn applies(key: &str, kind: &str) -> bool {
+    OWNED.iter().all(|(field, _, kinds)| *field != key || kinds.iter().any(|k| word(*k) == kind))
+}
+
 /// What stands in a group and which kinds it belongs to.
 fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     use Kind::{Bulk, Sessions, Transfers, Udp};
-    let fields: [(&str, bool, &[Kind]); 13] = [
-        ("count", g.count.is_some(), &[Bulk, Transfers, Udp]),
-        ("tcp", !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
-        ("size", g.size.is_some(), &[Transfers, Sessions]),
-        ("think", g.think.is_some(), &[Transfers, Sessions]),
-        ("transfers", g.transfers.is_some(), &[Transfers, Sessions]),
-        ("connection", g.connection.is_some(), &[Transfers, Sessions]),
-        ("sessions_per_second", g.sessions_per_second.is_some(), &[Sessions]),
-        ("rate", g.rate.is_some(), &[Udp]),
-        ("rate_changes", !g.rate_changes.is_empty(), &[Udp]),
-        ("packet", g.packet.is_some(), &[Udp]),
-        ("gaps", g.gaps.is_some(), &[Udp]),
-        ("on_off", g.on_off.is_some(), &[Udp]),
-        ("ecn", g.ecn.is_some(), &[Udp]),
-    ];
-    let word = |k: &Kind| match k {
-        Bulk => "\"bulk\"",
-        Transfers => "\"transfers\"",
-        Sessions => "\"sessions\"",
-        Udp => "\"udp\"",
-    };
-    for (field, present, kinds) in fields {
-        if present && !kinds.contains(&g.kind) {
-            let owners: Vec<_> = kinds.iter().map(word).collect();
+    for (field, present, kinds) in OWNED {
+        if present(g) && !kinds.contains(&g.kind) {
+            let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", word(*k))).collect();
             let rule =
-                format!("does not apply to kind {}; it applies to {}", word(&g.kind), owners.join(", "));
-            return Err(Problem::new(at.then(field), rule));
+                format!("does not apply to kind \"{}\"; it belongs to {}", word(g.kind), owners.join(", "));
+            return Err(Problem::new(at.then(*field), rule));
         }
     }
     let needed = match g.kind {
@@ -49,7 +65,7 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         Udp => &[("rate", g.rate.is_some())],
     };
     for (field, present) in needed {
-        require(*present, at.then(*field), format!("is missing: kind {} needs it", word(&g.kind)))?;
+        require(*present, at.then(*field), format!("is missing: kind \"{}\" needs it", word(g.kind)))?;
     }
     Ok(())
 }

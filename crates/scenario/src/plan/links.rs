@@ -5,6 +5,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::limits;
 use super::measure::at;
+use super::traffic::UDP_PACKET;
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
@@ -45,10 +46,10 @@ pub(super) fn mean_packet(s: &Scenario) -> Bytes {
         Some(FlowGroup { kind: Kind::Udp, packet, .. }) => match packet {
             Some(OneOr::One(bytes)) => *bytes,
             Some(OneOr::Spread(Shape::Exponential(mean))) => *mean,
-            _ => Bytes::new(1000),
+            _ => UDP_PACKET,
         },
         Some(g) => g.tcp.wire_bytes(),
-        None => Bytes::new(1000),
+        None => UDP_PACKET,
     })
 }
 

@@ -11,6 +11,7 @@ mod limits;
 mod links;
 mod measure;
 mod queues;
+mod resolve;
 mod routes;
 mod traffic;
 
@@ -31,8 +32,10 @@ use queues::configure;
 use routes::Frame;
 
 pub use flows::FlowFact;
+pub(crate) use groups::applies;
 pub use measure::ACKS;
 pub(crate) use measure::{classes, measure};
+pub(crate) use resolve::resolved;
 
 /// What the simulator runs, and what its outcome means.
 pub struct Plan {

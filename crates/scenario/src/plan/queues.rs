@@ -6,7 +6,7 @@ use quell_aqm::catalog::{self, AnyAlgorithm, AnyAqm, AqmConfig, CATALOG};
 use crate::error::Problem;
 use crate::format::AqmChoice;
 use crate::plugins::Plugins;
-use crate::tree::{Node, Path, known, nearest};
+use crate::tree::{Node, Path};
 
 /// An algorithm for the link called `name`; `at` is where it stands.
 pub(super) fn build(
@@ -36,11 +36,7 @@ pub(super) fn configure(choice: &AqmChoice, at: &Path, plugins: &Plugins) -> Res
     let name = choice.algorithm.as_str();
     let Some(entry) = catalog::find(name) else {
         let names: Vec<&str> = CATALOG.iter().map(|e| e.name).chain(plugins.names()).collect();
-        return Err(Problem::new(
-            at.then("algorithm"),
-            format!("is an unknown algorithm; {}", known("known", &names)),
-        )
-        .with_nearest(nearest(name, names.iter().copied())));
+        return Err(Problem::unknown(at.then("algorithm"), "algorithm", name, "known", &names));
     };
     if let (true, Some(key)) = ((entry.params)().is_empty(), choice.parameters.keys().next()) {
         let rule = format!("unknown key; {name} takes no parameters");

@@ -9,7 +9,7 @@ use super::queues::build;
 use crate::error::{Problem, require};
 use crate::format::{Direction, FlowGroup, Scenario};
 use crate::plugins::Plugins;
-use crate::tree::{Path, known, nearest, steps};
+use crate::tree::{Path, steps};
 
 /// The links between routers and the routes of the groups.
 pub(super) struct Frame {
@@ -110,8 +110,7 @@ fn ends(
     let find = |name: &str, field: &str| {
         topology.find(name).ok_or_else(|| {
             let names: Vec<&str> = topology.names().iter().map(String::as_str).collect();
-            Problem::new(at.then(field), known("is not a node of the topology; the nodes are", &names))
-                .with_nearest(nearest(name, names.iter().copied()))
+            Problem::unknown(at.then(field), "node", name, "the nodes are", &names)
         })
     };
     if g.from.is_some() || g.to.is_some() || s.graph.is_some() {

@@ -51,6 +51,9 @@ fn distribution<Q: Quantity>(
     })
 }
 
+/// The size of a packet of UDP where a group says nothing.
+pub(super) const UDP_PACKET: Bytes = Bytes::new(1000);
+
 /// What the flows of a group send.
 pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
     let seconds = |d: Duration| d.as_secs_f64();
@@ -77,7 +80,7 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             let here = at.then("packet");
             let packet = match &g.packet {
                 Some(packet) => distribution(packet, &here, |b: Bytes| b.get() as f64)?,
-                None => Distribution::Constant(1000.0),
+                None => Distribution::Constant(UDP_PACKET.get() as f64),
             };
             let mean = packet.mean();
             require((1.0..=1e6).contains(&mean), here, "must have a mean between 1 B and 1 MB")?;

@@ -1,0 +1,84 @@
+//! A scenario with every default in its place.
+
+use quell_aqm::catalog::AqmConfig;
+use quell_units::Duration;
+
+use super::links::{access_rate, mean_packet};
+use super::measure::series_step;
+use super::traffic::UDP_PACKET;
+use crate::format::{AqmChoice, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario};
+use crate::tree::Node;
+use crate::values::{Access, OneOr};
+
+/// The same scenario with every default that is a value written out: what it draws and decides is the same.
+/// What is left out then has no value, such as the stop of a flow that never stops.
+pub(crate) fn resolved(s: &Scenario) -> Scenario {
+    let mut out = s.clone();
+    out.series_step = Some(series_step(s));
+    out.mean_packet = Some(mean_packet(s)).filter(|bytes| (1..=65_535).contains(&bytes.get()));
+    let access = access_rate(s);
+    // Both directions, by the rules by which links are built.
+    let back = |r: &mut Reverse, buffer, ecn, loss| {
+        r.buffer = r.buffer.or(buffer);
+        r.ecn = r.ecn.or(r.buffer.map(|_| ecn));
+        r.loss = r.loss.or(Some(loss));
+        r.aqm.iter_mut().for_each(complete);
+    };
+    if let Some(d) = &mut out.dumbbell {
+        d.access_rate = Some(access);
+        back(&mut d.reverse, Some(d.buffer), d.ecn, d.loss);
+    }
+    if let Some(p) = &mut out.parking_lot {
+        p.access_rate = Some(access);
+        back(&mut p.reverse, Some(p.buffer), p.ecn, p.loss);
+    }
+    if let Some(g) = &mut out.graph {
+        g.access_rate = Some(access);
+        for l in &mut g.links {
+            back(&mut l.reverse, l.buffer, l.ecn, l.loss);
+            l.aqm.iter_mut().for_each(complete);
+        }
+    }
+    out.aqm.iter_mut().for_each(complete);
+    for group in &mut out.flows {
+        fill(group, access);
+    }
+    out
+}
+
+/// Every parameter of an algorithm of the catalog; plug-ins keep theirs to themselves.
+fn complete(choice: &mut AqmChoice) {
+    choice.label = Some(choice.label().to_string());
+    let given = Node::from_toml(&toml::Value::Table(choice.parameters.clone()));
+    let config = AqmConfig::deserialize_named(&choice.algorithm, given.reader());
+    if let Some(Ok(mut all)) = config.and_then(Result::ok).map(toml::Table::try_from) {
+        all.remove("algorithm");
+        choice.parameters = all;
+    }
+}
+
+fn fill(g: &mut FlowGroup, access: Access) {
+    g.class = Some(g.class().to_string());
+    g.access_rate = g.access_rate.or(Some(access));
+    g.receiver_rate = g.receiver_rate.or(Some(Access::None));
+    g.start = g.start.take().or(Some(OneOr::One(Duration::ZERO)));
+    g.precedence = g.precedence.or(Some(0));
+    if g.kind != Kind::Sessions {
+        g.count = g.count.or(Some(1));
+    }
+    match g.kind {
+        Kind::Bulk => {}
+        Kind::Transfers | Kind::Sessions => {
+            g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
+            g.connection = g.connection.or(Some(ConnectionKind::Fresh));
+            if g.kind == Kind::Sessions {
+                g.transfers = g.transfers.or(Some(1));
+            }
+        }
+        Kind::Udp => {
+            g.packet = g.packet.or(Some(OneOr::One(UDP_PACKET)));
+            g.gaps = g.gaps.or(Some(GapKind::Constant));
+            g.ecn = g.ecn.or(Some(false));
+        }
+    }
+}
