@@ -136,8 +136,8 @@ Examples:
   quell run my.toml --seed 17 --threads 1
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
-Without --out the results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists. \
-Ctrl-C stops and keeps the replications that are finished; a second Ctrl-C quits at once.")]
+Without --out, results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists. \
+Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario file.
     #[arg(value_name = "SCENARIO")]
@@ -170,7 +170,7 @@ Examples:
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
   quell compare results/main --baseline red
 
-All algorithms meet the same traffic with the same seed, so differences are taken seed by seed; a star \
+With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star \
 marks those whose 95 % interval excludes 0.")]
 pub struct CompareArgs {
     /// A scenario file, which is run, or a results folder.
@@ -235,8 +235,8 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side sends that opens \
-connections, \"down\" what comes back; with --inside, up is what leaves these networks.")]
+Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side that opens \
+connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these networks.")]
 pub struct MeasureArgs {
     /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]
@@ -351,9 +351,9 @@ Examples:
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is that of TCP in congestion avoidance and a fluid queue, linearized where it rests, with the \
-delay as it is. Only long-lived flows are in it. Of a sweep the table gives figures alone; the reasons are in \
-the JSON. Ctrl-C ends a check after what is simulated and prints what was checked.")]
+The model is TCP in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
+delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
+JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
 pub struct AnalyzeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -445,7 +445,7 @@ Examples:
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
 An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
-algorithm is built anew at each point, so automatic parameters follow the link.")]
+algorithm is rebuilt at each point, so automatic parameters follow the link.")]
 pub struct MapArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -123,11 +123,11 @@ fn one_block(names: &Column, columns: &[Column], colors: bool) -> String {
 
 /// A table of text; its columns wrap.
 pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
-    text_within(header, rows, terminal::text_width(), terminal::colours())
+    text_within(header, rows, terminal::text_width(), terminal::colors())
 }
 
-fn text_within(header: &[&str], rows: &[Vec<String>], width: usize, colours: bool) -> String {
-    let mut table = plain(colours);
+fn text_within(header: &[&str], rows: &[Vec<String>], width: usize, colors: bool) -> String {
+    let mut table = plain(colors);
     table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
     for row in rows {
         let tint = |i| if i == 0 { Tint::Name } else { Tint::Plain };

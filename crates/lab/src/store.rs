@@ -116,8 +116,10 @@ fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
     let mut inside = fs::read_dir(dir).map_err(at(dir, "look into"))?;
     match (inside.next().is_some(), dir.join(RUN).exists(), overwrite) {
         (false, _, _) | (true, true, true) => Ok(()),
-        (true, true, false) => wrong("holds results already; overwrite (--overwrite, overwrite=True) replaces them"),
-        (true, false, _) => wrong("is a folder with something else in it; choose another"),
+        (true, true, false) => {
+            wrong("holds results already; overwrite (--overwrite, overwrite=True) replaces them")
+        }
+        (true, false, _) => wrong("is a folder that contains something else; choose another"),
     }
 }
 

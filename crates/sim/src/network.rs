@@ -5,7 +5,7 @@
 
 use quell_aqm::Seed;
 use quell_aqm::catalog::AnyAlgorithm;
-use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use crate::tcp::TcpParams;
 

@@ -5,7 +5,7 @@
 //! than `target`. How long that takes is all that matters: the length of the queue and the rate of the
 //! link do not.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - RFC 8289, section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
 //!   decided by a call of its own; the time of the next drop is set when the packet after a drop shows
 //!   that the drop state goes on, as there. If the packet after the first drop shows that it does not, the
@@ -35,7 +35,8 @@ params! {
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289, section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289, section 4.2";
-        /// Nothing is signalled that would leave no more bytes than this in the queue; without it, the largest packet seen so far.
+        /// Nothing is signaled that would leave no more bytes than this in the queue; without it, the largest
+        /// packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289, section 4.1";
     }
 }
@@ -220,7 +221,7 @@ mod tests {
     }
 
     /// The times in milliseconds at which departures, one per millisecond that has waited for 50 ms each,
-    /// are signalled. The host asks again after a drop.
+    /// are signaled. The host asks again after a drop.
     fn signals(ecn: Ecn, until: u64) -> Vec<u64> {
         let mut codel = CodelParams::default().build(&link()).unwrap();
         let mut rng = Seed(1).stream("codel");

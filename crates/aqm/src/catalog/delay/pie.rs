@@ -4,7 +4,7 @@
 //! with the delay's change, in steps that are smaller the smaller the probability is. Arrivals are dropped
 //! with it, not quite independently: neither too soon after a drop nor too late.
 //!
-//! What the documents leave open, and what this file does:
+//! What the papers leave open, and what this file does:
 //! - RFC 8033 has a basic scheme (section 4, Appendix A) and options (section 5, Appendix B). The default is
 //!   the basic scheme with marks (5.1), derandomization (5.4) and the capped step (5.5), as Linux has it;
 //!   `derandomize`, `cap`, `delay_from` and `activate_at` choose otherwise.
@@ -18,7 +18,7 @@
 //! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567, section 4.4,
 //!   advises against.
 //! - The burst allowance is looked at before a packet is judged (4.4, Appendix A), so protected packets do
-//!   not count towards derandomization; Appendix B judges them first.
+//!   not count toward derandomization; Appendix B judges them first.
 //! - A signal resets the accumulated probability, whether it is a mark, a drop, or a loss to a full buffer.
 //!   Read literally, Appendix B loses the packets that it marks.
 //! - The current delay at an arrival is what would be sampled then.
@@ -210,7 +210,7 @@ impl Pie {
         self.p == 0.0 && below_half(delay, self.delay_old, self.law.target)
     }
 
-    /// Whether this arrival is signalled.
+    /// Whether this arrival is signaled.
     #[inline]
     fn signals(&mut self, cx: &mut Ctx<'_>) -> bool {
         if bypasses(self.p, self.delay_old, self.law.target, cx.queue.bytes, self.link.mean_packet) {
@@ -353,7 +353,7 @@ pub fn below_half(delay: f64, delay_old: f64, target: f64) -> bool {
     delay < 0.5 * target && delay_old < 0.5 * target
 }
 
-/// RFC 8033, section 4.1: nothing is signalled while the last delay is below half of the target and the
+/// RFC 8033, section 4.1: nothing is signaled while the last delay is below half of the target and the
 /// probability below 0.2, or two packets of mean size or less wait.
 #[inline]
 pub fn bypasses(p: f64, delay_old: f64, target: f64, queue: Bytes, mean_packet: Bytes) -> bool {
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_with_which_the_sum_is_8_5_is_signalled_for_certain_and_marked_below_the_threshold() {
+    fn an_arrival_with_which_the_sum_is_8_5_is_signaled_for_certain_and_marked_below_the_threshold() {
         let mut rng = Seed(1).stream("pie");
         for (p, want) in [(0.09, Verdict::Signal(Cause::Early)), (0.1, Verdict::Drop(Cause::Early))] {
             let (mut pie, queue) = congested(PieParams::default(), p);
