@@ -806,6 +806,17 @@ fn an_error_names_the_field_its_value_and_the_rule() {
             "max_th = 500 packets: must be smaller than the buffer",
         ),
         ("algorithm = \"red-fixed\"\nmax_p = 0.0".into(), "max_p = 0: must lie in (0, 1]"),
+        (
+            "algorithm = \"codel\"\ninterval = \"5 ms\"".into(),
+            "interval = 5 ms: must exceed target (5 ms) [RFC 8289, section 4.3]",
+        ),
+        (
+            "algorithm = \"pie\"\ntarget = \"200 ms\"".into(),
+            "target = 200 ms: must be shorter than a full buffer (500 packets) takes to drain",
+        ),
+        ("algorithm = \"pie\"\nalpha = 0.0".into(), "alpha = 0: must be positive"),
+        ("algorithm = \"pie\"\ndq_threshold = \"65537 B\"".into(), "must lie in [1 B, 65536 B]"),
+        ("algorithm = \"pie\"\nactivate_at = 1.0".into(), "activate_at = 1: must lie in [0, 1)"),
     ] {
         let got = error(text.as_str());
         assert!(got.contains(want), "{text}: {got}");
