@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quell_aqm::catalog::CATALOG;
 use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
 use quell_units::text::cut;
@@ -174,7 +175,10 @@ impl Document {
     pub fn parse(text: &str, name: &str) -> Result<Document, ScenarioError> {
         let source = Source { name: name.to_string(), text: Some(text.to_string()) };
         match Node::parse(text) {
-            Ok(tree) => Ok(Document { source: Arc::new(source), tree }),
+            Ok(mut tree) => {
+                spell_out(&mut tree);
+                Ok(Document { source: Arc::new(source), tree })
+            }
             Err((span, message)) => {
                 Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
             }
@@ -184,7 +188,9 @@ impl Document {
     /// A scenario that comes from no file, such as a Python dict; `name` stands for it in errors.
     pub fn from_table(table: &toml::Table, name: &str) -> Document {
         let source = Source { name: name.to_string(), text: None };
-        Document { source: Arc::new(source), tree: Node::from_toml(&toml::Value::Table(table.clone())) }
+        let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
+        spell_out(&mut tree);
+        Document { source: Arc::new(source), tree }
     }
 
     /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says.
@@ -403,7 +409,7 @@ fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
 
 /// Puts `value` at `path`, making tables on the way where there is nothing.
 fn assign(tree: &mut Node, path: &Path, value: Node) {
-    let mut node = tree;
+    let mut node = &mut *tree;
     for (depth, step) in path.0.iter().enumerate() {
         node = match step {
             Step::Index(i) => match &mut node.value {
@@ -429,4 +435,20 @@ fn assign(tree: &mut Node, path: &Path, value: Node) {
         };
     }
     *node = value;
+    spell_out(tree);
+}
+
+/// Writes `aqm = "all"` as the list that it stands for, so that settings reach the algorithms by name.
+fn spell_out(tree: &mut Node) {
+    let Value::Table(entries) = &mut tree.value else { return };
+    let Some(aqm) = entries.iter_mut().find(|e| e.key == "aqm") else { return };
+    if matches!(&aqm.node.value, Value::String(s) if s == "all") {
+        let span = aqm.node.span.clone();
+        let named = |name: &str| {
+            let node = Node { value: Value::String(name.to_string()), span: span.clone() };
+            let entry = Entry { key: "algorithm".to_string(), key_span: span.clone(), node };
+            Node { value: Value::Table(vec![entry]), span: span.clone() }
+        };
+        aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
+    }
 }

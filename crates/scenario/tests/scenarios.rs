@@ -127,10 +127,11 @@ FROM
         wanted.push((&reverse, of("Reverse")));
         for (table, object) in &wanted {
             for key in defaults(object) {
-                // Algorithms and flows are sections themselves.
+                // A table with defaults of its own is a section.
+                let inner = if table.is_empty() { key.clone() } else { format!("{table}.{key}") };
                 let is =
                     |l: &&String| l.starts_with(&format!("{key} = ")) || l.starts_with(&format!("# {key}: "));
-                let section = sections.iter().any(|(name, _)| *name == key);
+                let section = sections.iter().any(|(name, _)| *name == inner);
                 assert!(section || lines(table).iter().any(is), "[{table}] lacks {key}:\n{text}");
             }
         }
@@ -159,6 +160,28 @@ fn all_algorithms_are_the_catalog_in_its_order() {
     let text = FRAME.replace("duration", "aqm = \"every\"\nduration");
     let e = Study::parse(&text, "text", &Plugins::new()).unwrap_err().to_string();
     assert!(e.contains("write [[aqm]]: a list of tables; or aqm = \"all\""), "{e}");
+}
+
+#[test]
+fn settings_reach_the_algorithms_that_all_stands_for() {
+    let text = FRAME.replace("duration", "aqm = \"all\"\nduration");
+    let max_p = |p: &Point| {
+        let red = p.scenario.aqm.iter().find(|a| a.algorithm == "red").unwrap();
+        red.parameters.get("max_p").and_then(toml::Value::as_float)
+    };
+    let table = Document::from_table(&toml::from_str(&text).unwrap(), "table");
+    for mut doc in [Document::parse(&text, "text").unwrap(), table] {
+        doc.set_text("aqm.red.max_p", "0.05").unwrap();
+        assert_eq!(max_p(&doc.study(&Plugins::new()).unwrap().points[0]), Some(0.05));
+        // Set again, it is the catalog with its defaults.
+        doc.set_text("aqm", "all").unwrap();
+        assert_eq!(max_p(&doc.study(&Plugins::new()).unwrap().points[0]), None);
+        let e = doc.set_text("aqm.redd.max_p", "0.05").unwrap_err().to_string();
+        assert!(e.contains("did you mean \"red\"?"), "{e}");
+    }
+    let sweep = format!("{text}[sweep]\naqm.red.max_p = [0.05, 0.1]\n");
+    let study = Study::parse(&sweep, "sweep", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(study.points.iter().map(max_p).collect::<Vec<_>>(), [Some(0.05), Some(0.1)]);
 }
 
 /// What surrounds a snippet of the documentation.
