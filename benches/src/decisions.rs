@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use quell_aqm::catalog::{AnyAlgorithm, CATALOG};
 use quell_aqm::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, PacketMeta, QueueView, Rng,
-    Seed, Verdict,
+    Algorithm, Aqm, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, PacketMeta, QueueView,
+    Rng, Seed, Verdict,
 };
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
@@ -112,7 +112,7 @@ impl Loop {
                 let lane = d.classify(now, &pkt);
                 let mut verdict = d.on_enqueue(&mut cx, lane, &pkt);
                 if verdict == Verdict::Pass && packets > 0 {
-                    black_box(d.next(&mut cx));
+                    let _ = black_box(d.next(&mut cx));
                     verdict = d.on_dequeue(&mut cx, lane, &pkt);
                 }
                 if verdict == Verdict::Pass && full {
@@ -137,7 +137,8 @@ pub fn every() -> Outcome<Section> {
             Algorithm::Aqm(_) => 0,
             Algorithm::Discipline(d) => d.lanes(),
         };
-        let empty = QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
+        let empty =
+            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
         let mut host = Loop {
             algorithm,
             lanes: vec![empty; lanes],

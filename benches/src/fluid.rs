@@ -9,7 +9,7 @@ use cpu_time::ProcessTime;
 use quell_theory::fluid::{self, Fluid, Options, Start};
 use quell_theory::models::{AnyModel, Pi, Red};
 use quell_theory::num::dde::Tolerance;
-use quell_theory::{Class, Network, Tcp};
+use quell_theory::{Class, FluidNetwork, Tcp};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -74,10 +74,10 @@ fn cases() -> [Case; 3] {
 
 impl Case {
     fn fluid(&self, flows: f64, propagation: f64) -> Outcome<Fluid> {
-        let network = Network {
+        let network = FluidNetwork {
             classes: vec![Class { flows, propagation }],
             tcp: self.tcp,
-            ..Network::new(flows, propagation, self.capacity, 1000.0)
+            ..FluidNetwork::new(flows, propagation, self.capacity, 1000.0)
         };
         let [window, queue, last] = self.start;
         let start = Start::At { windows: vec![window], queue, state: vec![last] };

@@ -7,7 +7,7 @@ use quell_theory::models::AnyModel;
 use quell_theory::rules::analysis::{Analysis, analyze};
 use quell_theory::rules::criteria::Criterion;
 use quell_theory::rules::reach::{Reach, robustness};
-use quell_theory::{Loop, Network, Plant, Share, Stability, TheoryError};
+use quell_theory::{FluidNetwork, Loop, Plant, Share, Stability, TheoryError};
 use quell_units::text::{duration as time, three_digits as short};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::oscillation::{Motion, Oscillation, SETTLED};
 /// What the linear model says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Prediction {
     /// Every disturbance dies out.
     Stable,
     /// Some grow.
@@ -28,14 +28,14 @@ pub enum Verdict {
     NoModel,
 }
 
-impl Verdict {
+impl Prediction {
     /// In a word or two.
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::Stable => "stable",
-            Verdict::Unstable => "unstable",
-            Verdict::NoEquilibrium => "no equilibrium",
-            Verdict::NoModel => "no model",
+            Prediction::Stable => "stable",
+            Prediction::Unstable => "unstable",
+            Prediction::NoEquilibrium => "no equilibrium",
+            Prediction::NoModel => "no model",
         }
     }
 }
@@ -48,7 +48,7 @@ pub struct Assessment {
     /// Its name in the catalog.
     pub algorithm: &'static str,
     /// What the linear model says.
-    pub verdict: Verdict,
+    pub verdict: Prediction,
     /// Why, and what to make of it, in sentences.
     pub reasons: Vec<String>,
     /// Where it rests.
@@ -178,7 +178,7 @@ impl Assessment {
         let mut assessment = Assessment {
             label: label.to_string(),
             algorithm: config.name(),
-            verdict: Verdict::NoModel,
+            verdict: Prediction::NoModel,
             reasons: Vec::new(),
             rest: None,
             margins: None,
@@ -197,7 +197,7 @@ impl Assessment {
             }
             Err(e @ TheoryError::NoModel { .. }) => assessment.reasons.push(e.to_string()),
             Err(e @ (TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. })) => {
-                assessment.verdict = Verdict::NoEquilibrium;
+                assessment.verdict = Prediction::NoEquilibrium;
                 assessment.reasons.push(e.to_string());
             }
             Err(e) => return Err(e),
@@ -206,9 +206,9 @@ impl Assessment {
     }
 
     /// Writes down what was found.
-    fn tell(&mut self, analysis: &Analysis, network: &Network) {
+    fn tell(&mut self, analysis: &Analysis, network: &FluidNetwork) {
         let stable = analysis.stability.stable();
-        self.verdict = if stable { Verdict::Stable } else { Verdict::Unstable };
+        self.verdict = if stable { Prediction::Stable } else { Prediction::Unstable };
         self.reasons = reasons(analysis, network);
         self.rest = Some(Figures::of(analysis));
         self.margins = Some(MarginFigures::of(&analysis.stability));
@@ -244,9 +244,9 @@ impl Assessment {
         self.packets = Some(Packets {
             queue,
             agrees: match self.verdict {
-                Verdict::Stable => Some(settled),
-                Verdict::Unstable => Some(!settled),
-                Verdict::NoEquilibrium | Verdict::NoModel => None,
+                Prediction::Stable => Some(settled),
+                Prediction::Unstable => Some(!settled),
+                Prediction::NoEquilibrium | Prediction::NoModel => None,
             },
         });
     }
@@ -319,7 +319,7 @@ impl MarginFigures {
 }
 
 /// The verdict in sentences.
-fn reasons(analysis: &Analysis, network: &Network) -> Vec<String> {
+fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
     let Analysis { rest, stability, criteria, .. } = analysis;
     let mut all = Vec::new();
     let (margins, mode) = (&stability.margins, &stability.mode);
@@ -414,7 +414,7 @@ tcp = { ecn = true }
     fn verdicts_and_their_reasons() {
         let (_, all) = assess(SCENARIO, true);
         let [pid, wild, blue] = &all[..] else { panic!("{all:?}") };
-        assert_eq!((pid.verdict, pid.label.as_str(), pid.algorithm), (Verdict::Stable, "pid", "pid"));
+        assert_eq!((pid.verdict, pid.label.as_str(), pid.algorithm), (Prediction::Stable, "pid", "pid"));
         let rest = pid.rest.as_ref().unwrap();
         assert!((rest.window_packets - 5.05).abs() < 1e-9 && (rest.rtt_s - 0.202).abs() < 1e-9, "{rest:?}");
         assert!((rest.queue_delay_s - 0.1).abs() < 1e-9, "{rest:?}");
@@ -426,13 +426,13 @@ tcp = { ecn = true }
         let most = pid.reach[0].above.as_ref().unwrap();
         assert!((most.at - 0.202 * 500.0 / 1.5_f64.sqrt()).abs() < 1e-4, "{most:?}");
 
-        assert_eq!((wild.verdict, wild.label.as_str()), (Verdict::Unstable, "wild"));
+        assert_eq!((wild.verdict, wild.label.as_str()), (Prediction::Unstable, "wild"));
         assert!(wild.reasons[0].starts_with("A disturbance grows with a period of "), "{:?}", wild.reasons);
         assert!(wild.reasons[1].starts_with("The loop's gain must fall to "), "{:?}", wild.reasons);
         let margins = wild.margins.as_ref().unwrap();
         assert!(margins.gain.unwrap() < 1.0 && margins.delay_s.is_none() && margins.settling_s.is_none());
 
-        assert_eq!((blue.verdict, blue.reasons.len()), (Verdict::NoModel, 1));
+        assert_eq!((blue.verdict, blue.reasons.len()), (Prediction::NoModel, 1));
         assert!(blue.rest.is_none() && blue.margins.is_none() && blue.reach.is_empty());
         let (_, all) = assess(SCENARIO, false);
         assert!(all[0].reach.is_empty());
@@ -442,7 +442,7 @@ tcp = { ecn = true }
     #[test]
     fn a_crowd_has_no_equilibrium_and_a_few_less_no_fast_retransmit() {
         let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 300"), true);
-        assert_eq!((all[0].verdict, all[0].reasons.len()), (Verdict::NoEquilibrium, 1));
+        assert_eq!((all[0].verdict, all[0].reasons.len()), (Prediction::NoEquilibrium, 1));
         assert!(all[0].reasons[0].contains("must lie in (0, 1]"), "{:?}", all[0].reasons);
         assert!(all[0].rest.is_none() && all[0].reach.is_empty());
         let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 50"), false);
@@ -458,7 +458,7 @@ tcp = { ecn = true }
         let results = run(&study.with_points(vec![point]), &Options::default()).unwrap();
         // A verdict that is not this loop's.
         let mut contrary = all[0].clone();
-        contrary.verdict = Verdict::Unstable;
+        contrary.verdict = Prediction::Unstable;
         all.push(contrary);
         for assessment in &mut all {
             assessment.compare(&results, 0, "bottleneck", 10.0);

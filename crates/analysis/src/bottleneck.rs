@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
 use quell_theory::rules::design::Design;
-use quell_theory::{Class, Network, Signal, Tcp};
+use quell_theory::{Class, FluidNetwork, Signal, Tcp};
 use quell_units::Time;
 use quell_units::text::seconds;
 
@@ -22,7 +22,7 @@ pub struct Bottleneck {
     /// The algorithms of the scenario for this link: label and parameters.
     pub algorithms: Vec<(String, AqmConfig)>,
     /// The long-lived flows, by round-trip time, and the link in packets.
-    pub network: Network,
+    pub network: FluidNetwork,
     /// What of the scenario the models leave out, in words.
     pub left_out: Vec<String>,
 }
@@ -175,7 +175,7 @@ fn see(
         ));
     }
     let most = |n: usize| 2 * n > rtts.len();
-    let network = Network {
+    let network = FluidNetwork {
         capacity,
         buffer: link.buffer.in_packets(link.mean_packet),
         tcp: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH },

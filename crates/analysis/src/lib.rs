@@ -2,19 +2,19 @@
 //!
 //! A [`Bottleneck`] is one link of a scenario at one time, with the flows that fill it; an [`Assessment`] says
 //! whether an algorithm is stable there, and puts beside it what simulated packets do. A [`Variation`] is a
-//! bottleneck of which two things vary, and a [`Dumbbell`] a scenario in a few words.
+//! bottleneck of which two things vary, and a [`Shorthand`] a scenario in a few words.
 #![deny(missing_docs)]
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
 mod assessment;
 mod bottleneck;
-pub mod dumbbell;
 mod oscillation;
+pub mod shorthand;
 mod variation;
 
-pub use assessment::{Assessment, Figures, MarginFigures, Packets, Swing, Verdict};
+pub use assessment::{Assessment, Figures, MarginFigures, Packets, Prediction, Swing};
 pub use bottleneck::Bottleneck;
-pub use dumbbell::Dumbbell;
 pub use oscillation::{Motion, Oscillation};
+pub use shorthand::Shorthand;
 pub use variation::{Shown, Variation};

@@ -3,7 +3,7 @@
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_theory::models::AnyModel;
 use quell_theory::rules::reach::{Quantity, scaled};
-use quell_theory::{Loop, Network, Plant, TheoryError, map};
+use quell_theory::{FluidNetwork, Loop, Plant, TheoryError, map};
 use quell_units::{BitRate, Duration};
 
 use crate::bottleneck::Bottleneck;
@@ -87,11 +87,11 @@ impl Variation {
     ///
     /// # Errors
     /// A value is not physical, or breaks a rule of the algorithm.
-    pub fn at(&self, x: f64, y: f64) -> Result<(AnyModel, Network), TheoryError> {
+    pub fn at(&self, x: f64, y: f64) -> Result<(AnyModel, FluidNetwork), TheoryError> {
         let mut link = self.bottleneck.link;
         let mut network = self.bottleneck.network.clone();
         let mut parameters = self.parameters.clone();
-        let flows = |n: &Network| n.classes.iter().map(|c| c.flows).sum::<f64>();
+        let flows = |n: &FluidNetwork| n.classes.iter().map(|c| c.flows).sum::<f64>();
         for ((varies, unit), value) in self.axes.iter().zip([x, y]) {
             match varies {
                 Varies::Flows => network = scaled(&network, Quantity::Flows, value / flows(&network)),
@@ -153,7 +153,7 @@ mod tests {
     use quell_units::{Bytes, QueueSize};
 
     use super::*;
-    use crate::assessment::{Assessment, Verdict};
+    use crate::assessment::{Assessment, Prediction};
 
     fn bottleneck() -> (Bottleneck, AqmConfig) {
         let link = Link {
@@ -161,7 +161,7 @@ mod tests {
             buffer: QueueSize::Packets(300.0),
             mean_packet: Bytes::new(1000),
         };
-        let network = Network::new(100.0, 0.1, 1250.0, 300.0);
+        let network = FluidNetwork::new(100.0, 0.1, 1250.0, 300.0);
         let bottleneck = Bottleneck {
             name: "bottleneck".into(),
             link,
@@ -178,12 +178,12 @@ mod tests {
         let (bottleneck, config) = bottleneck();
         let vary = Variation::new(&bottleneck, &config, [("flows", ""), ("rtt", "ms")]).unwrap();
         let mut moved = bottleneck.clone();
-        moved.network = Network::new(60.0, 0.25, 1250.0, 300.0);
+        moved.network = FluidNetwork::new(60.0, 0.25, 1250.0, 300.0);
         let said = Assessment::of("pi", &config, &moved, Plant::Exact, false).unwrap();
         let growth = vary.value(Shown::Loop(map::Shown::Growth), Plant::Exact, 60.0, 250.0).unwrap().unwrap();
         let figures = said.margins.unwrap();
         assert!((growth - figures.growth_per_s).abs() < 1e-9 * growth.abs(), "{growth}, {figures:?}");
-        assert_eq!(said.verdict == Verdict::Stable, growth < 0.0);
+        assert_eq!(said.verdict == Prediction::Stable, growth < 0.0);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct Options {
     /// How long a flow counts after its last packet; 60 s (thesis 4.4).
     pub window: Duration,
     /// The addresses on one side of the link; none: the side that opens connections.
-    pub inside: Vec<Network>,
+    pub inside: Vec<Subnet>,
 }
 
 impl Default for Options {
@@ -77,20 +77,20 @@ impl Default for Options {
 
 /// Addresses with a common beginning, such as `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct Subnet {
     /// IPv4 mapped into IPv6.
     address: u128,
     bits: u32,
 }
 
-impl Network {
+impl Subnet {
     fn contains(&self, address: &[u8; 16]) -> bool {
         let differ = self.address ^ u128::from_be_bytes(*address);
         differ.leading_zeros() >= self.bits
     }
 }
 
-impl std::str::FromStr for Network {
+impl std::str::FromStr for Subnet {
     type Err = OptionError;
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let wrong = || OptionError {
@@ -111,7 +111,7 @@ impl std::str::FromStr for Network {
         if bits > all {
             return Err(wrong());
         }
-        Ok(Network { address: u128::from_be_bytes(address.octets()), bits: before + bits })
+        Ok(Subnet { address: u128::from_be_bytes(address.octets()), bits: before + bits })
     }
 }
 

@@ -645,13 +645,13 @@ fn sides_are_who_opens_or_who_is_inside() {
         "the server; and the last by its port"
     );
     for wrong in ["10.0.0.0/33", "10.0.0/8", "::/129", "host", "10.0.0.0/x", ""] {
-        assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+        assert!(wrong.parse::<Subnet>().is_err(), "{wrong}");
     }
-    let six: Network = "2001:db8::/32".parse().unwrap();
+    let six: Subnet = "2001:db8::/32".parse().unwrap();
     assert!(six.contains(&[0x20, 1, 0xd, 0xb8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]));
     assert!(
         "0.0.0.0/0"
-            .parse::<Network>()
+            .parse::<Subnet>()
             .unwrap()
             .contains(&"1.2.3.4".parse::<std::net::Ipv4Addr>().unwrap().to_ipv6_mapped().octets())
     );

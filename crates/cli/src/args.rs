@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use quell_capture::Network;
+use quell_capture::Subnet;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 const STYLES: Styles = Styles::styled()
@@ -253,7 +253,7 @@ pub struct MeasureArgs {
     pub window: Duration,
     /// The networks on one side of the link; without them, the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
-    pub inside: Vec<Network>,
+    pub inside: Vec<Subnet>,
     /// Also the figures of every interval.
     #[arg(long)]
     pub intervals: bool,

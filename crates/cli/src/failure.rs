@@ -5,8 +5,6 @@ use std::fmt;
 use quell_lab::RunError;
 use quell_scenario::ScenarioError;
 
-use crate::terminal;
-
 /// Why a command ended without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -28,11 +26,18 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on stderr.
-    pub fn report(&self) {
+    /// The word that its message begins with.
+    pub fn kind(&self) -> &'static str {
         match self {
-            Failure::BadInput(message) | Failure::Failed(message) => terminal::complain("error", message),
-            Failure::Interrupted(message) => terminal::complain("interrupted", message),
+            Failure::BadInput(_) | Failure::Failed(_) => "error",
+            Failure::Interrupted(_) => "interrupted",
+        }
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &str {
+        match self {
+            Failure::BadInput(message) | Failure::Failed(message) | Failure::Interrupted(message) => message,
         }
     }
 

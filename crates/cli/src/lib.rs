@@ -4,22 +4,25 @@
 //! package installs are the same program.
 #![deny(missing_docs)]
 
+mod align;
 mod args;
+mod assess;
 mod commands;
+mod diagram;
 mod failure;
-mod figures;
 mod folder;
 mod interrupt;
 mod json;
+mod selection;
+mod simulate;
 mod table;
 mod terminal;
 
 use std::ffi::OsString;
 
 use clap::Parser;
-use quell_scenario::nearest;
-
 use failure::Failure;
+use quell_scenario::nearest;
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
 /// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.
@@ -40,7 +43,7 @@ where
     match commands::execute(cli.command, command_line(&args)) {
         Ok(()) => 0,
         Err(failure) => {
-            failure.report();
+            terminal::complain(failure.kind(), failure.message());
             failure.code()
         }
     }

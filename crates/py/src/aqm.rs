@@ -220,8 +220,11 @@ impl Aqm for PyAqm {
         })
     }
 
-    fn decides_at_dequeue(&self) -> bool {
-        self.on_dequeue.is_some()
+    fn departures(&self) -> contract::Departures {
+        match self.on_dequeue {
+            Some(_) => contract::Departures::Decided,
+            None => contract::Departures::Ignored,
+        }
     }
 
     fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {

@@ -11,8 +11,8 @@ use quell_aqm::{
     Transport, Verdict, Victim,
 };
 use quell_queue::{
-    Admission, CATCH_UP, Counters, Dequeued, Dropped, Fifo, Host, Limit, Line, Packet, Parallel, Place,
-    Qdisc, Queue, Sent,
+    Admission, CATCH_UP, Dequeued, Dropped, Fifo, Host, Limit, Line, Packet, Parallel, Place, Qdisc, Queue,
+    Sent,
 };
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 

@@ -99,69 +99,125 @@ fn one_seed() -> Seeds {
     Seeds::Count(1)
 }
 
-/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
-/// own; receivers sit on the far router.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dumbbell {
-    /// The bottleneck's rate.
-    #[schemars(with = "Text<BitRate>")]
-    pub rate: BitRate,
-    /// The bottleneck's one-way propagation delay.
-    #[schemars(with = "Text<Duration>")]
-    pub delay: Duration,
-    /// How much may wait, without the packet in transmission.
-    #[schemars(with = "Text<QueueSize>")]
-    pub buffer: QueueSize,
-    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
-    #[serde(default)]
-    pub ecn: bool,
-    /// The probability that the wire loses a packet; default 0.
-    #[serde(default)]
-    pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access_rate: Option<Access>,
-    /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
-    #[serde(default, skip_serializing_if = "Reverse::is_default")]
-    pub reverse: Reverse,
-    /// Changes of rate and delay at given times.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+/// What all links between routers have, wherever they are written.
+pub(crate) struct LinkFields<'a> {
+    pub(crate) rate: BitRate,
+    pub(crate) delay: Duration,
+    pub(crate) buffer: Option<QueueSize>,
+    pub(crate) ecn: bool,
+    pub(crate) loss: f64,
+    pub(crate) reverse: &'a Reverse,
+    pub(crate) changes: &'a [Change],
 }
 
-/// Routers `r0` to `rk` in a row and k equal links between them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ParkingLot {
-    /// How many links are in a row.
-    pub bottlenecks: u32,
-    /// The rate of each link.
-    #[schemars(with = "Text<BitRate>")]
-    pub rate: BitRate,
-    /// The one-way propagation delay of each link.
-    #[schemars(with = "Text<Duration>")]
-    pub delay: Duration,
-    /// How much may wait at each link, without the packet in transmission.
-    #[schemars(with = "Text<QueueSize>")]
-    pub buffer: QueueSize,
-    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
-    #[serde(default)]
-    pub ecn: bool,
-    /// The probability that a wire loses a packet; default 0.
-    #[serde(default)]
-    pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access_rate: Option<Access>,
-    /// The way back, where it differs.
-    #[serde(default, skip_serializing_if = "Reverse::is_default")]
-    pub reverse: Reverse,
-    /// Changes of every link's rate and delay at given times.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+/// Declares a table that describes links: what it has first, the documentation of what all of them have, the
+/// form of its buffer, and what follows the loss.
+macro_rules! link_table {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            first { $($first:tt)* }
+            rate $(#[$rate:meta])*
+            delay $(#[$delay:meta])*
+            buffer { $($buffer:tt)* }
+            loss $(#[$loss:meta])*
+            then { $($then:tt)* }
+            reverse $(#[$reverse:meta])*
+            changes $(#[$changes:meta])*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($first)*
+            $(#[$rate])*
+            #[schemars(with = "Text<BitRate>")]
+            pub rate: BitRate,
+            $(#[$delay])*
+            #[schemars(with = "Text<Duration>")]
+            pub delay: Duration,
+            $($buffer)*
+            /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+            #[serde(default)]
+            pub ecn: bool,
+            $(#[$loss])*
+            #[serde(default)]
+            pub loss: f64,
+            $($then)*
+            $(#[$reverse])*
+            #[serde(default, skip_serializing_if = "Reverse::is_default")]
+            pub reverse: Reverse,
+            $(#[$changes])*
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub changes: Vec<Change>,
+        }
+
+        impl $name {
+            /// What it has in common with the links of every topology.
+            pub(crate) fn link(&self) -> LinkFields<'_> {
+                LinkFields {
+                    rate: self.rate,
+                    delay: self.delay,
+                    buffer: self.buffer.into(),
+                    ecn: self.ecn,
+                    loss: self.loss,
+                    reverse: &self.reverse,
+                    changes: &self.changes,
+                }
+            }
+        }
+    };
+}
+
+link_table! {
+    /// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
+    /// own; receivers sit on the far router.
+    pub struct Dumbbell {
+        first {}
+        rate /// The bottleneck's rate.
+        delay /// The bottleneck's one-way propagation delay.
+        buffer {
+            /// How much may wait, without the packet in transmission.
+            #[schemars(with = "Text<QueueSize>")]
+            pub buffer: QueueSize,
+        }
+        loss /// The probability that the wire loses a packet; default 0.
+        then {
+            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub access_rate: Option<Access>,
+        }
+        reverse /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
+        changes /// Changes of rate and delay at given times.
+    }
+}
+
+link_table! {
+    /// Routers `r0` to `rk` in a row and k equal links between them.
+    pub struct ParkingLot {
+        first {
+            /// How many links are in a row.
+            pub bottlenecks: u32,
+        }
+        rate /// The rate of each link.
+        delay /// The one-way propagation delay of each link.
+        buffer {
+            /// How much may wait at each link, without the packet in transmission.
+            #[schemars(with = "Text<QueueSize>")]
+            pub buffer: QueueSize,
+        }
+        loss /// The probability that a wire loses a packet; default 0.
+        then {
+            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub access_rate: Option<Access>,
+        }
+        reverse /// The way back, where it differs.
+        changes /// Changes of every link's rate and delay at given times.
+    }
 }
 
 /// Named nodes and links between them; packets take the way of least propagation delay.
@@ -176,41 +232,33 @@ pub struct Graph {
     pub links: Vec<GraphLink>,
 }
 
-/// A link of a graph, in both directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GraphLink {
-    /// The node it leads from.
-    #[serde(deserialize_with = "line")]
-    pub from: String,
-    /// The node it leads to.
-    #[serde(deserialize_with = "line")]
-    pub to: String,
-    /// Its rate.
-    #[schemars(with = "Text<BitRate>")]
-    pub rate: BitRate,
-    /// Its one-way propagation delay.
-    #[schemars(with = "Text<Duration>")]
-    pub delay: Duration,
-    /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<QueueSize>>")]
-    pub buffer: Option<QueueSize>,
-    /// Its algorithm, if it is not one of those that are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aqm: Option<AqmChoice>,
-    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
-    #[serde(default)]
-    pub ecn: bool,
-    /// The probability that the wire loses a packet; default 0.
-    #[serde(default)]
-    pub loss: f64,
-    /// The way back, where it differs.
-    #[serde(default, skip_serializing_if = "Reverse::is_default")]
-    pub reverse: Reverse,
-    /// Changes of rate and delay at given times.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+link_table! {
+    /// A link of a graph, in both directions.
+    pub struct GraphLink {
+        first {
+            /// The node it leads from.
+            #[serde(deserialize_with = "line")]
+            pub from: String,
+            /// The node it leads to.
+            #[serde(deserialize_with = "line")]
+            pub to: String,
+        }
+        rate /// Its rate.
+        delay /// Its one-way propagation delay.
+        buffer {
+            /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Option<Text<QueueSize>>")]
+            pub buffer: Option<QueueSize>,
+            /// Its algorithm, if it is not one of those that are compared.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub aqm: Option<AqmChoice>,
+        }
+        loss /// The probability that the wire loses a packet; default 0.
+        then {}
+        reverse /// The way back, where it differs.
+        changes /// Changes of rate and delay at given times.
+    }
 }
 
 /// What the reverse direction of a link has of its own.

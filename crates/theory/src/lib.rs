@@ -1,19 +1,19 @@
 //! Control theory on the same parameters as the packets.
 //!
-//! A [`Network`] is flows and a link; a [model](models) is an algorithm in continuous form, made from the
-//! parameter struct that the simulator takes. Where both rest there is a [`Point`], and near it a [`Loop`] with
-//! its margins; the [`fluid`] follows them anywhere, by a solver of [delay equations](num::dde). On these stand the
-//! published [criteria](rules::criteria), [design rules](rules::design) and [maps](map). Beside them: the theory of RED's [average](ewma), and the map
-//! behind [sliding thresholds](ared_dt).
+//! A [`FluidNetwork`] is flows and a link; a [model](models) is an algorithm in continuous form, made from the
+//! parameter struct that the simulator takes. Where both rest there is an [`OperatingPoint`], and near it a
+//! [`Loop`] with its margins; the [`fluid`] follows them anywhere, by a solver of [delay equations](num::dde). On
+//! these stand the published [criteria](rules::criteria), [design rules](rules::design) and [maps](map). Beside
+//! them: the theory of RED's [average](ewma), and the map behind [sliding thresholds](ared_dt).
 //!
 //! Inside, quantities are `f64` in packets and seconds; every field and argument says which.
 //!
 //! ```
 //! use quell_theory::models::{AnyModel, Pi};
-//! use quell_theory::{Loop, Network, Plant};
+//! use quell_theory::{FluidNetwork, Loop, Plant};
 //!
 //! // 100 flows, 120 ms without queueing, 1250 packets/s, a buffer of 200 packets; vrc Table 1.
-//! let network = Network::new(100.0, 0.12, 1250.0, 200.0);
+//! let network = FluidNetwork::new(100.0, 0.12, 1250.0, 200.0);
 //! let pi = AnyModel::Pi(Pi { k_p: 0.0024, k_i: 0.0045, q_ref: 50.0 });
 //! let rest = pi.rest(&network)?;
 //! let control = Loop::new(&rest.point, &pi.controller(&rest)?, Plant::Exact)?;
@@ -38,5 +38,5 @@ mod text;
 pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};
-pub use network::{Class, Network, Point, Share, Signal, Tcp};
-pub use num::{Lanes, Poly, Rational, Real};
+pub use network::{Class, FluidNetwork, OperatingPoint, Share, Signal, Tcp};
+pub use num::{Poly, Rational, Real, Wide};

@@ -428,7 +428,7 @@ mod tests {
 
     use super::*;
     use crate::linear::Plant;
-    use crate::network::Point;
+    use crate::network::OperatingPoint;
     use crate::num::routh::Routh;
     use crate::rules::criteria::{self, Delay};
 
@@ -525,7 +525,7 @@ mod tests {
     fn figures_4_and_8_of_vrc() {
         let k_p = Axis::linear(0.001, 0.008, 5);
         let curve = |rtt: f64, exact: bool| {
-            let point = Point::at(100.0, rtt, 1250.0, 0.0, Tcp::SAWTOOTH).unwrap();
+            let point = OperatingPoint::at(100.0, rtt, 1250.0, 0.0, Tcp::SAWTOOTH).unwrap();
             boundary(&k_p, (1e-6, 1.0), |k_p, k_i| {
                 let gains = PidGains { k_p, k_i, k_d: 0.0003 };
                 let l = Loop::new(&point, &gains.controller(), Plant::Exact).unwrap();
@@ -551,7 +551,11 @@ mod tests {
     fn a_map_of_loops() {
         let gains = PidGains::TABLE_1;
         let build = |rtt: f64, flows: f64| {
-            Loop::new(&Point::at(flows, rtt, 1250.0, 0.0, Tcp::SAWTOOTH)?, &gains.controller(), Plant::Exact)
+            Loop::new(
+                &OperatingPoint::at(flows, rtt, 1250.0, 0.0, Tcp::SAWTOOTH)?,
+                &gains.controller(),
+                Plant::Exact,
+            )
         };
         let (x, y) = (Axis::linear(0.1, 0.5, 5), Axis::linear(100.0, 200.0, 2));
         let roots = loop_map(&x, &y, Shown::UnstableRoots, build).unwrap();

@@ -46,7 +46,7 @@ pub struct Class {
 
 /// One link and the flows that share it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct FluidNetwork {
     /// The flows.
     pub classes: Vec<Class>,
     /// C in packets of mean size per second.
@@ -59,11 +59,11 @@ pub struct Network {
     pub signal: Signal,
 }
 
-impl Network {
+impl FluidNetwork {
     /// `flows` flows of one round-trip time without queueing, in seconds; capacity in packets per
     /// second, buffer in packets; windows as a sawtooth, signals as marks.
     pub fn new(flows: f64, propagation: f64, capacity: f64, buffer: f64) -> Self {
-        Network {
+        FluidNetwork {
             classes: vec![Class { flows, propagation }],
             capacity,
             buffer,
@@ -139,7 +139,7 @@ pub struct Share {
 
 /// Where a network rests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct OperatingPoint {
     /// The flows.
     pub classes: Vec<Share>,
     /// C in packets per second.
@@ -156,14 +156,20 @@ pub struct Point {
     pub signal: Signal,
 }
 
-impl Point {
+impl OperatingPoint {
     /// `flows` flows with the round-trip time `rtt` (queueing included, in seconds) that fill a
     /// capacity in packets per second: the setting of the documents' formulas. The queue is called
     /// `q`; it enters only where an algorithm's slope depends on it.
     ///
     /// # Errors
     /// Names the quantity that is not physical.
-    pub fn at(flows: f64, rtt: f64, capacity: f64, queue: f64, tcp: Tcp) -> Result<Point, TheoryError> {
+    pub fn at(
+        flows: f64,
+        rtt: f64,
+        capacity: f64,
+        queue: f64,
+        tcp: Tcp,
+    ) -> Result<OperatingPoint, TheoryError> {
         positive("round-trip time R", rtt, "s")?;
         positive("capacity C", capacity, "packets/s")?;
         require(queue >= 0.0, "queue q", format!("{queue} packets"), "must not be negative")?;
@@ -174,24 +180,24 @@ impl Point {
             format!("{rtt} s"),
             format!("must exceed the queueing delay q/C = {} s", queue / capacity),
         )?;
-        let network = Network { tcp, ..Network::new(flows, propagation, capacity, queue.max(1.0)) };
+        let network = FluidNetwork { tcp, ..FluidNetwork::new(flows, propagation, capacity, queue.max(1.0)) };
         network.check()?;
         network.point(queue, capacity)
     }
 }
 
-impl Network {
+impl FluidNetwork {
     /// The rest at which the queue holds `q` packets and takes in `rate` packets per second, the
     /// capacity unless it is empty.
     ///
     /// # Errors
     /// No probability leads there.
-    pub fn point(&self, q: f64, rate: f64) -> Result<Point, TheoryError> {
+    pub fn point(&self, q: f64, rate: f64) -> Result<OperatingPoint, TheoryError> {
         let probability = self.needed_probability(q, rate)?;
         let window = (self.tcp.product() / probability).sqrt();
         let classes =
             self.classes.iter().map(|c| Share { flows: c.flows, rtt: self.rtt(c, q), window }).collect();
-        Ok(Point {
+        Ok(OperatingPoint {
             classes,
             capacity: self.capacity,
             queue: q,
@@ -210,11 +216,11 @@ mod tests {
     /// vrc eq. 13 for its own example; `p = a (N/RC)^2`.
     #[test]
     fn one_class_with_marks() {
-        let example = Point::at(100.0, 0.1, 1250.0, 50.0, Tcp::SAWTOOTH).unwrap();
+        let example = OperatingPoint::at(100.0, 0.1, 1250.0, 50.0, Tcp::SAWTOOTH).unwrap();
         assert!((example.probability - 0.96).abs() < 1e-12);
-        let too_many = Point::at(100.0, 0.1, 1250.0, 50.0, Tcp::HALVING).unwrap_err();
+        let too_many = OperatingPoint::at(100.0, 0.1, 1250.0, 50.0, Tcp::HALVING).unwrap_err();
         assert!(too_many.to_string().contains("window of 1.250 packets"), "{too_many}");
-        let point = Point::at(60.0, 0.246, 3750.0, 175.0, Tcp::HALVING).unwrap();
+        let point = OperatingPoint::at(60.0, 0.246, 3750.0, 175.0, Tcp::HALVING).unwrap();
         assert!((point.probability - 2.0 * (60.0_f64 / (0.246 * 3750.0)).powi(2)).abs() < 1e-15);
         assert!((point.classes[0].window - 15.375).abs() < 1e-12);
         assert!((point.arrivals - 3750.0).abs() < 1e-9);
@@ -223,10 +229,10 @@ mod tests {
     /// With drops, what is offered exceeds the capacity by what is dropped.
     #[test]
     fn drops_leave_the_capacity_filled() {
-        let network = Network {
+        let network = FluidNetwork {
             signal: Signal::Drop,
             classes: vec![Class { flows: 20.0, propagation: 0.05 }, Class { flows: 30.0, propagation: 0.2 }],
-            ..Network::new(1.0, 1.0, 2500.0, 500.0)
+            ..FluidNetwork::new(1.0, 1.0, 2500.0, 500.0)
         };
         let point = network.point(100.0, 2500.0).unwrap();
         assert!((point.arrivals * (1.0 - point.probability) - 2500.0).abs() < 1e-9);

@@ -134,7 +134,7 @@ impl Mean {
 /// What came of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Standing {
     Inside,
     Outside,
     /// Outside, and ns-2 is known to be wrong there.
@@ -151,7 +151,7 @@ pub struct Row {
     pub ns2: Mean,
     pub quell: Mean,
     pub band: f64,
-    pub verdict: Verdict,
+    pub verdict: Standing,
     /// Why it is excused, or would be if it had to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excuse: Option<&'static Excuse>,
@@ -191,9 +191,9 @@ pub fn rows(case: &Case, samples: &Samples<'_>) -> Vec<Row> {
         let band = figure.band.at(ns2.value);
         let excuse = crate::excuse::find(&case.name, figure.name);
         let verdict = match ((quell.value - ns2.value).abs() <= band, excuse) {
-            (true, _) => Verdict::Inside,
-            (false, Some(_)) => Verdict::Excused,
-            (false, None) => Verdict::Outside,
+            (true, _) => Standing::Inside,
+            (false, Some(_)) => Standing::Excused,
+            (false, None) => Standing::Outside,
         };
         Some(Row {
             figure: figure.name,
@@ -212,11 +212,17 @@ pub fn rows(case: &Case, samples: &Samples<'_>) -> Vec<Row> {
 impl Comparison {
     /// Whether nothing speaks against it.
     pub fn agrees(&self) -> bool {
-        self.rows.iter().all(|r| r.verdict != Verdict::Outside) && self.little.is_none_or(|l| l.holds())
+        self.rows.iter().all(|r| r.verdict != Standing::Outside) && self.little.is_none_or(|l| l.holds())
     }
 }
 
 /// How many rows have a verdict.
-pub fn count(comparisons: &[Comparison], verdict: Verdict) -> usize {
+pub fn count(comparisons: &[Comparison], verdict: Standing) -> usize {
     comparisons.iter().flat_map(|c| &c.rows).filter(|r| r.verdict == verdict).count()
+}
+
+/// Whether any figure that it covers lies outside its band.
+pub fn needed(excuse: &Excuse, comparisons: &[Comparison]) -> bool {
+    let rows = comparisons.iter().flat_map(|c| &c.rows);
+    rows.filter(|r| r.verdict == Standing::Excused).any(|r| r.excuse == Some(excuse))
 }

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{Comparison, Verdict};
 use crate::ns2::Name;
 
 const TEXT: &str = include_str!("../excuses.toml");
@@ -49,12 +48,6 @@ pub fn all() -> &'static [Excuse] {
 pub fn find(case: &Name, figure: &str) -> Option<&'static Excuse> {
     let case = case.to_string();
     all().iter().find(|e| e.covers(&case, figure))
-}
-
-/// Whether any figure that it covers lies outside its band.
-pub fn needed(excuse: &Excuse, comparisons: &[Comparison]) -> bool {
-    let rows = comparisons.iter().flat_map(|c| &c.rows);
-    rows.filter(|r| r.verdict == Verdict::Excused).any(|r| r.excuse == Some(excuse))
 }
 
 #[cfg(test)]

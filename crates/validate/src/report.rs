@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::compare::{Comparison, Row, Verdict, count};
+use crate::compare::{Comparison, Row, Standing, count, needed};
 use crate::excuse;
 use crate::laws::{Law, Laws};
 
@@ -67,16 +67,16 @@ fn summary(out: &mut String, comparisons: &[Comparison], laws: &Laws) {
          The laws {}.\n",
         comparisons.iter().map(|c| c.rows.len()).sum::<usize>(),
         comparisons.iter().filter(|c| c.left_out.is_none()).count(),
-        of(Verdict::Inside),
-        of(Verdict::Outside),
-        of(Verdict::Excused),
+        of(Standing::Inside),
+        of(Standing::Outside),
+        of(Standing::Excused),
         if laws.hold() { "hold" } else { "do not all hold" },
     );
     out.push_str("Differences from ns-2, in percent of its value:\n\n");
     out.push_str("| figure | figures | mean | root mean square |\n| --- | ---: | ---: | ---: |\n");
     let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let rows = comparisons.iter().flat_map(|c| &c.rows);
-    for row in rows.filter(|r| r.ns2.value > 0.0 && r.verdict != Verdict::Excused) {
+    for row in rows.filter(|r| r.ns2.value > 0.0 && r.verdict != Standing::Excused) {
         figures.entry(row.figure).or_default().push(100.0 * row.difference() / row.ns2.value);
     }
     for (figure, differences) in figures {
@@ -94,7 +94,7 @@ fn excuses(out: &mut String, comparisons: &[Comparison]) {
         let _ = writeln!(out, "**{}** ({}).", excuse.cases.join("; "), excuse.figures.join(", "));
         let _ = writeln!(out, "{}", excuse.reason.trim());
         let _ = writeln!(out, "*Evidence:* {}", excuse.evidence.trim());
-        if !excuse::needed(excuse, comparisons) {
+        if !needed(excuse, comparisons) {
             out.push_str("(All of these figures lie inside their bands now.)\n");
         }
         out.push('\n');
@@ -130,9 +130,9 @@ fn case(out: &mut String, comparison: &Comparison) {
             row.decimals,
             row.band,
             match row.verdict {
-                Verdict::Inside => "inside",
-                Verdict::Outside => "**outside**",
-                Verdict::Excused => "excused",
+                Standing::Inside => "inside",
+                Standing::Outside => "**outside**",
+                Standing::Excused => "excused",
             },
         );
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::compare::{Comparison, Row, Verdict, count};
+use crate::compare::{Comparison, Row, Standing, count};
 use crate::laws::{Law, Laws};
 
 pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
@@ -20,7 +20,7 @@ pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
         }
     }
     let whole = laws.is_some();
-    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::excuse::needed(e, comparisons)) {
+    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::compare::needed(e, comparisons)) {
         let _ = writeln!(out, "\nno longer needs its excuse: {}", excuse.cases.join("; "));
     }
     if let Some(laws) = laws {
@@ -51,9 +51,9 @@ pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
     let _ = writeln!(
         out,
         "\n{} inside, {} outside, {} excused",
-        count(comparisons, Verdict::Inside),
-        count(comparisons, Verdict::Outside),
-        count(comparisons, Verdict::Excused)
+        count(comparisons, Standing::Inside),
+        count(comparisons, Standing::Outside),
+        count(comparisons, Standing::Excused)
     );
     out
 }
@@ -64,9 +64,9 @@ fn line(row: &Row) -> String {
         format!("{:>9.*} ± {error:<6}", row.decimals, m.value)
     };
     let verdict = match row.verdict {
-        Verdict::Inside => "inside",
-        Verdict::Outside => "OUTSIDE",
-        Verdict::Excused => "excused",
+        Standing::Inside => "inside",
+        Standing::Outside => "OUTSIDE",
+        Standing::Excused => "excused",
     };
     let percent = match row.ns2.value {
         0.0 => String::new(),

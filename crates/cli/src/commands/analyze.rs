@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Verdict};
+use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction};
 use quell_scenario::{Plugins, Setting, Study};
 use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
 use serde::Serialize;
 
 use crate::args::{AnalyzeArgs, Diagram, Format};
+use crate::assess::{self, Found};
+use crate::diagram;
 use crate::failure::Failure;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
-
-use super::diagram;
-use super::theory::{self, Found};
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]
@@ -56,13 +55,13 @@ impl Agreement {
         let Some(packets) = &assessment.packets else { return };
         let settled = packets.queue.motion == Motion::Settled;
         let cell = match (assessment.verdict, settled) {
-            (Verdict::Stable, true) => &mut self.stable_settled,
-            (Verdict::Stable, false) => &mut self.stable_unsettled,
-            (Verdict::Unstable, true) => &mut self.unstable_settled,
-            (Verdict::Unstable, false) => &mut self.unstable_unsettled,
-            (Verdict::NoEquilibrium, true) => &mut self.no_equilibrium_settled,
-            (Verdict::NoEquilibrium, false) => &mut self.no_equilibrium_unsettled,
-            (Verdict::NoModel, _) => return,
+            (Prediction::Stable, true) => &mut self.stable_settled,
+            (Prediction::Stable, false) => &mut self.stable_unsettled,
+            (Prediction::Unstable, true) => &mut self.unstable_settled,
+            (Prediction::Unstable, false) => &mut self.unstable_unsettled,
+            (Prediction::NoEquilibrium, true) => &mut self.no_equilibrium_settled,
+            (Prediction::NoEquilibrium, false) => &mut self.no_equilibrium_unsettled,
+            (Prediction::NoModel, _) => return,
         };
         *cell += 1;
     }
@@ -70,7 +69,7 @@ impl Agreement {
 
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
-    let study = theory::study(&args.network)?;
+    let study = assess::study(&args.network)?;
     let mut found = look(&study, args)?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
@@ -78,7 +77,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
         diagram::check(chosen, &found, args.check, file)?;
     }
     let ended = match args.check {
-        true => theory::check(&study, &mut found, args.quiet, &line)?,
+        true => assess::check(&study, &mut found, args.quiet, &line)?,
         false => Ok(()),
     };
     let agreement = args.check.then(|| {
@@ -193,7 +192,7 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     text.push('\n');
     text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
     if !brief {
-        let words: String = found.assessments.iter().map(theory::words).collect();
+        let words: String = found.assessments.iter().map(assess::words).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text.push('\n');
@@ -222,9 +221,9 @@ pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
     };
     let verdict = |a: &Assessment| {
         let tint = match a.verdict {
-            Verdict::Stable => Tint::Good,
-            Verdict::Unstable | Verdict::NoEquilibrium => Tint::Bad,
-            Verdict::NoModel => Tint::Plain,
+            Prediction::Stable => Tint::Good,
+            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
+            Prediction::NoModel => Tint::Plain,
         };
         (a.verdict.word().to_string(), tint)
     };

@@ -7,17 +7,18 @@ use quell_lab::{Better, Estimate, Metric, Results, View};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Plugins, Study};
 
-use super::{run, simulate, view};
+use super::run;
+use crate::align::{align, round, scale};
 use crate::args::{CompareArgs, EngineChoice, Format};
 use crate::failure::Failure;
-use crate::figures::{align, round, scale};
 use crate::folder::{self, Place};
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal, unknown_name};
+use crate::{selection, simulate};
 
 /// Compares algorithms with a baseline.
 pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
-    let selection = view::Selection::of(&args.view)?;
+    let selection = selection::Selection::of(&args.view)?;
     let source = folder::of(&args.source);
     if source.is_dir() {
         refuse_changes(args)?;
@@ -135,23 +136,23 @@ fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Metric]) 
 fn print(
     results: &Results,
     args: &CompareArgs,
-    selection: &view::Selection,
+    selection: &selection::Selection,
     folder: Option<PathBuf>,
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
         let folder = folder.map(|f| f.display().to_string());
         return json::print(&json::Comparison {
             schema: json::SCHEMA,
-            run: view::json_run(results, folder, None),
+            run: selection::json_run(results, folder, None),
             baseline: &args.baseline,
             points: json_points(results, args, selection),
         });
     }
-    view::say_notes(results);
+    selection::say_notes(results);
     let mut text = run::heading(results);
     let mut intervals = 0;
     for (point, _) in selection.points(results) {
-        text.push_str(&view::point_heading(results, point));
+        text.push_str(&selection::point_heading(results, point));
         for view in selection.views(results, point) {
             let name = selection.name(results, &view);
             if !name.is_empty() {
@@ -172,9 +173,9 @@ fn print(
 fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
     let first = format!("{baseline} (baseline)");
     let names =
-        view::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
+        selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
     let shown =
-        view::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
+        selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
     let columns: Vec<Column> = shown
         .iter()
         .map(|i| column(metrics[*i], rows.baseline[*i], rows.differences.iter().map(|d| d[*i])))
@@ -237,7 +238,7 @@ fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
 fn json_points<'a>(
     results: &'a Results,
     args: &'a CompareArgs,
-    selection: &'a view::Selection,
+    selection: &'a selection::Selection,
 ) -> Vec<json::ComparedPoint<'a>> {
     let metrics = selection.json_metrics();
     let difference = |metric: Metric, estimate: Estimate| json::Difference {
@@ -263,7 +264,7 @@ fn json_points<'a>(
                 };
                 found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()
             });
-            let baseline = |view| view::json_row(results, view, &args.baseline, metrics);
+            let baseline = |view| selection::json_row(results, view, &args.baseline, metrics);
             json::ComparedPoint {
                 point: json::Point {
                     settings: json::settings(&results.run.points[point].settings),

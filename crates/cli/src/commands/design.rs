@@ -1,18 +1,18 @@
 //! `quell design`.
 
-use quell_analysis::{Assessment, Bottleneck, Dumbbell, dumbbell};
+use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
 use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule};
 use quell_theory::{Signal, Tcp};
 use quell_units::Time;
 use serde::Serialize;
 
+use super::analyze;
 use crate::args::{DesignArgs, Format};
+use crate::assess::{self, Found};
+use crate::diagram;
 use crate::failure::Failure;
 use crate::{folder, json, table, terminal};
-
-use super::theory::{self, Found};
-use super::{analyze, diagram};
 
 /// What `design` prints as JSON.
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         signal: if args.drops { Signal::Drop } else { Signal::Mark },
         ..Target::new(args.rate, args.packet, args.rtt, f64::from(args.flows))
     };
-    theory::check_names(&args.aqm)?;
+    assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
         return Err(Failure::BadInput(format!(
             "--aqm {name}: no document has a rule for its parameters; there are rules for {}",
@@ -71,7 +71,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         };
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
-        ended = theory::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
+        ended = assess::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
     }
     if let Some(file) = &args.save {
         folder::write_whole(&scenario(args, &designs.iter().collect::<Vec<_>>())?, file)?;
@@ -105,7 +105,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
                 for warning in &design.warnings {
                     words.push_str(&format!("mind: {warning}\n"));
                 }
-                words.push_str(&theory::limits(assessment));
+                words.push_str(&assess::limits(assessment));
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
             let all: Vec<String> =
@@ -134,9 +134,9 @@ fn assess(design: &Design) -> Result<Found, Failure> {
 fn scenario(args: &DesignArgs, designs: &[&Design]) -> Result<String, Failure> {
     let algorithms = designs.iter().map(|d| parameters(d)).collect::<Result<_, _>>()?;
     let first = designs.first().expect("clap asks for an algorithm");
-    Ok(Dumbbell::of_design(first, args.flows, algorithms).to_toml())
+    Ok(Shorthand::of_design(first, args.flows, algorithms).to_toml())
 }
 
 fn parameters(design: &Design) -> Result<String, Failure> {
-    dumbbell::changed(&design.config).map_err(|e| Failure::cannot("write the parameters", e))
+    shorthand::changed(&design.config).map_err(|e| Failure::cannot("write the parameters", e))
 }

@@ -17,11 +17,10 @@ use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
 use crate::args::{AxisArg, Format, MapArgs, Shown};
+use crate::assess;
 use crate::failure::Failure;
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
-
-use super::theory;
 
 /// What `map` prints as JSON.
 #[derive(Serialize)]
@@ -152,7 +151,7 @@ fn axis(arg: &AxisArg, count: usize) -> map::Axis {
 
 impl Setting {
     fn of(args: &MapArgs) -> Result<Self, Failure> {
-        let study = theory::study(&args.network)?;
+        let study = assess::study(&args.network)?;
         let [point] = &study.points[..] else {
             return Err(Failure::BadInput(
                 "a map is of one network: the scenario sweeps; set its swept fields with --set".into(),
@@ -481,7 +480,7 @@ fn parameter(value: f64, unit: &str) -> toml::Value {
 const ROUND_TRIPS: f64 = 600.0;
 
 /// How far the queue of the fluid model swings in the end, over its mean.
-fn swing(network: quell_theory::Network, model: AnyModel) -> Result<f64, TheoryError> {
+fn swing(network: quell_theory::FluidNetwork, model: AnyModel) -> Result<f64, TheoryError> {
     let full = network.buffer / network.capacity;
     let longest = network.classes.iter().map(|c| c.propagation).fold(0.0, f64::max) + 0.25 * full;
     let shortest = network.classes.iter().map(|c| c.propagation).fold(f64::INFINITY, f64::min);

@@ -4,16 +4,12 @@ mod analyze;
 mod aqm;
 mod compare;
 mod design;
-mod diagram;
 mod map;
 mod measure;
 mod report;
 mod run;
 mod scenario;
 mod show;
-mod simulate;
-mod theory;
-mod view;
 
 use crate::args::{AqmCommand, Command, ScenarioCommand};
 use crate::failure::Failure;

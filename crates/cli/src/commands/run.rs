@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use quell_lab::Results;
 
-use super::{scenario, simulate, view};
+use super::scenario;
 use crate::args::{Format, RunArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::{json, terminal};
+use crate::{selection, simulate};
 
 /// Runs a scenario, keeps its results and prints the table.
 pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
-    let selection = view::Selection::of(&args.view)?;
+    let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read(&args.scenario, &args.simulation)?;
     simulate::check_link(&selection, &study)?;
     scenario::say_notes(&study);
@@ -25,13 +26,13 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     match args.format.format {
         Format::Json => json::print(&json::Output {
             schema: json::SCHEMA,
-            run: view::json_run(&results, folder, report),
-            points: view::json_points(&results, &selection),
+            run: selection::json_run(&results, folder, report),
+            points: selection::json_points(&results, &selection),
         })?,
         Format::Table => {
             let mut text = heading(&results);
-            text.push_str(&view::tables(&results, &selection));
-            text.push_str(&view::caption(&results));
+            text.push_str(&selection::tables(&results, &selection));
+            text.push_str(&selection::caption(&results));
             if let Some(folder) = folder {
                 text.push_str(&format!("results  {folder}\n"));
             }
@@ -41,7 +42,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    view::say_notes(&results);
+    selection::say_notes(&results);
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
@@ -81,7 +82,7 @@ pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failu
     if !results.run.partial {
         return Ok(());
     }
-    let (finished, asked) = (results.replications.len(), view::asked(results));
+    let (finished, asked) = (results.replications.len(), selection::asked(results));
     let kept =
         folder.map_or(String::new(), |f| format!("; they are kept in {}, marked partial", f.display()));
     Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
@@ -92,7 +93,7 @@ pub fn heading(results: &Results) -> String {
     let title = &results.run.title;
     let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
     if results.run.partial {
-        let (finished, asked) = (results.replications.len(), view::asked(results));
+        let (finished, asked) = (results.replications.len(), selection::asked(results));
         text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
     }
     if !text.is_empty() {

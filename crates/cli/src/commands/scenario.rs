@@ -8,9 +8,9 @@ use quell_scenario::{Plugins, ScenarioError, Setting, Study};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
-use super::simulate;
 use crate::args::Format;
 use crate::failure::Failure;
+use crate::simulate;
 use crate::{json, terminal};
 
 /// What a file describes.
@@ -51,17 +51,22 @@ struct File {
     error: Option<ScenarioError>,
 }
 
+/// The study of a file.
+#[allow(clippy::result_large_err)] // It is the answer for that file.
+fn read(file: &Path) -> Result<Study, ScenarioError> {
+    quell_lab::read(file)?.study(&Plugins::new())
+}
+
 /// Checks files; all are looked at, whatever the first one is like.
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
-        let (summary, error) =
-            match quell_lab::read(file).and_then(|document| document.study(&Plugins::new())) {
-                Ok(study) => {
-                    say_notes(&study);
-                    (Some(summary(&study)), None)
-                }
-                Err(error) => (None, Some(error)),
-            };
+        let (summary, error) = match read(file) {
+            Ok(study) => {
+                say_notes(&study);
+                (Some(summary(&study)), None)
+            }
+            Err(error) => (None, Some(error)),
+        };
         File { file: file.display().to_string(), ok: error.is_none(), summary, error }
     };
     let files: Vec<File> = files.iter().map(look).collect();

@@ -1,29 +1,30 @@
 //! `quell show`.
 
-use super::{run, view};
+use super::run;
 use crate::args::{Format, ShowArgs};
 use crate::failure::Failure;
+use crate::selection;
 use crate::{folder, json, terminal};
 
 /// Prints the tables of a results folder.
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let selection = view::Selection::of(&args.view)?;
+    let selection = selection::Selection::of(&args.view)?;
     let results = folder::read(&args.results)?;
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
-    view::say_notes(&results);
+    selection::say_notes(&results);
     if args.format.format == Format::Json {
         let dir = folder::of(&args.results);
         let report = Some(dir.join(folder::REPORT)).filter(|r| r.is_file());
         return json::print(&json::Output {
             schema: json::SCHEMA,
-            run: view::json_run(
+            run: selection::json_run(
                 &results,
                 Some(dir.display().to_string()),
                 report.map(|r| r.display().to_string()),
             ),
-            points: view::json_points(&results, &selection),
+            points: selection::json_points(&results, &selection),
         });
     }
-    let tables = view::tables(&results, &selection);
-    terminal::print(&format!("{}{tables}{}", run::heading(&results), view::caption(&results)))
+    let tables = selection::tables(&results, &selection);
+    terminal::print(&format!("{}{tables}{}", run::heading(&results), selection::caption(&results)))
 }

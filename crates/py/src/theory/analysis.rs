@@ -1,18 +1,19 @@
 //! What the theory says of a scenario, and parameters by published rules.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use quell_analysis::dumbbell::{Dumbbell, changed};
-use quell_analysis::{Assessment, Bottleneck, Figures};
+use quell_analysis::shorthand::{Shorthand, changed};
+use quell_analysis::{Assessment, Bottleneck as Seen, Figures};
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::Plugins;
 use quell_theory::rules::design::{self as rules, DESIGNED, Target};
-use quell_theory::rules::reach::{Quantity, Verdict};
+use quell_theory::rules::reach::{self, Beyond, Quantity};
 use quell_theory::{Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::arrays::array;
 use super::criteria::Criterion;
@@ -79,7 +80,7 @@ impl Rest {
 /// How far a quantity may move, alone, before the verdict changes.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
-pub struct Reach(rules::Reach);
+pub struct Reach(reach::Reach);
 
 #[pymethods]
 impl Reach {
@@ -130,11 +131,11 @@ impl Reach {
     }
 }
 
-fn word(verdict: &Verdict) -> &str {
+fn word(verdict: &Beyond) -> &str {
     match verdict {
-        Verdict::Stable => "stable",
-        Verdict::Unstable => "unstable",
-        Verdict::NoRest(reason) => reason,
+        Beyond::Stable => "stable",
+        Beyond::Unstable => "unstable",
+        Beyond::NoRest(reason) => reason,
     }
 }
 
@@ -222,7 +223,7 @@ impl Analysis {
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    bottleneck: Bottleneck,
+    bottleneck: Seen,
     settings: Vec<quell_scenario::Setting>,
     assessments: Vec<Assessment>,
 }
@@ -318,14 +319,14 @@ pub fn bottlenecks(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Vec<(Vec<quell_scenario::Setting>, Bottleneck)>> {
+) -> PyResult<Vec<(Vec<quell_scenario::Setting>, Seen)>> {
     let trap = Arc::new(Trap::default());
     let study = run::study(py, scenario, None, overrides, &Plugins::new(), &trap)?;
     let at = at.map(|at| words::time("at", at)).transpose()?.map(|at| Time::ZERO + at);
     let mut all = Vec::new();
     for point in &study.points {
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
-        let seen = Bottleneck::of_point(point, link, at, seed, &Plugins::new());
+        let seen = Seen::of_point(point, link, at, seed, &Plugins::new());
         let mut bottleneck = seen.map_err(|e| errors::scenario(py, &e))?;
         if let Some(labels) = algorithms {
             let known: Vec<String> = bottleneck.algorithms.iter().map(|(l, _)| l.clone()).collect();
@@ -350,7 +351,7 @@ pub fn one(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Bottleneck> {
+) -> PyResult<Seen> {
     let labels = algorithm.map(|a| vec![a]);
     let mut seen = bottlenecks(py, scenario, labels.as_deref(), link, at, overrides)?;
     let (Some((_, bottleneck)), 0) = (seen.pop(), seen.len()) else {
@@ -486,13 +487,13 @@ pub fn dumbbell<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (rate, rtt) = (words::rate("rate", rate)?, words::time("rtt", rtt)?);
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
-    let plain = Dumbbell::new(rate, rtt, flows, packet);
-    let dumbbell = Dumbbell {
+    let plain = Shorthand::new(rate, rtt, flows, packet);
+    let shorthand = Shorthand {
         buffer: buffer.map_or(Ok(plain.buffer), |b| words::queue("buffer", b))?,
         ecn: words::signal(signal)? == Signal::Mark,
         ..plain
     };
-    let dict = results::resolved(py, &dumbbell.to_toml())?;
+    let dict = results::resolved(py, &shorthand.to_toml())?;
     let tables = algorithms.into_iter().map(|a| {
         if a.is_instance_of::<PyDict>() {
             return Ok(a);
@@ -549,8 +550,8 @@ impl Design {
     /// confirm the design.
     #[getter]
     fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dumbbell = Dumbbell::of_design(&self.design, self.flows, vec![self.aqm.clone()]);
-        results::resolved(py, &dumbbell.to_toml())
+        let shorthand = Shorthand::of_design(&self.design, self.flows, vec![self.aqm.clone()]);
+        results::resolved(py, &shorthand.to_toml())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -625,7 +626,7 @@ pub fn design(
     };
     let found = interruptible(py, |_| {
         let design = rules::design(aqm, &target)?;
-        let bottleneck = Bottleneck::of_design(&design);
+        let bottleneck = Seen::of_design(&design);
         let plant = quell_theory::Plant::Exact;
         let assessment = Assessment::of(design.config.name(), &design.config, &bottleneck, plant, true)?;
         let aqm = written(&design.config)?;

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use quell_aqm::ap_red::{Conditions, Setting};
 use quell_aqm::hred::Line;
 use quell_aqm::pi;
+use quell_theory::Controller;
 use quell_theory::TheoryError;
-use quell_theory::models::Controller;
 use quell_theory::rules::criteria::{self, PidGains};
 
 use super::linear::rational;

@@ -77,7 +77,7 @@ pub fn measure<'py>(
         options.window = words::time("window", t)?;
     }
     let inside = inside.into_iter().flatten().map(|text| text.parse()).collect::<Result<_, _>>();
-    options.inside = inside.map_err(|e| errors::theory(py, &e))?;
+    options.inside = inside.map_err(|e| errors::option(py, &e))?;
     let file = File::open(&path).map_err(|e| errors::io(&e, &path))?;
     let mut intervals: Vec<Interval> = Vec::new();
     let report =

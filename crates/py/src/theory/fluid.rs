@@ -9,7 +9,7 @@ use quell_theory::fluid::{self as fluids, Options, Overflow, Start};
 use quell_theory::models::AnyModel;
 use quell_theory::num::dde::Tolerance;
 use quell_theory::rules::reach::{Quantity, scaled};
-use quell_theory::{Network, TheoryError};
+use quell_theory::{FluidNetwork, TheoryError};
 
 use super::arrays::{array, shaped};
 use super::maps::{Map, axis};
@@ -210,9 +210,13 @@ fn start(word: &str, nudge: f64) -> PyResult<Start> {
 }
 
 /// The network after some of its quantities changed.
-fn changed(network: &Network, link: &quell_aqm::Link, changes: &Bound<'_, PyDict>) -> PyResult<Network> {
+fn changed(
+    network: &FluidNetwork,
+    link: &quell_aqm::Link,
+    changes: &Bound<'_, PyDict>,
+) -> PyResult<FluidNetwork> {
     let mut network = network.clone();
-    let flows = |n: &Network| n.classes.iter().map(|c| c.flows).sum::<f64>();
+    let flows = |n: &FluidNetwork| n.classes.iter().map(|c| c.flows).sum::<f64>();
     for (name, x) in changes {
         match name.extract::<String>()?.as_str() {
             "flows" => {

@@ -3,8 +3,8 @@
 use num_complex::Complex64;
 use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
-use quell_theory::models::Controller;
-use quell_theory::{Class, Network, Poly, Rational, TheoryError};
+use quell_theory::Controller;
+use quell_theory::{Class, FluidNetwork, Poly, Rational, TheoryError};
 
 use super::arrays::{array, numbers, row};
 use super::words;
@@ -229,7 +229,7 @@ impl Loop {
             let class = |(&flows, r): (&f64, &f64)| Class { flows, propagation: r - queue / capacity };
             let classes = flows.iter().zip(&rtt).map(class).collect();
             let buffer = queue.max(1.0);
-            let network = Network { classes, capacity, buffer, tcp, signal };
+            let network = FluidNetwork { classes, capacity, buffer, tcp, signal };
             network.check()?;
             let point = network.point(queue, capacity)?;
             quell_theory::Loop::new(&point, &Controller { transfer, input }, plant)

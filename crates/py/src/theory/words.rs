@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use quell_theory::models::Input;
+use quell_theory::Input;
 use quell_theory::rules::criteria::Delay;
 use quell_theory::{Plant, Signal, Tcp, TheoryError};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};

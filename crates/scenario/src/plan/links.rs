@@ -6,7 +6,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use super::limits;
 use super::measure::at;
 use crate::error::{Problem, require};
-use crate::format::{AqmChoice, Change, FlowGroup, GraphLink, Kind, Reverse, Scenario};
+use crate::format::{AqmChoice, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
 use crate::values::{Access, OneOr, Shape};
 
@@ -29,19 +29,14 @@ pub(super) struct QueuePlan {
     pub(super) ecn: bool,
 }
 
-/// The fields that all topologies' links share, and where they stand.
+/// A link in both directions, and where it is written.
 struct Duplex<'a> {
     at: Path,
     names: [String; 2],
     ends: [String; 2],
-    rate: BitRate,
-    delay: Duration,
-    buffer: Option<QueueSize>,
+    link: LinkFields<'a>,
+    /// Its algorithm, if it is not one of those that are compared.
     aqm: Option<&'a AqmChoice>,
-    ecn: bool,
-    loss: f64,
-    reverse: &'a Reverse,
-    changes: &'a [Change],
     end: Duration,
 }
 
@@ -64,14 +59,8 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
             at: steps!["dumbbell"],
             names: ["bottleneck".into(), "reverse".into()],
             ends: ["r1".into(), "r2".into()],
-            rate: d.rate,
-            delay: d.delay,
-            buffer: Some(d.buffer),
+            link: d.link(),
             aqm: None,
-            ecn: d.ecn,
-            loss: d.loss,
-            reverse: &d.reverse,
-            changes: &d.changes,
             end: s.duration,
         })?),
         (None, Some(p), None) => {
@@ -86,14 +75,8 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     at: steps!["parking_lot"],
                     names: [format!("{a}-{b}"), format!("{b}-{a}")],
                     ends: [a, b],
-                    rate: p.rate,
-                    delay: p.delay,
-                    buffer: Some(p.buffer),
+                    link: p.link(),
                     aqm: None,
-                    ecn: p.ecn,
-                    loss: p.loss,
-                    reverse: &p.reverse,
-                    changes: &p.changes,
                     end: s.duration,
                 })?);
             }
@@ -121,14 +104,8 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     at: steps!["graph", "links", i],
                     names: [format!("{}-{}", l.from, l.to), format!("{}-{}", l.to, l.from)],
                     ends: [l.from.clone(), l.to.clone()],
-                    rate: l.rate,
-                    delay: l.delay,
-                    buffer: l.buffer,
+                    link: l.link(),
                     aqm: l.aqm.as_ref(),
-                    ecn: l.ecn,
-                    loss: l.loss,
-                    reverse: &l.reverse,
-                    changes: &l.changes,
                     end: s.duration,
                 })?);
             }
@@ -151,18 +128,19 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
 
 /// Both directions of a link.
 fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
-    check_rate(d.rate, d.at.then("rate"))?;
-    check_delay(d.delay, d.at.then("delay"))?;
-    check_loss(d.loss, d.at.then("loss"))?;
+    let link = &d.link;
+    check_rate(link.rate, d.at.then("rate"))?;
+    check_delay(link.delay, d.at.then("delay"))?;
+    check_loss(link.loss, d.at.then("loss"))?;
     let back = d.at.then("reverse");
-    if let Some(buffer) = d.buffer {
+    if let Some(buffer) = link.buffer {
         check_buffer(buffer, d.at.then("buffer"))?;
     } else {
         require(d.aqm.is_none(), d.at.then("aqm"), "needs a buffer beside it")?;
-        require(!d.ecn, d.at.then("ecn"), "needs a buffer beside it")?;
+        require(!link.ecn, d.at.then("ecn"), "needs a buffer beside it")?;
     }
     let mut before = None;
-    for (i, change) in d.changes.iter().enumerate() {
+    for (i, change) in link.changes.iter().enumerate() {
         let at = d.at.then("changes").then(i);
         check_change(change.at, before, d.end, at.then("at"))?;
         require(
@@ -175,22 +153,22 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
         before = Some(change.at);
     }
     let rate = Schedule {
-        initial: d.rate,
-        changes: d.changes.iter().filter_map(|c| Some((at(c.at), c.rate?))).collect(),
+        initial: link.rate,
+        changes: link.changes.iter().filter_map(|c| Some((at(c.at), c.rate?))).collect(),
     };
     let delay = Schedule {
-        initial: d.delay,
-        changes: d.changes.iter().filter_map(|c| Some((at(c.at), c.delay?))).collect(),
+        initial: link.delay,
+        changes: link.changes.iter().filter_map(|c| Some((at(c.at), c.delay?))).collect(),
     };
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
-    let r = d.reverse;
+    let r = link.reverse;
     r.rate.map_or(Ok(()), |rate| check_rate(rate, back.then("rate")))?;
     r.loss.map_or(Ok(()), |loss| check_loss(loss, back.then("loss")))?;
     r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
     let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
     let [name, name_back] = d.names;
     let [from, to] = d.ends;
-    let buffer_back = r.buffer.or(d.buffer);
+    let buffer_back = r.buffer.or(link.buffer);
     if buffer_back.is_none() {
         require(r.aqm.is_none(), back.then("aqm"), "needs a buffer beside it")?;
         require(r.ecn.is_none(), back.then("ecn"), "needs a buffer beside it")?;
@@ -202,8 +180,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             to: to.clone(),
             rate: rate.clone(),
             delay: delay.clone(),
-            loss: d.loss,
-            queue: d.buffer.map(|buffer| QueuePlan { buffer, own, ecn: d.ecn }),
+            loss: link.loss,
+            queue: link.buffer.map(|buffer| QueuePlan { buffer, own, ecn: link.ecn }),
             observe: false,
         },
         LinkPlan {
@@ -212,8 +190,12 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             to: from,
             rate: r.rate.map_or(rate, Schedule::constant),
             delay,
-            loss: r.loss.unwrap_or(d.loss),
-            queue: buffer_back.map(|buffer| QueuePlan { buffer, own: own_back, ecn: r.ecn.unwrap_or(d.ecn) }),
+            loss: r.loss.unwrap_or(link.loss),
+            queue: buffer_back.map(|buffer| QueuePlan {
+                buffer,
+                own: own_back,
+                ecn: r.ecn.unwrap_or(link.ecn),
+            }),
             observe: false,
         },
     ])

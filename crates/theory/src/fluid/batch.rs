@@ -1,12 +1,12 @@
 //! Many fluids at once: on all cores, and several in the lanes of one.
 
+use rayon::prelude::*;
+
 use super::clock::Clock;
 use super::plant::{Net, Plant};
 use super::setup::{Fluid, Options};
 use super::simd::{SIDE, Together};
 use super::trajectory::Summary;
-use rayon::prelude::*;
-
 use crate::error::{TheoryError, require};
 use crate::models::{AnyModel, Model, Pack};
 

@@ -1,10 +1,9 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
-
 use crate::error::TheoryError;
 use crate::models::{Law, Seen};
-use crate::network::{Network, Signal};
+use crate::network::{FluidNetwork, Signal};
 use crate::num::Real;
 use crate::num::dde::{Past, System};
 
@@ -47,7 +46,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         let padded = |y: &[f64]| std::array::from_fn(|d| y.get(d).copied().unwrap_or(0.0));
         let before: Vec<[f64; D]> = initial.iter().map(|(before, _)| padded(before)).collect();
         let start: Vec<[f64; D]> = initial.iter().map(|(_, now)| padded(now)).collect();
-        let of = |f: &dyn Fn(&Network) -> f64, leg: usize| V::from_lanes(|i| f(&fluids[i].legs[leg].1));
+        let of = |f: &dyn Fn(&FluidNetwork) -> f64, leg: usize| V::from_lanes(|i| f(&fluids[i].legs[leg].1));
         let legs: Vec<Leg<V, D>> = (0..first.legs.len())
             .map(|leg| Leg {
                 from: first.legs[leg].0,

@@ -5,11 +5,9 @@ use super::plant::{Net, Plant};
 use super::setup::{Fluid, Options, VARIABLES};
 use super::simd::Alone;
 use super::trajectory::Trajectory;
-
 use crate::error::TheoryError;
-use crate::models::{Law, Model, Seen};
+use crate::models::{Law, Model, Seen, with_model};
 use crate::num::dde::{Piece, System};
-use crate::with_model;
 
 impl Fluid {
     /// Follows the fluid for `duration` seconds.

@@ -1,10 +1,9 @@
 //! What is followed: a network, an algorithm, the start, and how accurately.
 
 use crate::error::{TheoryError, positive, require};
-use crate::models::{AnyModel, Law, Model, Seen};
-use crate::network::{Network, Signal};
+use crate::models::{AnyModel, Law, Model, Seen, with_model};
+use crate::network::{FluidNetwork, Signal};
 use crate::num::dde::Tolerance;
-use crate::with_model;
 
 /// What the losses of a full queue are to the senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +55,7 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fluid {
     /// From when on the network is this. The first is 0.
-    pub(super) legs: Vec<(f64, Network)>,
+    pub(super) legs: Vec<(f64, FluidNetwork)>,
     pub(super) model: AnyModel,
     pub(super) start: Start,
 }
@@ -69,7 +68,7 @@ impl Fluid {
     ///
     /// # Errors
     /// Names what is not physical.
-    pub fn new(network: Network, model: AnyModel) -> Result<Fluid, TheoryError> {
+    pub fn new(network: FluidNetwork, model: AnyModel) -> Result<Fluid, TheoryError> {
         network.check()?;
         let most = VARIABLES - 1 - model.variables().len();
         require(
@@ -101,7 +100,7 @@ impl Fluid {
     ///
     /// # Errors
     /// The change is not one of N, C and propagation delays.
-    pub fn changing(mut self, at: f64, network: Network) -> Result<Fluid, TheoryError> {
+    pub fn changing(mut self, at: f64, network: FluidNetwork) -> Result<Fluid, TheoryError> {
         network.check()?;
         let (last, first) = (&self.legs[self.legs.len() - 1], &self.legs[0].1);
         require(
@@ -127,7 +126,7 @@ impl Fluid {
     }
 
     /// The network at the start.
-    pub fn network(&self) -> &Network {
+    pub fn network(&self) -> &FluidNetwork {
         &self.legs[0].1
     }
 
@@ -202,7 +201,7 @@ impl Fluid {
 
     /// The law's rates of change in a state, to find parameters that are no numbers.
     fn speeds(&self, y: &[f64]) -> Vec<f64> {
-        fn of<M: Model>(m: &M, network: &Network, y: &[f64]) -> Vec<f64> {
+        fn of<M: Model>(m: &M, network: &FluidNetwork, y: &[f64]) -> Vec<f64> {
             let k = network.classes.len();
             let (windows, queue, x) = (&y[..k], y[k], &y[k + 1..]);
             let arrivals =

@@ -3,10 +3,9 @@
 use super::clock::Clock;
 use super::plant::Net;
 use super::setup::Options;
-
 use crate::error::TheoryError;
 use crate::num::dde::{self, Past, Piece, System, Tolerance, Work};
-use crate::num::{Lanes, Real};
+use crate::num::{Real, Wide};
 
 /// How many fluids stand side by side.
 pub(super) const SIDE: usize = 8;
@@ -88,14 +87,14 @@ impl<const D: usize> pulp::WithSimd for Alone<'_, D> {
 /// Fluids side by side. Only their rates are compiled for each law; the steps, [`Steps`], are not.
 pub(super) struct Together<'t, P, const D: usize> {
     pub(super) plant: P,
-    pub(super) net: &'t Net<Lanes<SIDE>, D>,
+    pub(super) net: &'t Net<Wide<SIDE>, D>,
     pub(super) count: usize,
     pub(super) duration: f64,
     pub(super) from: f64,
     pub(super) options: &'t Options,
 }
 
-impl<P: System<Lanes<SIDE>, D>, const D: usize> pulp::WithSimd for Together<'_, P, D> {
+impl<P: System<Wide<SIDE>, D>, const D: usize> pulp::WithSimd for Together<'_, P, D> {
     /// Nothing where there are no vector instructions: fluids are followed one by one then.
     type Output = Option<Result<Vec<Vec<f64>>, TheoryError>>;
 
@@ -112,8 +111,8 @@ impl<P: System<Lanes<SIDE>, D>, const D: usize> pulp::WithSimd for Together<'_, 
 
 /// The steps of fluids side by side, whatever their law.
 pub(super) struct Steps<'t, const D: usize> {
-    pub(super) system: &'t dyn System<Lanes<SIDE>, D>,
-    pub(super) net: &'t Net<Lanes<SIDE>, D>,
+    pub(super) system: &'t dyn System<Wide<SIDE>, D>,
+    pub(super) net: &'t Net<Wide<SIDE>, D>,
     pub(super) count: usize,
     pub(super) duration: f64,
     pub(super) from: f64,
@@ -128,9 +127,9 @@ impl<const D: usize> pulp::WithSimd for Steps<'_, D> {
         let Steps { system, net, count, duration, from, options } = self;
         let mut clock = Clock::new(options.sample, from, duration);
         let mut samples = Vec::with_capacity(clock.len());
-        let mut see = |piece: &Piece<Lanes<SIDE>, D>| {
+        let mut see = |piece: &Piece<Wide<SIDE>, D>| {
             while let Some(t) = clock.next_in(piece.to) {
-                samples.push(piece.variable(net.classes, t).within(Lanes::of(0.0), net.buffer));
+                samples.push(piece.variable(net.classes, t).within(Wide::of(0.0), net.buffer));
             }
         };
         dde::solve(system, (0.0, duration), &net.stops(duration), net.start, &options.tolerance, &mut see)?;

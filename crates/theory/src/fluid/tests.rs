@@ -6,7 +6,7 @@ use quell_units::{BitRate, Bytes, QueueSize};
 use super::*;
 use crate::error::TheoryError;
 use crate::models::{AnyModel, Pi, Red, StRed, Vrc};
-use crate::network::{Class, Network, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, Signal, Tcp};
 use crate::num::dde::{self, Past, System, Tolerance};
 
 fn tight() -> Options {
@@ -14,8 +14,8 @@ fn tight() -> Options {
 }
 
 /// Hollot's network and PI: N = 60, C = 3750 packets/s, a = 1.822e-5, b = 1.816e-5 at 160 Hz.
-fn hollot() -> (Network, Pi) {
-    let network = Network { tcp: Tcp::HALVING, ..Network::new(60.0, 0.2, 3750.0, 800.0) };
+fn hollot() -> (FluidNetwork, Pi) {
+    let network = FluidNetwork { tcp: Tcp::HALVING, ..FluidNetwork::new(60.0, 0.2, 3750.0, 800.0) };
     (network, Pi { k_p: 1.819e-5, k_i: 9.6e-6, q_ref: 175.0 })
 }
 
@@ -28,13 +28,13 @@ fn a_rest_stays() {
         buffer: QueueSize::Packets(1000.0),
         mean_packet: Bytes::new(1000),
     };
-    let one = Network::new(60.0, 0.2, 1875.0, 1000.0);
-    let drops = Network { signal: Signal::Drop, ..one.clone() };
-    let two = Network {
+    let one = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
+    let drops = FluidNetwork { signal: Signal::Drop, ..one.clone() };
+    let two = FluidNetwork {
         classes: vec![Class { flows: 40.0, propagation: 0.05 }, Class { flows: 30.0, propagation: 0.3 }],
         ..one.clone()
     };
-    let two_drops = Network { signal: Signal::Drop, ..two.clone() };
+    let two_drops = FluidNetwork { signal: Signal::Drop, ..two.clone() };
     let mut seen = 0;
     for entry in CATALOG {
         for network in [&one, &drops, &two, &two_drops] {
@@ -111,7 +111,7 @@ fn packets_are_conserved() {
 ///
 /// With `W = W0 + w` and so on, `w' = -(1/(R W0)...)`: thesis eq. 4.2 before it is simplified,
 /// `s w = -(p W/(a R)) (w + w_R e^-sR) - W^2/(a R) p_R e^-sR - (queueing terms)`.
-fn rightmost(network: &Network, k_p: f64, k_i: f64, q: f64, guess: Complex64) -> Complex64 {
+fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex64) -> Complex64 {
     let class = network.classes[0];
     let (n, c, a) = (class.flows, network.capacity, network.tcp.decrease);
     let r = class.propagation + q / c;
@@ -143,7 +143,7 @@ fn rightmost(network: &Network, k_p: f64, k_i: f64, q: f64, guess: Complex64) ->
 fn small_perturbations_follow_the_characteristic_root() {
     let (k_p, k_i, q_ref) = (0.0024, 0.0045, 50.0);
     for rtt in [0.22, 0.235, 0.25, 0.26] {
-        let network = Network::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
+        let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
         let root = rightmost(&network, k_p, k_i, q_ref, Complex64::new(0.0, 2.0));
         let fluid = Fluid::new(network, AnyModel::Pi(Pi { k_p, k_i, q_ref })).unwrap();
         let fluid = fluid.starting(Start::Rest(0.001)).unwrap();
@@ -170,7 +170,7 @@ fn vrc_is_stable_up_to_its_critical_round_trip_time() {
     let q_ref = 50.0;
     let vrc = Vrc { alpha: 0.0003, beta: 3.0, gamma: 5.0, q_ref, rate_memory: 1e-4 };
     for rtt in [0.27, 0.278, 0.282, 0.29] {
-        let network = Network::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
+        let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
         let fluid = Fluid::new(network, AnyModel::Vrc(vrc)).unwrap();
         let fluid = fluid.starting(Start::Rest(0.001)).unwrap();
         let options = Options { tolerance: Tolerance::of(1e-9), sample: 0.01, ..Options::default() };
@@ -187,7 +187,7 @@ fn vrc_is_stable_up_to_its_critical_round_trip_time() {
 #[test]
 fn a_step_of_the_load() {
     let (network, pi) = hollot();
-    let more = Network { classes: vec![Class { flows: 90.0, propagation: 0.2 }], ..network.clone() };
+    let more = FluidNetwork { classes: vec![Class { flows: 90.0, propagation: 0.2 }], ..network.clone() };
     let fluid = Fluid::new(network, AnyModel::Pi(Pi { k_i: 4e-5, k_p: 4e-5, ..pi })).unwrap();
     let fluid = fluid.starting(Start::Rest(0.0)).unwrap().changing(20.0, more.clone()).unwrap();
     let run = fluid.run(200.0, &tight()).unwrap();
@@ -207,7 +207,7 @@ fn a_step_of_the_load() {
 /// arrives beyond C, `1 - C/r`. Unnoticed losses hold nothing.
 #[test]
 fn a_full_buffer_signals_by_its_losses() {
-    let network = Network::new(50.0, 0.1, 1250.0, 100.0);
+    let network = FluidNetwork::new(50.0, 0.1, 1250.0, 100.0);
     let silent = Pi { k_p: 0.0, k_i: 0.0, q_ref: 50.0 };
     let fluid = Fluid::new(network.clone(), AnyModel::Pi(silent)).unwrap();
     let run = fluid.run(100.0, &tight()).unwrap();
@@ -245,7 +245,7 @@ fn a_batch_is_its_members() {
                 0 => (AnyModel::Red(red), Start::Rest(20.0)),
                 _ => (AnyModel::Pi(pi), Start::Empty),
             };
-            Fluid::new(Network { classes, ..network.clone() }, model).unwrap().starting(start).unwrap()
+            Fluid::new(FluidNetwork { classes, ..network.clone() }, model).unwrap().starting(start).unwrap()
         })
         .collect();
     let options = Options { tolerance: Tolerance::of(1e-8), sample: 0.5, ..Options::default() };
@@ -271,7 +271,7 @@ fn a_switch_does_not_depend_on_the_steps() {
         buffer: QueueSize::Packets(1000.0),
         mean_packet: Bytes::new(1000),
     };
-    let network = Network::new(60.0, 0.2, 1875.0, 1000.0);
+    let network = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
     let entry = CATALOG.iter().find(|e| e.name == "st-red").unwrap();
     let AnyModel::StRed(model) = AnyModel::of(&(entry.default)(), &link, &network).unwrap() else {
         unreachable!("st-red has a model of its kind");
@@ -308,7 +308,7 @@ fn what_is_refused_is_named() {
     let (network, pi) = hollot();
     let model = AnyModel::Pi(pi);
     let said = |e: TheoryError| e.to_string();
-    let none = Network { capacity: f64::NAN, ..network.clone() };
+    let none = FluidNetwork { capacity: f64::NAN, ..network.clone() };
     assert!(said(Fluid::new(none, model).unwrap_err()).contains("capacity C = NaN"));
     let wrong = AnyModel::Pi(Pi { k_i: f64::NAN, ..pi });
     let text = said(Fluid::new(network.clone(), wrong).unwrap_err());
@@ -320,6 +320,6 @@ fn what_is_refused_is_named() {
     let options = Options { tolerance: Tolerance { steps: 100, ..Tolerance::of(1e-9) }, ..tight() };
     let text = said(fluid.run(100.0, &options).unwrap_err());
     assert!(text.contains("100 steps did not suffice"), "{text}");
-    let other = Network { buffer: 1.0, ..network };
+    let other = FluidNetwork { buffer: 1.0, ..network };
     assert!(said(fluid.changing(1.0, other).unwrap_err()).contains("must stay"));
 }

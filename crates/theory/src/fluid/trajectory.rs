@@ -1,7 +1,6 @@
 //! What comes out: samples, and what they say in a few figures.
 
 use crate::error::{TheoryError, require};
-
 use crate::num::dde::Work;
 
 /// What a fluid did, sampled. At a jump, what was before it.

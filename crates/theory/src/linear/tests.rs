@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::controller::{Controller, Input};
-use crate::network::{Class, Network, Point, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, OperatingPoint, Signal, Tcp};
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 
@@ -14,7 +14,7 @@ fn pid(k_p: f64, k_i: f64, k_d: f64) -> Controller {
 }
 
 fn one(n: f64, r: f64, c: f64, tcp: Tcp, controller: &Controller, plant: Plant) -> Loop {
-    Loop::new(&Point::at(n, r, c, 0.0, tcp).unwrap(), controller, plant).unwrap()
+    Loop::new(&OperatingPoint::at(n, r, c, 0.0, tcp).unwrap(), controller, plant).unwrap()
 }
 
 /// vrc 5.1, Table 1, with N = 100, C = 1250 and R seconds.
@@ -120,7 +120,7 @@ fn two_classes_with_marks_and_with_drops() {
 fn two(signal: Signal, controller: &Controller) -> Loop {
     let window = (1.5_f64 / 0.02).sqrt();
     let share = |flows, rtt| crate::network::Share { flows, rtt, window };
-    let point = Point {
+    let point = OperatingPoint {
         classes: vec![share(20.0, 0.09), share(30.0, 0.24)],
         capacity: 2500.0,
         queue: 0.0,
@@ -218,7 +218,7 @@ fn the_slowest_mode() {
 
 #[test]
 fn what_is_refused() {
-    let point = Point::at(100.0, 0.1, 1250.0, 0.0, Tcp::SAWTOOTH).unwrap();
+    let point = OperatingPoint::at(100.0, 0.1, 1250.0, 0.0, Tcp::SAWTOOTH).unwrap();
     let loop_of = |numerator: &[f64], denominator: &[f64]| {
         let transfer = Rational::new(numerator, denominator);
         Loop::new(&point, &Controller { transfer, input: Input::Queue }, Plant::Exact)
@@ -372,7 +372,7 @@ proptest! {
         let plant = if exact { Plant::Exact } else { Plant::Simplified };
         // A derivative without a filter is refused where drops act at once.
         let signal = if drop && pole.is_some() { Signal::Drop } else { Signal::Mark };
-        let network = Network { signal, ..Network::new(flows, rtt, capacity, 100.0) };
+        let network = FluidNetwork { signal, ..FluidNetwork::new(flows, rtt, capacity, 100.0) };
         let l = Loop::new(&network.point(0.0, capacity).unwrap(), &controller, plant).unwrap();
         let (p, q, r) = l.quasi_polynomial().unwrap();
         let twin = walton_marshall(&p, &q, r);
@@ -394,13 +394,13 @@ proptest! {
     #[test]
     fn classes_join(split in 0.05..0.95_f64, drop: bool, k in 0.1..3.0_f64) {
         let signal = if drop { Signal::Drop } else { Signal::Mark };
-        let network = |gap: f64| Network {
+        let network = |gap: f64| FluidNetwork {
             classes: vec![
                 Class { flows: 60.0 * split, propagation: 0.2 },
                 Class { flows: 60.0 * (1.0 - split), propagation: 0.2 + gap },
             ],
             signal,
-            ..Network::new(1.0, 1.0, 3750.0, 800.0)
+            ..FluidNetwork::new(1.0, 1.0, 3750.0, 800.0)
         };
         let controller = pid(1.8e-5 * k, 1e-5 * k, 0.0);
         let loop_of = |gap| {

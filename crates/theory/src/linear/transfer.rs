@@ -4,7 +4,7 @@ use num_complex::Complex64;
 
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, require};
-use crate::network::{Point, Signal};
+use crate::network::{OperatingPoint, Signal};
 use crate::num::{Poly, Rational};
 
 /// How much of the flows' delay is kept.
@@ -79,7 +79,7 @@ impl Loop {
     /// # Errors
     /// A quantity is not physical, or the algorithm's transfer function grows with the frequency faster
     /// than the loop allows.
-    pub fn new(point: &Point, controller: &Controller, plant: Plant) -> Result<Loop, TheoryError> {
+    pub fn new(point: &OperatingPoint, controller: &Controller, plant: Plant) -> Result<Loop, TheoryError> {
         let Controller { transfer, input } = controller;
         let finite = |p: &Poly| p.coefficients().iter().all(|c| c.is_finite());
         require(

@@ -2,6 +2,7 @@
 
 use quell_aqm::Link;
 use quell_aqm::ared::{AredParams, target_band};
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 
@@ -10,7 +11,7 @@ use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Real;
 use crate::text::figure;
 
@@ -123,9 +124,17 @@ impl<V: Real> Law<V> for Ared<V> {
 }
 
 impl Model for Ared {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Ared(p) => Some(Ared::of(p, link).map_err(Into::into)),
+            AqmConfig::AredFixed(p) => Some(Ared::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     /// Any average in the band is a rest; this is the middle one, or, where no allowed `max_p` leads
     /// there, the rest of RED with the bound of `max_p`.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
         let needed = |p| self.red(self.max_p).max_p_for(middle, p);
         let held = |max_p| Ok(self.red(max_p).rest(network)?.point);

@@ -3,6 +3,7 @@
 
 use quell_aqm::Link;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::part::{Memory, Weight};
 use quell_aqm::red::RedParams;
@@ -13,7 +14,7 @@ use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -113,7 +114,14 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
 }
 
 impl Model for AutoTuningRed {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::AutoTuningRed(p) => Some(AutoTuningRed::of(p, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let q_ref = 0.5 * (self.min_th + self.max_th);
         let needed = |p| self.red(self.max_p).max_p_for(q_ref, p);
         let held = |max_p| Ok(self.red(max_p).rest(network)?.point);

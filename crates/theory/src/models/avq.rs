@@ -3,11 +3,12 @@
 use quell_aqm::Link;
 use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
+use quell_aqm::catalog::AqmConfig;
 
 use super::law::{Law, Model, Rest, Seen, Variable, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::{Network, Signal};
+use crate::network::{FluidNetwork, Signal};
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -81,8 +82,16 @@ impl<V: Real> Law<V> for Avq<V> {
 }
 
 impl Model for Avq {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Avq(p) => Some(Ok(Avq::of(p, link))),
+            AqmConfig::AvqRate(p) => Some(Ok(Avq::of_rate(p, link))),
+            _ => None,
+        }
+    }
+
     /// The rate rests at `tau C`, and the queue is empty.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = network.point(0.0, self.tau * network.capacity)?;
         let virtual_capacity = (1.0 - point.probability) * point.arrivals;
         Ok(Rest { state: vec![virtual_capacity, point.arrivals], point, remark: None })

@@ -1,13 +1,14 @@
 //! DRED (vrc eq. 23): an integral controller behind a filter.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dred::DredParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -61,7 +62,14 @@ impl<V: Real> Law<V> for Dred<V> {
 }
 
 impl Model for Dred {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Dred(p) => Some(Ok(Dred::of(p, link))),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         Ok(Rest { state: vec![self.q_ref, point.probability], point, remark: None })
     }

@@ -1,13 +1,14 @@
 //! HRED (hred III, eq. 8-10, Fig. 1): a line whose level moves while the queue is outside its thresholds.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
 use super::law::{Law, Model, Rest, Seen, Variable, adapted, crossing, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -90,9 +91,17 @@ impl<V: Real> Law<V> for Hred<V> {
 }
 
 impl Model for Hred {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Hred(p) => Some(Hred::of(p, link).map_err(Into::into)),
+            AqmConfig::HredFixed(p) => Some(Hred::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
     /// Any queue between the thresholds is a rest; this is the middle one, or, where no allowed `min_p`
     /// leads there, the rest of the line at the bound.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let middle = 0.5 * (self.min_th + self.max_th);
         let needed = |p| p / (1.0 + self.slope * (middle - self.min_th));
         let held = |min_p| crossing(network, |q| line(q, min_p, self.min_th, self.slope));

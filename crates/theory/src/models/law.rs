@@ -1,11 +1,13 @@
 //! What a model is: the law that the fluid integrates, where it rests, and what it is near there.
 
+use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::{Network, Point};
-use crate::num::{Lanes, Real};
+use crate::network::{FluidNetwork, OperatingPoint};
+use crate::num::{Real, Wide};
 use crate::text::figure;
 
 /// What an algorithm sees of its queue.
@@ -54,8 +56,8 @@ pub trait Law<V: Real>: Copy + Send + Sync {
 
 /// Several models of one kind, side by side.
 pub trait Pack<const L: usize>: Sized {
-    /// The model with [`Lanes`] for numbers.
-    type Packed: Law<Lanes<L>>;
+    /// The model with [`Wide`] for numbers.
+    type Packed: Law<Wide<L>>;
     /// Puts one model into each lane.
     fn pack(points: &[Self; L]) -> Self::Packed;
 }
@@ -75,9 +77,9 @@ macro_rules! model {
         }
 
         impl<const L: usize> $crate::models::law::Pack<L> for $name<f64> {
-            type Packed = $name<$crate::num::Lanes<L>>;
+            type Packed = $name<$crate::num::Wide<L>>;
             fn pack(points: &[Self; L]) -> Self::Packed {
-                $name { $( $field: $crate::num::Lanes(std::array::from_fn(|i| points[i].$field)), )+ }
+                $name { $( $field: $crate::num::Wide(std::array::from_fn(|i| points[i].$field)), )+ }
             }
         }
     };
@@ -88,7 +90,7 @@ pub(super) use model;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rest {
     /// The network.
-    pub point: Point,
+    pub point: OperatingPoint,
     /// The law's state.
     pub state: Vec<f64>,
     /// What a user must know of this rest: that it is one of many, or that a bound holds it.
@@ -97,11 +99,23 @@ pub struct Rest {
 
 /// A law that can be asked where it rests and what it is near there.
 pub trait Model: Law<f64> {
+    /// The model of an algorithm on a link, if it is one of this model's; `network` is what AP-RED is told of.
+    ///
+    /// # Errors
+    /// A parameter breaks a rule of the algorithm.
+    fn of_config(
+        config: &AqmConfig,
+        link: &Link,
+        network: &FluidNetwork,
+    ) -> Option<Result<Self, TheoryError>>
+    where
+        Self: Sized;
+
     /// Where it rests on a network.
     ///
     /// # Errors
     /// There is no rest; the error says why.
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError>;
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError>;
 
     /// What it is near a rest, from its paper's equations.
     ///
@@ -112,7 +126,10 @@ pub trait Model: Law<f64> {
 
 /// The queue at which a probability that rises with the queue meets the one that the flows need, by
 /// bisection; the flows' falls as the queue grows.
-pub(super) fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> Result<Point, TheoryError> {
+pub(super) fn crossing(
+    network: &FluidNetwork,
+    probability: impl Fn(f64) -> f64,
+) -> Result<OperatingPoint, TheoryError> {
     let excess = |q: f64| match network.needed_probability(q, network.capacity) {
         Ok(p) => probability(q) - p,
         Err(_) => -1.0,
@@ -159,7 +176,7 @@ pub(super) fn crossing(network: &Network, probability: impl Fn(f64) -> f64) -> R
 }
 
 /// The rest at a target queue, if the buffer holds it.
-pub(super) fn at_target(network: &Network, q_ref: f64) -> Result<Point, TheoryError> {
+pub(super) fn at_target(network: &FluidNetwork, q_ref: f64) -> Result<OperatingPoint, TheoryError> {
     if q_ref > network.buffer {
         return Err(TheoryError::quantity(
             "target q_ref",
@@ -174,12 +191,12 @@ pub(super) fn at_target(network: &Network, q_ref: f64) -> Result<Point, TheoryEr
 /// rests, the parameter, and whether that stands at a bound because no allowed one leads to `q`.
 /// `parameter` is the one with which p is signalled at `q`, `held` where the queue rests with a given one.
 pub(super) fn adapted(
-    network: &Network,
+    network: &FluidNetwork,
     q: f64,
     (bottom, top): (f64, f64),
     parameter: impl Fn(f64) -> f64,
-    held: impl Fn(f64) -> Result<Point, TheoryError>,
-) -> Result<(Point, f64, bool), TheoryError> {
+    held: impl Fn(f64) -> Result<OperatingPoint, TheoryError>,
+) -> Result<(OperatingPoint, f64, bool), TheoryError> {
     let bound = match at_target(network, q) {
         Ok(point) => match parameter(point.probability) {
             x if x < bottom => bottom,

@@ -20,66 +20,67 @@ mod rem;
 mod st_pi;
 mod st_red;
 mod vrc;
+mod without;
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 
-pub use ared::Ared;
-pub use auto_tuning_red::AutoTuningRed;
-pub use avq::Avq;
-pub use dred::Dred;
-pub use hred::Hred;
-pub use law::{Law, Model, Pack, Rest, Seen, Variable};
-pub use pi::Pi;
-pub use pid::Pid;
-pub use red::Red;
-pub use rem::Rem;
-pub use st_pi::StPi;
-pub use st_red::StRed;
-pub use vrc::Vrc;
-
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 
-/// A model of any kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-#[allow(missing_docs, clippy::large_enum_variant)]
-pub enum AnyModel {
-    Red(Red),
-    Ared(Ared),
-    AutoTuningRed(AutoTuningRed),
-    StRed(StRed),
-    Pi(Pi),
-    StPi(StPi),
-    Pid(Pid),
-    Dred(Dred),
-    Rem(Rem),
-    Vrc(Vrc),
-    Avq(Avq),
-    Hred(Hred),
-}
+pub use law::{Law, Model, Pack, Rest, Seen, Variable};
 
-/// Runs `$body` with `$m` the model inside.
-#[macro_export]
-macro_rules! with_model {
-    ($model:expr, $m:ident => $body:expr) => {
-        match $model {
-            $crate::models::AnyModel::Red($m) => $body,
-            $crate::models::AnyModel::Ared($m) => $body,
-            $crate::models::AnyModel::AutoTuningRed($m) => $body,
-            $crate::models::AnyModel::StRed($m) => $body,
-            $crate::models::AnyModel::Pi($m) => $body,
-            $crate::models::AnyModel::StPi($m) => $body,
-            $crate::models::AnyModel::Pid($m) => $body,
-            $crate::models::AnyModel::Dred($m) => $body,
-            $crate::models::AnyModel::Rem($m) => $body,
-            $crate::models::AnyModel::Vrc($m) => $body,
-            $crate::models::AnyModel::Avq($m) => $body,
-            $crate::models::AnyModel::Hred($m) => $body,
+/// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
+/// ([`Model::of_config`]).
+macro_rules! models {
+    ($d:tt $( $module:ident :: $name:ident, )+) => {
+        $( pub use $module::$name; )+
+
+        /// A model of any kind.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyModel { $( $name($name), )+ }
+
+        /// Runs `$body` with `$m` the model inside.
+        macro_rules! with_model {
+            ($d model:expr, $d m:ident => $d body:expr) => {
+                match $d model { $( $crate::models::AnyModel::$name($d m) => $d body, )+ }
+            };
+        }
+
+        pub(crate) use with_model;
+
+        impl AnyModel {
+            /// The continuous form of an algorithm, if there is one.
+            fn find(
+                config: &AqmConfig,
+                link: &Link,
+                network: &FluidNetwork,
+            ) -> Option<Result<AnyModel, TheoryError>> {
+                $( if let Some(model) = $name::of_config(config, link, network) {
+                    return Some(model.map(AnyModel::$name));
+                } )+
+                None
+            }
         }
     };
+}
+
+models! { $
+    red::Red,
+    ared::Ared,
+    auto_tuning_red::AutoTuningRed,
+    st_red::StRed,
+    pi::Pi,
+    st_pi::StPi,
+    pid::Pid,
+    dred::Dred,
+    rem::Rem,
+    vrc::Vrc,
+    avq::Avq,
+    hred::Hred,
 }
 
 impl AnyModel {
@@ -87,33 +88,13 @@ impl AnyModel {
     ///
     /// # Errors
     /// A parameter breaks a rule of the algorithm, or the algorithm has no continuous form.
-    pub fn of(config: &AqmConfig, link: &Link, network: &Network) -> Result<AnyModel, TheoryError> {
+    pub fn of(config: &AqmConfig, link: &Link, network: &FluidNetwork) -> Result<AnyModel, TheoryError> {
         config.build(link)?;
-        Ok(match config {
-            AqmConfig::Red(p) => AnyModel::Red(Red::of(p, link)?),
-            AqmConfig::RedFixed(p) => AnyModel::Red(Red::of(&p.0, link)?),
-            AqmConfig::ApRed(p) => AnyModel::Red(Red::of_ap_red(p, link, network)?),
-            AqmConfig::Ared(p) => AnyModel::Ared(Ared::of(p, link)?),
-            AqmConfig::AredFixed(p) => AnyModel::Ared(Ared::of(&p.0, link)?),
-            AqmConfig::AutoTuningRed(p) => AnyModel::AutoTuningRed(AutoTuningRed::of(p, link)?),
-            AqmConfig::StRed(p) => AnyModel::StRed(StRed::of(p, link)?),
-            AqmConfig::Pi(p) => AnyModel::Pi(Pi::of(p, link)?),
-            AqmConfig::PiFixed(p) => AnyModel::Pi(Pi::of(&p.0, link)?),
-            AqmConfig::StPi(p) => AnyModel::StPi(StPi::of(p, link)?),
-            AqmConfig::Pid(p) => AnyModel::Pid(Pid::of(p, link)),
-            AqmConfig::Dred(p) => AnyModel::Dred(Dred::of(p, link)),
-            AqmConfig::Rem(p) => AnyModel::Rem(Rem::of(p, link)),
-            AqmConfig::Vrc(p) => AnyModel::Vrc(Vrc::of(p, link)?),
-            AqmConfig::Avq(p) => AnyModel::Avq(Avq::of(p, link)),
-            AqmConfig::AvqRate(p) => AnyModel::Avq(Avq::of_rate(p, link)),
-            AqmConfig::Hred(p) => AnyModel::Hred(Hred::of(p, link)?),
-            AqmConfig::HredFixed(p) => AnyModel::Hred(Hred::of(&p.0, link)?),
-            other => {
-                return Err(TheoryError::NoModel {
-                    algorithm: other.name().into(),
-                    reason: no_continuous_form(other).into(),
-                });
-            }
+        AnyModel::find(config, link, network).unwrap_or_else(|| {
+            Err(TheoryError::NoModel {
+                algorithm: config.name().into(),
+                reason: without::reason(config.name()).into(),
+            })
         })
     }
 
@@ -121,7 +102,7 @@ impl AnyModel {
     ///
     /// # Errors
     /// There is no rest; the error says why.
-    pub fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    pub fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         network.check()?;
         with_model!(self, m => m.rest(network))
     }
@@ -143,28 +124,6 @@ impl AnyModel {
     }
 }
 
-/// Why an algorithm of the catalog has no model.
-fn no_continuous_form(config: &AqmConfig) -> &'static str {
-    match config {
-        AqmConfig::DropTail(_) => "it signals only a full buffer: there is no slope to linearize",
-        AqmConfig::FengAred(_) => {
-            "max_p moves only as the average leaves the thresholds; between them it is red with that max_p"
-        }
-        AqmConfig::AredDt(_) => "the thresholds follow the losses that were, see the map of redtail VI",
-        AqmConfig::FuzzyRed(_) => {
-            "the weight changes with every packet; bracket it by red with its two weights"
-        }
-        AqmConfig::RedTail(_) => "two queues share the link; analyze the algorithm of the second one",
-        AqmConfig::Wred(_) => "each class has a RED of its own; analyze red with the settings of one class",
-        AqmConfig::Blue(_) => "p moves on overflow and on idle links only: it has no rest between them",
-        AqmConfig::Spf(_) => "it admits exactly the capacity at any queue: the queue has no rest",
-        AqmConfig::Sred(_) | AqmConfig::Fred(_) | AqmConfig::Lred(_) | AqmConfig::Green(_) => {
-            "it decides by counting flows or losses, which no fluid has"
-        }
-        _ => "its law is not written as a differential equation here; red with its thresholds comes nearest",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use num_complex::Complex64;
@@ -173,7 +132,7 @@ mod tests {
 
     use super::*;
     use crate::controller::Input;
-    use crate::network::{Class, Point, Signal, Tcp};
+    use crate::network::{Class, OperatingPoint, Signal, Tcp};
 
     fn link() -> Link {
         Link {
@@ -184,19 +143,19 @@ mod tests {
     }
 
     /// Three loads on that link, one of two classes, one with drops.
-    fn networks() -> Vec<Network> {
-        let one = Network::new(60.0, 0.2, 1875.0, 1000.0);
-        let two = Network {
+    fn networks() -> Vec<FluidNetwork> {
+        let one = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
+        let two = FluidNetwork {
             classes: vec![Class { flows: 40.0, propagation: 0.05 }, Class { flows: 30.0, propagation: 0.3 }],
             tcp: Tcp::HALVING,
             ..one.clone()
         };
-        let drops = Network { signal: Signal::Drop, ..one.clone() };
+        let drops = FluidNetwork { signal: Signal::Drop, ..one.clone() };
         vec![one, two, drops]
     }
 
     /// Every model with its defaults, and where it rests on each network.
-    fn rests() -> Vec<(&'static str, AnyModel, Network, Rest)> {
+    fn rests() -> Vec<(&'static str, AnyModel, FluidNetwork, Rest)> {
         let mut all = Vec::new();
         for entry in CATALOG {
             for network in networks() {
@@ -219,7 +178,7 @@ mod tests {
         Seen { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
     }
 
-    fn share(point: &Point, p: f64) -> f64 {
+    fn share(point: &OperatingPoint, p: f64) -> f64 {
         match point.signal {
             Signal::Mark => 1.0,
             Signal::Drop => 1.0 - p,

@@ -1,13 +1,14 @@
 //! PI (Hollot et al. 2001; thesis 3.4, vrc eq. 24-25).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::pi::PiParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -74,7 +75,15 @@ pub(super) fn bounded<V: Real>(rate: V, x: V, top: V) -> V {
 }
 
 impl Model for Pi {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Pi(p) => Some(Pi::of(p, link).map_err(Into::into)),
+            AqmConfig::PiFixed(p) => Some(Pi::of(&p.0, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         Ok(Rest { state: vec![point.probability], point, remark: None })
     }

@@ -1,13 +1,14 @@
 //! PID on the queue (vrc eq. 12).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pid::PidParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, crossing, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -80,7 +81,14 @@ impl<V: Real> Law<V> for Pid<V> {
 }
 
 impl Model for Pid {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Pid(p) => Some(Ok(Pid::of(p, link))),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = if self.k_i > 0.0 {
             at_target(network, self.q_ref)?
         } else {

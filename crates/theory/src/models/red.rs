@@ -2,13 +2,14 @@
 
 use quell_aqm::Link;
 use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
 use super::law::{Law, Model, Rest, Seen, Variable, crossing, memory, model, unknown};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 use crate::text::figure;
@@ -116,7 +117,7 @@ impl Red {
     ///
     /// # Errors
     /// A parameter breaks a rule of its own, or changes in time.
-    pub fn of_ap_red(params: &ApRedParams, link: &Link, network: &Network) -> Result<Red, TheoryError> {
+    pub fn of_ap_red(params: &ApRedParams, link: &Link, network: &FluidNetwork) -> Result<Red, TheoryError> {
         let at_rest = |field, n: usize| {
             unknown(
                 field,
@@ -239,7 +240,20 @@ impl<V: Real> Law<V> for Red<V> {
 }
 
 impl Model for Red {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(
+        config: &AqmConfig,
+        link: &Link,
+        network: &FluidNetwork,
+    ) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Red(p) => Some(Red::of(p, link)),
+            AqmConfig::RedFixed(p) => Some(Red::of(&p.0, link)),
+            AqmConfig::ApRed(p) => Some(Red::of_ap_red(p, link, network)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = crossing(network, |q| self.signalled(q))?;
         let remark = (point.queue >= self.max_th).then(|| {
             format!(

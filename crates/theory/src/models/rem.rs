@@ -1,12 +1,13 @@
 //! REM (thesis eq. 3.8-3.10, vrc eq. 26-29).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::rem::{PriceForm, RemParams};
 
 use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -69,7 +70,14 @@ impl<V: Real> Law<V> for Rem<V> {
 }
 
 impl Model for Rem {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Rem(p) => Some(Ok(Rem::of(p, link))),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         if point.probability >= 1.0 {
             return Err(TheoryError::NoEquilibrium {

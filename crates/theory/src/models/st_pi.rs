@@ -1,6 +1,7 @@
 //! ST-PI (thesis ch. 6, Fig. 6.1): PI that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::pi::PiParams;
@@ -12,7 +13,7 @@ use super::pi::bounded;
 use super::st_red::{between, rescale, watched};
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Real;
 
 model! {
@@ -123,7 +124,14 @@ impl<V: Real> Law<V> for StPi<V> {
 }
 
 impl Model for StPi {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::StPi(p) => Some(StPi::of(p, link)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let pi = self.pi(1.0).rest(network)?;
         let g2 = half_way(self.h_s * self.q_ref, self.h_l * self.q_ref);
         Ok(Rest {

@@ -2,6 +2,7 @@
 
 use quell_aqm::Link;
 use quell_aqm::ared::AredParams;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::st_red::StRedParams;
@@ -12,7 +13,7 @@ use super::law::{Law, Model, Rest, Seen, Variable, model};
 use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Real;
 
 model! {
@@ -222,7 +223,14 @@ pub(super) fn between<V: Real>(small: V, large: V) -> V {
 }
 
 impl Model for StRed {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::StRed(p) => Some(StRed::of(p, link)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let ared = self.ared().rest(network)?;
         let q_ref = 0.5 * (self.min_th + self.max_th);
         let g2 = half_way(self.h_s * q_ref, self.h_l * q_ref);

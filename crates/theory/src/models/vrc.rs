@@ -1,6 +1,7 @@
 //! VRC (vrc sections 2-3).
 
 use quell_aqm::Link;
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::part::{RateUpdate, interval_lag};
 use quell_aqm::vrc::VrcParams;
@@ -9,7 +10,7 @@ use super::law::{Law, Model, Rest, Seen, Variable, at_target, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::Network;
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
@@ -81,7 +82,14 @@ impl<V: Real> Law<V> for Vrc<V> {
 }
 
 impl Model for Vrc {
-    fn rest(&self, network: &Network) -> Result<Rest, TheoryError> {
+    fn of_config(config: &AqmConfig, link: &Link, _: &FluidNetwork) -> Option<Result<Self, TheoryError>> {
+        match config {
+            AqmConfig::Vrc(p) => Some(Vrc::of(p, link).map_err(Into::into)),
+            _ => None,
+        }
+    }
+
+    fn rest(&self, network: &FluidNetwork) -> Result<Rest, TheoryError> {
         let point = at_target(network, self.q_ref)?;
         // At rest r = r_t = C, so p = alpha D.
         Ok(Rest { state: vec![point.probability / self.alpha, point.capacity], point, remark: None })

@@ -7,4 +7,4 @@ mod real;
 pub mod routh;
 
 pub use poly::{Poly, Rational};
-pub use real::{Lanes, Real};
+pub use real::{Real, Wide};

@@ -1,7 +1,7 @@
 //! Numbers that models compute with: one, or several at once.
 //!
 //! A model's equations are written once, over [`Real`]. With `f64` they follow one network, with
-//! [`Lanes`] as many as the processor computes side by side.
+//! [`Wide`] as many as the processor computes side by side.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -110,9 +110,9 @@ impl Real for f64 {
 /// `L` numbers side by side. Plain arrays: the compiler makes vector instructions of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
-pub struct Lanes<const L: usize>(pub [f64; L]);
+pub struct Wide<const L: usize>(pub [f64; L]);
 
-impl<const L: usize> Lanes<L> {
+impl<const L: usize> Wide<L> {
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         let mut out = self;
@@ -134,7 +134,7 @@ impl<const L: usize> Lanes<L> {
 
 macro_rules! lanes_operator {
     ($($trait:ident $method:ident $op:tt),+) => {$(
-        impl<const L: usize> $trait for Lanes<L> {
+        impl<const L: usize> $trait for Wide<L> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
@@ -146,7 +146,7 @@ macro_rules! lanes_operator {
 
 lanes_operator!(Add add +, Sub sub -, Mul mul *, Div div /);
 
-impl<const L: usize> Neg for Lanes<L> {
+impl<const L: usize> Neg for Wide<L> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -164,7 +164,7 @@ fn each<const L: usize>(f: impl Fn(usize) -> bool) -> [bool; L] {
     out
 }
 
-impl<const L: usize> Real for Lanes<L> {
+impl<const L: usize> Real for Wide<L> {
     const LANES: usize = L;
     type Mask = [bool; L];
 
@@ -178,11 +178,11 @@ impl<const L: usize> Real for Lanes<L> {
         for (i, x) in out.iter_mut().enumerate() {
             *x = f(i);
         }
-        Lanes(out)
+        Wide(out)
     }
     #[inline(always)]
     fn of(x: f64) -> Self {
-        Lanes([x; L])
+        Wide([x; L])
     }
     #[inline(always)]
     fn lt(self, other: Self) -> [bool; L] {

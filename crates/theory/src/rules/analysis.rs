@@ -1,16 +1,17 @@
 //! What an algorithm does on a network: where it rests, its loop there, and the published conditions.
 
-use crate::controller::Controller;
-use crate::error::TheoryError;
-use crate::linear::{Loop, Plant, Stability};
-use crate::models::{AnyModel, Red, Rest};
-use crate::network::Network;
-use crate::rules::criteria::{self, Criterion, PidGains};
-use crate::text::figure;
 use quell_aqm::Link;
 use quell_aqm::ap_red::{Conditions, Setting};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::Line;
+
+use crate::controller::Controller;
+use crate::error::TheoryError;
+use crate::linear::{Loop, Plant, Stability};
+use crate::models::{AnyModel, Red, Rest};
+use crate::network::FluidNetwork;
+use crate::rules::criteria::{self, Criterion, PidGains};
+use crate::text::figure;
 
 /// An algorithm on a network: where it rests, and what it does there.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub struct Analysis {
 pub fn analyze(
     config: &AqmConfig,
     link: &Link,
-    network: &Network,
+    network: &FluidNetwork,
     plant: Plant,
 ) -> Result<Analysis, TheoryError> {
     network.check()?;
@@ -61,7 +62,7 @@ pub(super) fn conditions(rest: &Rest) -> Conditions {
 pub(super) fn published(
     model: &AnyModel,
     rest: &Rest,
-    network: &Network,
+    network: &FluidNetwork,
 ) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(rest);
     let tcp = network.tcp;

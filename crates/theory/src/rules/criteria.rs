@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, positive, require};
 use crate::linear::{Loop, Plant};
-use crate::network::{Point, Tcp};
+use crate::network::{OperatingPoint, Tcp};
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 use crate::text::figure;
@@ -305,12 +305,12 @@ pub fn critical_rtt(
     tcp: Tcp,
     plant: Plant,
     delay: Delay,
-    controller: impl Fn(&Point) -> Result<Controller, TheoryError>,
+    controller: impl Fn(&OperatingPoint) -> Result<Controller, TheoryError>,
 ) -> Result<Option<f64>, TheoryError> {
     positive("flows N", flows, "flows")?;
     positive("capacity C", capacity, "packets/s")?;
     let stable = |r: f64| -> Result<bool, TheoryError> {
-        let point = Point::at(flows, r, capacity, 0.0, tcp)?;
+        let point = OperatingPoint::at(flows, r, capacity, 0.0, tcp)?;
         let l = Loop::new(&point, &controller(&point)?, plant)?;
         Ok(match delay {
             Delay::Exact => l.stable(),
@@ -360,7 +360,7 @@ pub fn critical_delay(
 
 /// AVQ near its rest as its paper has it: `p = 1 - Cv/r` and `Cv' = -phi (r - tau C)`, nothing averaged,
 /// marks (vrc eq. 30, 32; Kunniyur and Srikant 2001, section 4). `None` if every packet is marked.
-pub fn avq_controller(phi: f64, point: &Point) -> Option<Controller> {
+pub fn avq_controller(phi: f64, point: &OperatingPoint) -> Option<Controller> {
     let r = point.arrivals;
     let slope = (1.0 - point.probability) / r;
     (slope > 0.0)
@@ -400,7 +400,7 @@ pub fn avq_longest_rtt(
 /// A quantity is not physical, or every packet would have to be marked.
 pub fn avq_largest_phi(tau: f64, now: &Conditions, tcp: Tcp) -> Result<Option<f64>, TheoryError> {
     conditions(now)?;
-    let point = Point::at(now.flows, now.rtt, tau * now.capacity, 0.0, tcp)?;
+    let point = OperatingPoint::at(now.flows, now.rtt, tau * now.capacity, 0.0, tcp)?;
     let stable = |phi: f64| -> Result<bool, TheoryError> {
         let controller = avq_controller(phi, &point).ok_or_else(|| TheoryError::NoEquilibrium {
             quantity: "the virtual capacity".into(),
@@ -628,7 +628,7 @@ mod tests {
             let k_p = pi_proportional(lambda, &HOLLOT);
             close(k_p, pi::design_gain(60.0, 3750.0, 0.246, z, lambda / 0.246) / z, 1e-12);
             let gains = PidGains { k_p, k_i: k_p * z, k_d: 0.0 };
-            let point = Point::at(60.0, 0.246, 3750.0, 0.0, Tcp::HALVING).unwrap();
+            let point = OperatingPoint::at(60.0, 0.246, 3750.0, 0.0, Tcp::HALVING).unwrap();
             let m = Loop::new(&point, &gains.controller(), Plant::Simplified).unwrap().margins().unwrap();
             close(m.phase.unwrap(), pi_phase_margin(lambda), 1e-9);
             close(m.crossovers[0], lambda / 0.246, 1e-9);
@@ -659,7 +659,7 @@ mod tests {
         close(auto_tuning_max_p(&now), 1.92, 1e-12);
         // The phase margin that the set-up leaves: their sums of arc tangents in numpy.
         for (window, degrees) in [(8.0, 28.36203678), (20.0, 33.24495274), (50.0, 46.25435023)] {
-            let point = Point::at(10.0, 0.1, window * 100.0, 0.0, Tcp::HALVING).unwrap();
+            let point = OperatingPoint::at(10.0, 0.1, window * 100.0, 0.0, Tcp::HALVING).unwrap();
             let slope = 2.0 * point.probability / (0.21 * 0.1 * point.capacity);
             let transfer = &Rational::new([slope], [1.0]) * &Rational::lag(10.0 * 0.1);
             let l =
@@ -689,7 +689,7 @@ mod tests {
             prop_assume!((c.left / c.right - 1.0).abs() > 1e-9);
             let own = vrc_polynomial(&gains, &now, Tcp::SAWTOOTH);
             prop_assert_eq!(c.holds, Routh::of(&own).unwrap().stable());
-            let point = Point::at(now.flows, rtt, now.capacity, 0.0, Tcp::SAWTOOTH).unwrap();
+            let point = OperatingPoint::at(now.flows, rtt, now.capacity, 0.0, Tcp::SAWTOOTH).unwrap();
             let l = Loop::new(&point, &gains.controller(), Plant::Exact).unwrap().first_order_lag().unwrap();
             for (a, b) in own.coefficients().iter().zip(l.coefficients()) {
                 prop_assert!((a - b).abs() <= 1e-9 * a.abs());

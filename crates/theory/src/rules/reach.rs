@@ -1,15 +1,16 @@
 //! How far the network may move before the verdict changes.
 
-use super::analysis::conditions;
-use crate::error::TheoryError;
-use crate::linear::{Loop, Plant};
-use crate::models::AnyModel;
-use crate::network::Network;
-use crate::text::figure;
 use quell_aqm::Link;
 use quell_aqm::ap_red::Conditions;
 use quell_aqm::catalog::AqmConfig;
 use serde::Serialize;
+
+use super::analysis::conditions;
+use crate::error::TheoryError;
+use crate::linear::{Loop, Plant};
+use crate::models::AnyModel;
+use crate::network::FluidNetwork;
+use crate::text::figure;
 
 /// A quantity of the network that moves alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +27,7 @@ pub enum Quantity {
 /// What a loop is like on some network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Beyond {
     /// Every mode dies out.
     Stable,
     /// A mode grows.
@@ -44,7 +45,7 @@ pub struct Edge {
     /// It over the present value.
     pub factor: f64,
     /// The verdict beyond.
-    pub beyond: Verdict,
+    pub beyond: Beyond,
 }
 
 /// How far a quantity may move, alone, before the verdict changes.
@@ -74,9 +75,9 @@ impl std::fmt::Display for Reach {
                 Some(e) => {
                     write!(f, "; it may {verb} to {} ({} times), ", figure(e.at), figure(e.factor))?;
                     match &e.beyond {
-                        Verdict::Stable => write!(f, "beyond which the loop is stable")?,
-                        Verdict::Unstable => write!(f, "beyond which the loop is unstable")?,
-                        Verdict::NoRest(why) => write!(f, "beyond which there is no rest ({why})")?,
+                        Beyond::Stable => write!(f, "beyond which the loop is stable")?,
+                        Beyond::Unstable => write!(f, "beyond which the loop is unstable")?,
+                        Beyond::NoRest(why) => write!(f, "beyond which there is no rest ({why})")?,
                     }
                 }
             }
@@ -90,19 +91,23 @@ impl std::fmt::Display for Reach {
 ///
 /// # Errors
 /// Those of [`analyze`].
-pub fn robustness(config: &AqmConfig, link: &Link, network: &Network) -> Result<[Reach; 3], TheoryError> {
+pub fn robustness(
+    config: &AqmConfig,
+    link: &Link,
+    network: &FluidNetwork,
+) -> Result<[Reach; 3], TheoryError> {
     network.check()?;
     // AP-RED follows what it measures, so each network has a model of its own.
-    let at = |network: &Network| -> (Verdict, Option<Conditions>) {
-        let found = || -> Result<(Verdict, Conditions), TheoryError> {
+    let at = |network: &FluidNetwork| -> (Beyond, Option<Conditions>) {
+        let found = || -> Result<(Beyond, Conditions), TheoryError> {
             let model = AnyModel::of(config, link, network)?;
             let rest = model.rest(network)?;
             let stable = Loop::new(&rest.point, &model.controller(&rest)?, Plant::Exact)?.stable();
-            Ok((if stable { Verdict::Stable } else { Verdict::Unstable }, conditions(&rest)))
+            Ok((if stable { Beyond::Stable } else { Beyond::Unstable }, conditions(&rest)))
         };
         match found() {
             Ok((verdict, conditions)) => (verdict, Some(conditions)),
-            Err(e) => (Verdict::NoRest(e.to_string()), None),
+            Err(e) => (Beyond::NoRest(e.to_string()), None),
         }
     };
     let model = AnyModel::of(config, link, network)?;
@@ -141,7 +146,7 @@ pub fn robustness(config: &AqmConfig, link: &Link, network: &Network) -> Result<
 }
 
 /// The network with one of its quantities times `k`.
-pub fn scaled(network: &Network, quantity: Quantity, k: f64) -> Network {
+pub fn scaled(network: &FluidNetwork, quantity: Quantity, k: f64) -> FluidNetwork {
     let mut moved = network.clone();
     match quantity {
         Quantity::Flows => moved.classes.iter_mut().for_each(|c| c.flows *= k),

@@ -1,12 +1,12 @@
-//! LRED: loss ratio based RED (Wang, Liu, Li, Sohraby and Hou 2007; Wang, Li, Hou, Sohraby and Lin,
-//! IEEE INFOCOM 2004; thesis [57]).
+//! LRED: loss ratio based RED (Wang et al. 2007, after Wang et al. 2004).
 //!
 //! Measures the share of arrivals that was lost lately and uses it as the probability: that share
 //! tells how many flows there are. The distance of the queue from its target only corrects it, the
 //! more the higher the loss.
 //!
-//! Experimental. From the paper, by memory: the measurement over the last M periods, its exponential
-//! average, and `p = l + beta sqrt(l) (q - q_ref)` for every arrival, with M = 4, weight 0.1, beta
+//! Experimental: not checked against the paper. Not verified: the measurement over the last M periods, its
+//! exponential average, and `p = l + beta sqrt(l) (q - q_ref)` for every arrival, with M = 4, weight 0.1,
+//! beta
 //! 0.001. Chosen here: the period's length and the target; marks count as losses where packets are
 //! marked; periods without any arrival measure no loss. A link that has lost nothing signals
 //! nothing: the first losses are those of a full buffer.
@@ -26,13 +26,13 @@ params! {
         /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
         q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "chosen: ns-2's for PI";
         /// Gain of the distance from it.
-        beta: f64 = 0.001, unit "1/packet", source "Wang et al. 2007, by memory";
+        beta: f64 = 0.001, unit "1/packet", source "Wang et al. 2007, not verified";
         /// Time between two measurements of the loss ratio.
         interval: Duration = Duration::from_secs(1), unit "s", source "chosen";
         /// M: periods that a measurement covers.
-        periods: u32 = 4, unit "1", source "Wang et al. 2007, by memory";
+        periods: u32 = 4, unit "1", source "Wang et al. 2007, not verified";
         /// Weight of the past in the average of the measurements.
-        weight: f64 = 0.1, unit "1", source "Wang et al. 2007, by memory";
+        weight: f64 = 0.1, unit "1", source "Wang et al. 2007, not verified";
     }
 }
 

@@ -1,4 +1,4 @@
-//! FRED: flow random early drop (Lin and Morris 1997; fuzzy [12], redtail [7]).
+//! FRED: flow random early drop (Lin and Morris 1997).
 //!
 //! RED that counts the packets of each flow in the queue. A flow may always hold `min_q` packets,
 //! never more than `max_q`, and between the two it takes part in RED's lottery only while it holds at
@@ -6,13 +6,14 @@
 //! may hold no more than the mean flow. So fragile flows are spared and flows that do not respond are
 //! kept in check. What is remembered of a flow goes with its last packet.
 //!
-//! Experimental. From the paper, by memory: the order of the tests and their conditions, the sampling
-//! of the average at arrivals that are kept and at departures, `avgcq = max(avg/Nactive, 1)`,
-//! `min_th = min(buffer/4, RTT)`, `max_th = 2 min_th`, `max_p` 0.02, `min_q` 2 or 4, `max_q = min_th`,
-//! and the extension for many flows, in which each may hold two packets while the average is above
-//! `max_th`. Chosen here: `rtt`, by which `min_th` is computed; packets that fit no longer and those
-//! whose flow has no room in the table are as if they had not come; a signal by chance marks
-//! ECN-capable packets, while what exceeds a flow's bounds is dropped.
+//! Experimental: not checked against the paper. A textbook's list of its parameters confirms
+//! `min_th = min(buffer/4, RTT)`, `max_th = 2 min_th`, `max_p` 0.02, `min_q` 2 or 4 and the weight
+//! 0.002; an implementation for Linux confirms `avgcq = max(avg/Nactive, 1)`, `max_q = min_th`, and
+//! that each flow may hold two packets while the average is above `max_th`. Not verified: the order of
+//! the tests, and the sampling of the average at arrivals that are kept and at departures. Chosen here:
+//! `rtt`, by which `min_th` is computed; packets that fit no longer and those whose flow has no room in the
+//! table are as if they had not come; a signal by chance marks ECN-capable packets, while what exceeds a
+//! flow's bounds is dropped.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -24,9 +25,9 @@ params! {
     /// FRED's parameters.
     pub struct FredParams {
         /// Average queue below which nothing is signalled by chance; auto: min(a quarter of the buffer, rtt C).
-        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997, by memory";
+        min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
         /// Average queue above which flows are held to two packets; auto: 2 min_th.
-        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997, by memory";
+        max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
         /// The round-trip time that automatic thresholds allow for.
         rtt: Duration = Duration::from_millis(100), unit "s", source "chosen";
         /// Probability at max_th.

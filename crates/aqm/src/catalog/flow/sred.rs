@@ -1,5 +1,4 @@
-//! SRED: stabilized random early drop (Ott, Lakshman and Wong 1999; thesis [49], fuzzy [17],
-//! redtail [6], hred [11]).
+//! SRED: stabilized random early drop (Ott et al. 1999).
 //!
 //! Estimates how many flows are active without a state per flow: each arrival is compared with a
 //! packet drawn from a list of recent ones (zombies). If both are of one flow, that is a hit; the
@@ -7,13 +6,13 @@
 //! number of flows of equal rate. The probability grows with the square of that number, because the
 //! loss rate at which N flows share a link does, and with the buffer's filling only in steps.
 //!
-//! Experimental. From the paper, by memory: the list of 1000 and its overwriting with probability
-//! 1/4, the average of the hits with weight 0.25/1000, the three steps of the filling at a sixth and
-//! a third of the buffer with 0.15 at the top, the 256 flows at which the load factor reaches 1, and
-//! both forms of the law, "simple" and "full". Chosen here: nothing is compared until the list is
-//! full, and P(0) = 0, so that the start meets the largest load factor; the zombies' counts and
-//! times of arrival, which the paper keeps to find misbehaving flows and which enter no probability,
-//! are not kept.
+//! What the paper leaves open, and what this file does:
+//! - Nothing is compared until the list is full, and P(0) = 0, so that the start meets the largest
+//!   load factor.
+//! - The paper gives the weight of a hit as p/M (eq. 3.3) and simulates with 1/M; `alpha` left out is
+//!   eq. 3.3.
+//! - The zombies' counts and times of arrival, which the paper keeps to find misbehaving flows and
+//!   which enter no probability, are not kept.
 
 use alloc::vec::Vec;
 
@@ -36,17 +35,17 @@ params! {
     /// SRED's parameters.
     pub struct SredParams {
         /// M: length of the zombie list.
-        zombies: u32 = 1000, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        zombies: u32 = 1000, unit "1", source "Ott et al. 1999, section II";
         /// Probability that an arrival without a hit replaces the zombie it was compared with.
-        overwrite: f64 = 0.25, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        overwrite: f64 = 0.25, unit "1", source "Ott et al. 1999, section II";
         /// Weight of an arrival in the hit rate P(t); left out: overwrite / zombies.
-        alpha: Option<f64> = None, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        alpha: Option<f64> = None, unit "1", source "Ott et al. 1999, eq. 3.3; its simulations use 1 / zombies";
         /// Probability in a buffer filled to a third or more; a quarter of it from a sixth on.
-        p_max: f64 = 0.15, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        p_max: f64 = 0.15, unit "1", source "Ott et al. 1999, eq. 4.3";
         /// Flows from which on more load does not raise the probability.
-        flows: u32 = 256, unit "1", source "Ott, Lakshman and Wong 1999, by memory";
+        flows: u32 = 256, unit "1", source "Ott et al. 1999, eq. 4.4";
         /// "full" or "simple": whether a hit raises the probability.
-        law: Law = Law::Full, unit "name", source "Ott, Lakshman and Wong 1999";
+        law: Law = Law::Full, unit "name", source "Ott et al. 1999, section V";
     }
 }
 
@@ -59,7 +58,7 @@ impl SredParams {
     pub fn build(&self, link: &Link) -> Result<Sred, ParamError> {
         link.check()?;
         require((1..=1 << 20).contains(&self.zombies), "zombies", self.zombies, "must lie in [1, 1048576]")?;
-        positive("overwrite", self.overwrite, "Ott, Lakshman and Wong 1999")?;
+        positive("overwrite", self.overwrite, "Ott et al. 1999, section II")?;
         in_range("overwrite", self.overwrite, 0.0, 1.0, "a probability")?;
         let alpha = self.alpha.unwrap_or(self.overwrite / f64::from(self.zombies));
         require(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "must lie in (0, 1]")?;
@@ -157,7 +156,7 @@ impl Aqm for Sred {
     }
 }
 
-/// Ott, Lakshman and Wong 1999: the probability by the buffer's filling alone.
+/// Ott et al. 1999, eq. 4.3: the probability by the buffer's filling alone.
 #[inline]
 pub fn p_sred(filling: f64, p_max: f64) -> f64 {
     if filling >= 1.0 / 3.0 {
@@ -169,7 +168,7 @@ pub fn p_sred(filling: f64, p_max: f64) -> f64 {
     }
 }
 
-/// Ott, Lakshman and Wong 1999: `min(1, 1/(256 P)^2)`, the square of the estimated number of flows
+/// Ott et al. 1999, eq. 4.4: `min(1, 1/(256 P)^2)`, the square of the estimated number of flows
 /// over `flows`.
 #[inline]
 pub fn load_factor(hit_rate: f64, flows: f64) -> f64 {
@@ -177,7 +176,7 @@ pub fn load_factor(hit_rate: f64, flows: f64) -> f64 {
     (x * x).min(1.0)
 }
 
-/// Ott, Lakshman and Wong 1999, the full law: `1 + Hit(t)/P(t)`.
+/// Ott et al. 1999, eq. 5.1, the full law: `1 + Hit(t)/P(t)`.
 #[inline]
 pub fn hit_factor(hit: bool, hit_rate: f64) -> f64 {
     if hit { 1.0 + 1.0 / hit_rate } else { 1.0 }

@@ -1,11 +1,12 @@
-//! E-RED: exponential RED (Liu, Basar and Srikant 2005; thesis [43]).
+//! E-RED: exponential RED (Liu et al. 2005).
 //!
 //! A virtual queue receives what the real one receives and is served at a rate slightly below the
 //! link's. The probability is an exponential function of its length, so its logarithm is the
 //! integral of how much the traffic exceeds that rate: the controller for which a network of TCP
 //! flows has been shown to be stable. The real queue stays short.
 //!
-//! Experimental. From the paper, by memory: the virtual queue, its lower rate and the exponential.
+//! Experimental: not checked against the paper beyond its abstract. Not verified: the virtual queue,
+//! its lower rate and the exponential.
 //! Chosen here: the exponential runs from `p_min` at an empty virtual queue to 1 at `vq_max`, and an
 //! empty virtual queue signals nothing; packets that are dropped do not enter it (the paper marks,
 //! and marked packets enter); its rate follows the link's where the host knows it; 0.98 of the rate

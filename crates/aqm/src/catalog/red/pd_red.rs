@@ -1,12 +1,11 @@
-//! PD-RED: RED whose `max_p` a proportional-derivative rule sets (Sun, Ko, Chen, Chan and Zukerman
-//! 2003; thesis [53]).
+//! PD-RED: RED whose `max_p` a proportional-derivative rule sets (Sun et al. 2003).
 //!
 //! As in Adaptive RED `max_p` follows the load, but by a control law instead of steps: at every
 //! interval it moves by a share of how far the average is from its target, and by a share of how far
 //! the average has moved since the last time.
 //!
-//! Experimental. From the paper, by memory: the law in [`Gains::next_max_p`], errors as shares of the
-//! buffer, gains 0.001 and 0.05, an interval of 10 ms, `max_p` kept in [0, 1]. Chosen here: the
+//! Experimental: not checked against the paper. Not verified: the law in [`Gains::next_max_p`], errors as
+//! shares of the buffer, gains 0.001 and 0.05, an interval of 10 ms, `max_p` kept in [0, 1]. Chosen here: the
 //! target half way between the thresholds where none is given (Adaptive RED's), RED's thresholds and
 //! gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
 
@@ -29,11 +28,11 @@ params! {
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "as RED";
         /// Proportional gain, of the error as a share of the buffer.
-        k_p: f64 = 0.001, unit "1", source "Sun et al. 2003, by memory";
+        k_p: f64 = 0.001, unit "1", source "Sun et al. 2003, not verified";
         /// Derivative gain, of the change of that error in one interval.
-        k_d: f64 = 0.05, unit "1", source "Sun et al. 2003, by memory";
+        k_d: f64 = 0.05, unit "1", source "Sun et al. 2003, not verified";
         /// Time between two changes of max_p.
-        interval: Duration = Duration::from_millis(10), unit "s", source "Sun et al. 2003, by memory";
+        interval: Duration = Duration::from_millis(10), unit "s", source "Sun et al. 2003, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
         /// Above max_th, rise from max_p to 1 at twice max_th instead of signalling everything.

@@ -1,13 +1,14 @@
 //! A scenario in a few words: one bottleneck, and flows of one kind.
 
 use quell_aqm::catalog::{self, AqmConfig};
+use quell_scenario::Document;
 use quell_theory::Signal;
 use quell_theory::rules::design::Design;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 /// One bottleneck and flows of one kind: the network of the formulas.
 #[derive(Clone, Debug)]
-pub struct Dumbbell {
+pub struct Shorthand {
     /// The bottleneck's rate.
     pub rate: BitRate,
     /// The round-trip time without queueing.
@@ -24,11 +25,11 @@ pub struct Dumbbell {
     pub algorithms: Vec<String>,
 }
 
-impl Dumbbell {
+impl Shorthand {
     /// Without algorithms yet; packets are marked, and the buffer is ample.
-    pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Dumbbell {
-        let buffer = Dumbbell::ample_buffer(rate, rtt, packet);
-        Dumbbell { rate, rtt, flows, packet, buffer, ecn: true, algorithms: Vec::new() }
+    pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Shorthand {
+        let buffer = Shorthand::ample_buffer(rate, rtt, packet);
+        Shorthand { rate, rtt, flows, packet, buffer, ecn: true, algorithms: Vec::new() }
     }
 
     /// Twice the bandwidth-delay product, at least 100 packets.
@@ -38,12 +39,12 @@ impl Dumbbell {
     }
 
     /// The network that a design is for.
-    pub fn of_design(design: &Design, flows: u32, algorithms: Vec<String>) -> Dumbbell {
-        Dumbbell {
+    pub fn of_design(design: &Design, flows: u32, algorithms: Vec<String>) -> Shorthand {
+        Shorthand {
             buffer: design.link.buffer,
             ecn: design.network.signal == Signal::Mark,
             algorithms,
-            ..Dumbbell::new(
+            ..Shorthand::new(
                 design.link.rate,
                 Duration::from_secs_f64(design.network.classes[0].propagation),
                 flows,
@@ -52,9 +53,15 @@ impl Dumbbell {
         }
     }
 
+    /// The scenario; `name` stands for it in errors, which name no lines: nobody has seen its text.
+    pub fn document(&self, name: &str) -> Document {
+        let table = toml::from_str(&self.to_toml()).expect("what is written is TOML");
+        Document::from_table(&table, name)
+    }
+
     /// The scenario, as a file.
     pub fn to_toml(&self) -> String {
-        let Dumbbell { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
+        let Shorthand { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
         // Long enough for slow loops to settle: hundreds of round trips, and a minute.
         let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
         let mut text = format!(

@@ -3,9 +3,9 @@
 use quell_lab::{Estimate, Metric, Results, View};
 use quell_units::text::seconds;
 
+use crate::align::{align, round, scale};
 use crate::args::ViewArgs;
 use crate::failure::Failure;
-use crate::figures::{align, round, scale};
 use crate::json;
 use crate::table::{self, Column, Tint};
 use crate::terminal;

@@ -12,9 +12,8 @@ use quell_sim::Engine;
 use crate::args::{EngineChoice, Seeds, SimulationArgs};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::selection::Selection;
 use crate::terminal::Meter;
-
-use super::view::Selection;
 
 /// Reads a scenario and applies what the command line changes.
 pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {

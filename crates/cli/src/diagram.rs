@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use quell_analysis::{Assessment, Motion, Swing, Verdict};
+use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
 use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
 
-use super::theory::Found;
 use crate::args::Diagram;
+use crate::assess::Found;
 use crate::failure::Failure;
 use crate::folder;
 
@@ -160,7 +160,7 @@ fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
         let case = Case {
             measure: margins.gain.unwrap_or(f64::INFINITY),
             swing: packets.queue.swing,
-            stable: a.verdict == Verdict::Stable,
+            stable: a.verdict == Prediction::Stable,
             settled: packets.queue.motion == Motion::Settled,
         };
         match panels.iter_mut().find(|(label, _)| *label == a.label) {

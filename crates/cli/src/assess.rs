@@ -1,18 +1,17 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
-use quell_analysis::{Assessment, Bottleneck, Dumbbell, Motion};
+use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::{Document, Plugins, ScenarioError, Study};
-use quell_theory::rules::reach::{Edge, Quantity, Reach, Verdict};
+use quell_scenario::{Plugins, Study};
+use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
 use crate::failure::Failure;
+use crate::simulate;
 use crate::unknown_name;
-
-use super::simulate;
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
@@ -67,19 +66,17 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
     };
     check_names(&args.aqm)?;
     let packet = args.packet.unwrap_or(Bytes::new(1000));
-    let dumbbell = Dumbbell {
-        buffer: args.buffer.unwrap_or_else(|| Dumbbell::ample_buffer(rate, rtt, packet)),
+    let shorthand = Shorthand {
+        buffer: args.buffer.unwrap_or_else(|| Shorthand::ample_buffer(rate, rtt, packet)),
         ecn: !args.drops,
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
-        ..Dumbbell::new(rate, rtt, flows, packet)
+        ..Shorthand::new(rate, rtt, flows, packet)
     };
-    // The text has lines that nobody has seen.
-    let of_no_line = |error: ScenarioError| ScenarioError { line: None, ..error };
-    let mut document = Document::parse(&dumbbell.to_toml(), FROM_OPTIONS).map_err(of_no_line)?;
+    let mut document = shorthand.document(FROM_OPTIONS);
     for (field, value) in &args.set {
-        document.set_text(field, value).map_err(of_no_line)?;
+        document.set_text(field, value)?;
     }
-    Ok(document.study(&Plugins::new()).map_err(of_no_line)?)
+    Ok(document.study(&Plugins::new())?)
 }
 
 /// Refuses names that the catalog does not have, and names given twice.
@@ -189,9 +186,9 @@ fn reach(reach: &Reach) -> String {
         None => free.to_string(),
         Some(e) => {
             let beyond = match &e.beyond {
-                Verdict::Stable => "stable",
-                Verdict::Unstable => "unstable",
-                Verdict::NoRest(_) => "no rest",
+                Beyond::Stable => "stable",
+                Beyond::Unstable => "unstable",
+                Beyond::NoRest(_) => "no rest",
             };
             format!("{} ({beyond} beyond)", value(e.at))
         }

@@ -1,0 +1,57 @@
+//! Why algorithms have no continuous form. A new algorithm needs no entry: what is then said of it is true of all.
+
+/// What can be said of an algorithm whose law nobody has looked at.
+const UNWRITTEN: &str = "no continuous form of its law has been written";
+
+/// The algorithms of which more can be said: what stands in the way, and what helps instead.
+const REASONS: &[(&str, &str)] = &[
+    ("drop-tail", "it signals only a full buffer: there is no slope to linearize"),
+    (
+        "feng-ared",
+        "max_p moves only as the average leaves the thresholds; between them it is red with that max_p",
+    ),
+    ("ared-dt", "the thresholds follow the losses that were, see the map of redtail VI"),
+    ("fuzzy-red", "the weight changes with every packet; bracket it by red with its two weights"),
+    ("red-tail", "two queues share the link; analyze the algorithm of the second one"),
+    ("wred", "each class has a RED of its own; analyze red with the settings of one class"),
+    ("blue", "p moves on overflow and on idle links only: it has no equilibrium between them"),
+    ("spf", "it admits exactly the capacity at any queue: the queue has no equilibrium"),
+    ("sred", "it counts the flows by comparing single packets at random, which a fluid does not have"),
+    ("fred", "each flow has a limit of its own; the models have one probability for all flows"),
+    (
+        "lred",
+        "its probability is the share of packets lost in the last periods, which the models do not record",
+    ),
+    ("green", "each flow has a probability of its own, and the queue is not looked at"),
+];
+
+/// Why an algorithm without a model has none.
+pub(super) fn reason(algorithm: &str) -> &'static str {
+    REASONS.iter().find(|(name, _)| *name == algorithm).map_or(UNWRITTEN, |(_, reason)| reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_aqm::Link;
+    use quell_aqm::catalog;
+    use quell_units::{BitRate, Bytes, QueueSize};
+
+    use super::*;
+    use crate::models::AnyModel;
+    use crate::network::FluidNetwork;
+
+    /// No reason is given for an algorithm that has a model, or that does not exist.
+    #[test]
+    fn reasons_are_of_algorithms_without_a_model() {
+        let link = Link {
+            rate: BitRate::from_bps(15_000_000),
+            buffer: QueueSize::Packets(1000.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let network = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
+        for (name, _) in REASONS {
+            let entry = catalog::find(name).unwrap_or_else(|| panic!("{name} is not in the catalog"));
+            assert!(AnyModel::find(&(entry.default)(), &link, &network).is_none(), "{name} has a model");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The rounding of designed parameters.
+
+/// Digits of a designed parameter: as many as anyone would type, far more than the rules are good to.
+const DIGITS: usize = 6;
+
+/// To [`DIGITS`] digits.
+pub(super) fn round(x: f64) -> f64 {
+    format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
+}
+
+/// A positive number to [`DIGITS`] digits, never below it.
+pub(super) fn round_up(x: f64) -> f64 {
+    let near = round(x);
+    if near >= x { near } else { round(near * (1.0 + 10.0_f64.powi(1 - DIGITS as i32))) }
+}
+
+/// A positive number to [`DIGITS`] digits, never above it.
+pub(super) fn round_down(x: f64) -> f64 {
+    let near = round(x);
+    if near <= x { near } else { round(near * (1.0 - 10.0_f64.powi(1 - DIGITS as i32))) }
+}

@@ -1,0 +1,153 @@
+//! Parameters by the published rules.
+
+mod ap_red;
+mod ared;
+mod auto_tuning_red;
+mod avq;
+mod avq_rate;
+mod digits;
+mod dred;
+mod hred;
+mod pi;
+mod pid;
+mod red;
+mod rem;
+mod rule;
+mod target;
+#[cfg(test)]
+mod tests;
+mod vrc;
+
+use quell_aqm::Link;
+use quell_aqm::catalog::{self, AqmConfig};
+
+use super::analysis::{Analysis, analyze};
+use crate::error::{TheoryError, positive};
+use crate::linear::Plant;
+use crate::network::FluidNetwork;
+use crate::text::figure;
+use rule::{Notes, Rule};
+
+pub use target::Target;
+
+/// Parameters by a published rule, and what becomes of them.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// The algorithm, ready for a scenario.
+    pub config: AqmConfig,
+    /// The link it is for.
+    pub link: Link,
+    /// The network it is for.
+    pub network: FluidNetwork,
+    /// Where it rests there, its margins and criteria.
+    pub analysis: Analysis,
+    /// The rule with its source, and what it supposes.
+    pub assumptions: Vec<String>,
+    /// What a user should know before use.
+    pub warnings: Vec<String>,
+}
+
+/// Lists the rules.
+macro_rules! rules {
+    ($( $module:ident :: $rule:ident, )+) => {
+        /// The algorithms for which [`design`] has a rule.
+        pub const DESIGNED: &[&str] = &[$( $module::$rule::NAME, )+];
+
+        /// The parameters of an algorithm and the queue that they hold, if there is a rule.
+        fn parameters(
+            name: &str,
+            target: &Target,
+            notes: &mut Notes,
+        ) -> Option<Result<(AqmConfig, f64), TheoryError>> {
+            $( if name == $module::$rule::NAME {
+                return Some($module::$rule::parameters(target, notes));
+            } )+
+            None
+        }
+    };
+}
+
+rules! {
+    red::Red,
+    ap_red::ApRed,
+    ared::Ared,
+    auto_tuning_red::AutoTuningRed,
+    pi::Pi,
+    pid::Pid,
+    vrc::Vrc,
+    dred::Dred,
+    rem::Rem,
+    avq::Avq,
+    avq_rate::AvqRate,
+    hred::Hred,
+}
+
+/// Parameters for an algorithm, by name.
+///
+/// # Errors
+/// There is no such algorithm or no rule for it, a quantity is not physical, or no parameters of the rule
+/// suit the target.
+pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
+    let now = target.conditions();
+    positive("size of packets", target.mean_packet.get() as f64, "bytes")?;
+    positive("rate of the link", now.capacity, "packets/s")?;
+    positive("round-trip time R", now.rtt, "s")?;
+    positive("buffer B", target.buffer(), "packets")?;
+    positive("queue to hold", target.queue(), "packets")?;
+    // Whether so many flows can share the link at all.
+    target.network(0.0)?.point(0.0, now.capacity)?;
+    let mut notes = Notes::default();
+    let Some(chosen) = parameters(name, target, &mut notes) else {
+        let reason = match catalog::find(name) {
+            None => "there is no algorithm of that name",
+            Some(_) => "no document has a rule for its parameters",
+        };
+        return Err(TheoryError::NoModel {
+            algorithm: name.into(),
+            reason: format!("{reason}; there are rules for {}", DESIGNED.join(", ")),
+        });
+    };
+    let (config, q) = chosen?;
+    let (link, network) = (target.link(), target.network(q)?);
+    let analysis = analyze(&config, &link, &network, Plant::Exact)?;
+    notes.assume(format!(
+        "N = {} flows at least that always send, R = {} s at most with the queue at rest, C = {} packets/s of {} bytes; more flows and shorter round trips are safer (vrc 3.2)",
+        now.flows,
+        now.rtt,
+        figure(now.capacity),
+        target.mean_packet.get()
+    ));
+    if target.buffer.is_none() {
+        notes
+            .assume(format!("a buffer of {} packets (R C, at least 20), as none was given", target.buffer()));
+    }
+    notes.warnings.extend(doubts(&analysis));
+    Ok(Design { config, link, network, analysis, assumptions: notes.assumptions, warnings: notes.warnings })
+}
+
+/// What in an analysis a user should know.
+fn doubts(analysis: &Analysis) -> Vec<String> {
+    let mut all = Vec::new();
+    let s = &analysis.stability;
+    if !s.stable() {
+        all.push(format!("the loop is unstable: {} roots to the right of the axis", s.unstable_roots));
+    }
+    if let Some(k) = s.margins.gain.filter(|&k| s.stable() && k < 2.0) {
+        all.push(format!("the gain margin is {k:.2}, less than the usual 2"));
+    }
+    if let Some(phase) = s.margins.phase.filter(|p| s.stable() && p.abs() < 0.25 * std::f64::consts::PI) {
+        all.push(format!("the phase margin is {:.0} degrees, less than the usual 45", phase.to_degrees()));
+    }
+    for c in analysis.criteria.iter().filter(|c| c.holds != s.stable() && (c.holds || c.necessary)) {
+        let verdict = if s.stable() { "stable" } else { "unstable" };
+        all.push(format!("the exact loop is {verdict}, and {} says otherwise: {}", c.statement, c.reason));
+    }
+    let window = analysis.rest.point.classes[0].window;
+    if window < 4.0 {
+        all.push(format!(
+            "at rest a flow has a window of {window:.2} packets: below 4 a loss ends in a timeout, which no fluid knows"
+        ));
+    }
+    all.extend(analysis.rest.remark.clone());
+    all
+}
