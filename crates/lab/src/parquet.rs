@@ -16,7 +16,7 @@ use parquet::schema::types::{ColumnDescriptor, Type};
 use crate::columns::{Column, Columns, Texts};
 
 /// Rows of a group. The library holds the values of one column and group in memory.
-const GROUP: usize = 1 << 20;
+const GROUP: usize = 1 << 17;
 
 /// The file with these columns.
 ///
@@ -124,7 +124,7 @@ fn empty(column: &ColumnDescriptor) -> Result<Column, ParquetError> {
         (true, Stored::BYTE_ARRAY, ConvertedType::UTF8) => Ok(Column::Text(Texts::default())),
         (_, stored, meaning) => Err(ParquetError::General(format!(
             "column \"{}\" is {stored} ({meaning}), which Quell does not write",
-            column.path()
+            column.path().string()
         ))),
     }
 }
