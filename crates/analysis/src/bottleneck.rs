@@ -271,7 +271,7 @@ think = "500 ms"
             early.left_out,
             [
                 "5 short-lived or unresponsive flows",
-                "what changes after 20 s: rates or delays, 10 long-lived flows that come or go"
+                "what changes after 20 s: rates or delays, 10 long-lived flows that start or end"
             ]
         );
         let names: Vec<&str> = early.algorithms.iter().map(|(l, _)| l.as_str()).collect();

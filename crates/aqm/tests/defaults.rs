@@ -96,6 +96,8 @@ fn run(algorithm: AnyAlgorithm, link: Link, ecn: Ecn) -> Outcome {
     }
     let (warm, end) = (Time::from_nanos(60_000_000_000), Time::from_nanos(120_000_000_000));
     let (mut before, mut queue_time, mut last) = (Counters::default(), 0.0, warm);
+    // For when the next departure was scheduled last.
+    let mut wakes = Time::MAX;
     while let Some(Reverse((now, event))) = events.pop() {
         if now >= warm {
             if before.arrived.packets == 0 {
@@ -135,7 +137,8 @@ fn run(algorithm: AnyAlgorithm, link: Link, ecn: Ecn) -> Outcome {
                 );
             }
         }
-        if let Some(at) = line.next_departure() {
+        if let Some(at) = line.next_departure().filter(|at| *at != wakes) {
+            wakes = at;
             events.push(Reverse((at, Event::Link)));
         }
     }

@@ -235,8 +235,14 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng; 96 bytes of each packet are enough. \"Up\" is what the side that opens \
-connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these networks.")]
+Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the \
+side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these \
+networks.
+
+Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and \
+their spacing shows its capacity. Before it, on the side of the senders, the spacing shows only the senders' \
+own timing. The capacity is then what acknowledgments show while packets wait at the bottleneck, or is not \
+told. Begin before the connections do: R is the time that handshakes take.")]
 pub struct MeasureArgs {
     /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]

@@ -270,7 +270,7 @@ fn design_gives_parameters_that_a_scenario_takes() {
     let out = bench.ok(&args);
     assert_eq!(out.matches("[[aqm]]\n").count(), 10);
     // Common assumptions are printed once.
-    assert_eq!(out.matches("N = 10 flows at least").count(), 1, "{out}");
+    assert_eq!(out.matches("at least N = 10 flows").count(), 1, "{out}");
     assert_eq!(out.matches("all assume: ").count(), 2, "{out}");
     for line in out.lines().filter(|l| l.contains(" = ") && !l.contains(": ")) {
         let digits = |word: &str| word.chars().filter(char::is_ascii_digit).skip_while(|c| *c == '0').count();
@@ -341,7 +341,7 @@ fn a_map_is_drawn_in_characters_and_as_a_picture() {
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[0], "pi: growth rate over flows and rtt");
     assert_eq!(lines[2], "       500 |############");
-    assert!(out.contains("\nacross flows by equal factors, up rtt (ms)\n# stable   . unstable\n"), "{out}");
+    assert!(out.contains("\nacross flows, logarithmic, up rtt (ms)\n# stable   . unstable\n"), "{out}");
     assert!(out.contains(" % of the points are stable\nblank: no equilibrium ("), "{out}");
     assert!(out.contains(", rtt = 10.0 ms: signal probability p = "), "{out}");
 
@@ -382,7 +382,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         (vec!["analyze", "loops.toml", "--rate", "1Mbit/s"], "cannot be used with"),
         (
             vec!["analyze", "loops.toml", "--aqm", "pidd"],
-            "error: no algorithm of the scenario is called \"pidd\" (there are pid, wild, drop-tail); did you mean \"pid\"?\n",
+            "unknown algorithm of the scenario; did you mean \"pid\"? Known: pid, wild, drop-tail",
         ),
         (
             vec!["analyze", "loops.toml", "--link", "r9"],

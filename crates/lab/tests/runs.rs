@@ -262,7 +262,7 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
     assert_eq!(left.len(), 1, "nothing temporary is left: {left:?}");
 
     let e = r.write(&target, false).unwrap_err().to_string();
-    assert!(e.contains("earlier result"), "{e}");
+    assert!(e.contains("holds results already; overwrite (--overwrite"), "{e}");
     assert!(Results::can_write(&target, false).is_err());
     r.write(&target, true).unwrap();
     Results::read(&target).unwrap();

@@ -142,7 +142,7 @@ fn errors_name_file_line_field_value_and_rule() {
             "",
         ),
         ("schema = 1", "schema = 2", "x.toml:1: schema = 2: must be 1", ""),
-        ("schema = 1", "schema = 1\nseeds = []", "x.toml:2: seeds = []: at least one seed", ""),
+        ("schema = 1", "schema = 1\nseeds = []", "x.toml:2: seeds = []: needs at least one seed", ""),
         (
             "schema = 1",
             "schema = 1\nseries_step = \"1 ns\"",
@@ -230,7 +230,7 @@ fn a_wrong_type_is_told_in_the_words_of_scenarios() {
         (
             "max_th = \"60 packets\"",
             "mark_limit = \"none\"",
-            "aqm[0].mark_limit = \"none\": is not a value here: leave",
+            "aqm[0].mark_limit = \"none\": is not a value here; omit",
         ),
         (
             "count = 2",
@@ -392,7 +392,7 @@ fn a_sweep_repeats_nothing_and_is_counted_before_it_is_built() {
         Study::parse(&text, "x.toml", &Plugins::new()).map(|s| s.points.len()).map_err(|e| e.to_string())
     };
     let e = sweep("flows.ftp.count = [1, 2, 1]").unwrap_err();
-    assert!(e.starts_with("x.toml:22: sweep.flows.ftp.count: has the value 1 twice"), "{e}");
+    assert!(e.starts_with("x.toml:22: sweep.flows.ftp.count: contains the value 1 twice"), "{e}");
     let counts: Vec<_> = (1..=9_000).map(|n| n.to_string()).collect();
     let counts = counts.join(", ");
     let e = sweep(&format!("flows.ftp.count = [{counts}]\nflows.web.count = [{counts}]")).unwrap_err();

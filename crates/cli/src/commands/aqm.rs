@@ -151,7 +151,7 @@ fn word(label: Label) -> &'static str {
 fn meaning(label: Label) -> &'static str {
     match label {
         Label::Experimental => "written from an incomplete description",
-        Label::Faithful => "every equation has known answers in the tests",
+        Label::Faithful => "every equation has known answers",
         Label::Reproduced => "matches published numbers",
     }
 }
