@@ -10,7 +10,7 @@
 //! flat curves into stairs.
 //!
 //! ```
-//! use quell_lab::picture::{Axis, Line, Sheet, series};
+//! use quell_view::picture::{Axis, Line, Sheet, series};
 //! let (time, queue) = ([0.0, 1.0, 2.0], [0.0, 80.0, 50.0]);
 //! let lines = [Line { label: "fluid model", x: &time, y: &queue }];
 //! let sheet = Sheet::new("Queue of PI", "The queue rises to 80 packets and falls to 50.");
