@@ -29,10 +29,11 @@ fn refused(from: &str, to: &str) -> String {
 fn wrong_scenarios_are_refused_with_file_line_field_value_rule_and_name() {
     let message = refused("rtt = {", "rttt = {");
     assert!(
-        message.starts_with("error: small.toml:22: flows[0].rttt: unknown key; did you mean \"rtt\"? Known keys: name, "),
+        message.starts_with(
+            "error: small.toml:22: flows[0].rttt: unknown key; did you mean \"rtt\"? Known keys: name, "
+        ),
         "{message}"
     );
-    assert!(message.ends_with("; did you mean \"rtt\"?\n"), "{message}");
     let message = refused("algorithm = \"red\"", "algorithm = \"redd\"");
     assert!(message.starts_with("error: small.toml:17: aqm[1].algorithm = \"redd\": "), "{message}");
     assert!(message.contains("; did you mean \"red\"? Known: drop-tail, "), "{message}");
@@ -66,8 +67,8 @@ fn wrong_arguments_are_refused() {
         ),
         (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
-        (&["run", "small.toml", "--link", "r1"], "no link is called \"r1\" (there are "),
-        (&["run", "small.toml", "--metric", "utilization"], "did you mean \"utilization\"?"),
+        (&["run", "small.toml", "--link", "r1"], "link \"r1\": unknown link; known: bottleneck"),
+        (&["run", "small.toml", "--metric", "utilizaton"], "did you mean \"utilization\"?"),
         (&["rum", "small.toml"], "a similar subcommand exists: 'run'"),
         (&["compare", "small.toml", "-b", "redd"], "did you mean \"red\"?"),
         (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare \"red\" with"),
@@ -89,7 +90,10 @@ fn results_take_no_options_of_scenarios() {
     bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
     let ran = bench.run(&["compare", "r", "-b", "red", "--seeds", "9"]);
     assert_eq!(ran.code, 2);
-    assert_eq!(ran.err, "error: --seeds applies to scenarios; r holds results, which are compared as they are\n");
+    assert_eq!(
+        ran.err,
+        "error: --seeds applies to scenarios; r holds results, which are compared as they are\n"
+    );
     assert_eq!(bench.run(&["compare", "r", "-b", "blue"]).code, 2);
 }
 
@@ -173,7 +177,8 @@ mod unix {
             assert!(ran.out.contains("drop-tail"), "{}", ran.out);
             assert!(ran.err.contains("stopping; finished replications are kept"), "{}", ran.err);
             assert!(
-                ran.err.contains("of 40000 replications were finished; they are kept in r and marked partial")
+                ran.err
+                    .contains("of 40000 replications were finished; they are kept in r and marked partial")
             );
             let json = bench.json(&["show", "r", "--format", "json"]);
             assert_eq!(json["partial"], true);

@@ -75,7 +75,8 @@ fn the_three_quantities_their_methods_and_the_next_command() {
     let long = bench.ok(&["measure", "trace.pcap", "--intervals", "--interval", "500ms", "--window", "2 s"]);
     let rows = long.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).count();
     assert_eq!(rows, 7, "{long}");
-    assert!(long.contains("sent data within 500 ms") && long.contains("In the last 2 s"), "{long}");
+    let words = long.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("sent data within 500 ms") && words.contains("In the last 2 s"), "{long}");
 }
 
 #[test]

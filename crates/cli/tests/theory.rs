@@ -397,7 +397,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
             vec!["analyze", "loops.toml", "--aqm", "drop-tail", "--svg", "x.svg"],
             "error: --svg: no algorithm here has a loop to draw\n",
         ),
-        (in_words("analyze", &["--aqm", "redd"]), "did you mean \"red\"?\n"),
+        (in_words("analyze", &["--aqm", "redd"]), "did you mean \"red\"? Known: drop-tail, red, "),
         (in_words("analyze", &["--aqm", "pi,pi"]), "error: --aqm names pi twice: name it once\n"),
         (
             in_words("analyze", &["--aqm", "pi", "--packet", "0B"]),
@@ -431,14 +431,14 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
             in_words("design", &["--aqm", "blue"]),
             "error: --aqm blue: no source gives a rule for its parameters; there are rules for red, ",
         ),
-        (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"?\n"),
+        (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"? Known: drop-tail, "),
         (
             in_words("design", &["--aqm", "pi", "--queue", "1000 packets"]),
-            "error: round-trip time R = 0.1 s: must exceed the 0.8 s that the queue of 1000 packets takes: request a smaller queue\n",
+            "error: round-trip time R = 0.1 s: must exceed the 0.8 s that a queue of 1000 packets takes: request a smaller queue\n",
         ),
         (
             map("flow=1..2", "rtt=1..2ms"),
-            "error: no axis is called \"flow\" (there are flows, rate, rtt, a, b, ",
+            "error: axis \"flow\": unknown axis; did you mean \"flows\"? Known: flows, rate, rtt, a, b, ",
         ),
         (
             map("flows=1..2", "flows=1..2"),
