@@ -37,8 +37,12 @@ pub(crate) struct Equation {
     /// Its path below its file's module, with the colons before it.
     pub(crate) name: &'static str,
     /// Reads the inputs, and gives the results with their names.
-    pub(crate) evaluate: fn(toml::Table) -> Result<alloc::vec::Vec<(&'static str, f64)>, toml::de::Error>,
+    pub(crate) evaluate: fn(toml::Table) -> Answer,
 }
+
+/// The results of a function with their names, or what is wrong with its inputs.
+#[cfg(test)]
+pub(crate) type Answer = Result<alloc::vec::Vec<(&'static str, f64)>, toml::de::Error>;
 
 #[cfg(test)]
 mod tests {

@@ -467,7 +467,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["map", "loops.toml", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
-            "error: a map shows one algorithm: choose with --aqm one of pid, wild, drop-tail\n",
+            "error: a map shows one algorithm; choose one with --aqm: pid, wild, drop-tail\n",
         ),
         (
             vec!["map", "sweep.toml", "--aqm", "pid", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
