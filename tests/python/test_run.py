@@ -107,7 +107,7 @@ def test_other_threads_run_meanwhile(scenario: dict[str, Any]) -> None:
         ({"warmup": "20 s"}, "warmup", '"20 s"', "shorter than duration"),
         ({"duration": 20}, "duration", "20", ""),
         ({"color": "red"}, "color", None, "unknown key"),
-        ({"aqm": [{"algorithm": "read"}]}, "aqm[0].algorithm", '"read"', "is an unknown algorithm"),
+        ({"aqm": [{"algorithm": "read"}]}, "aqm[0].algorithm", '"read"', "unknown algorithm"),
         ({"aqm": [{"algorithm": "red", "max_p": 1.5}]}, "aqm[0].max_p", "1.5", "(0, 1]"),
     ],
 )

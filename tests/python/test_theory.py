@@ -457,8 +457,8 @@ class TestFluid:
         [link] = theory.analyze(net("pi"), reach=False)
         equilibrium = link["pi"].equilibrium
         assert equilibrium is not None
-        # Steps at equilibrium are as long as the method allows, so it moves by as much as it is allowed to: the
-        # tolerance is that of a step, and some steps add up.
+        # Steps at equilibrium are as long as the method allows, so it moves by as much as it is allowed
+        # to: the tolerance is that of a step, and some steps add up.
         for tolerance in (1e-6, 1e-9):
             still = theory.fluid(net("pi"), "20 s", start="equilibrium", tolerance=tolerance)
             assert still.queue_packets == pytest.approx(equilibrium.queue_packets, rel=10 * tolerance)
@@ -514,7 +514,14 @@ class TestFluid:
         assert np.array_equal(found.values == 1, growth < 0)
         one = theory.fluid(net("pi"), 300, start="equilibrium", nudge=1).summary(100)
         [[mean]] = theory.fluid_map(
-            net("pi"), ("flows", [60]), ("rate", [10e6]), 300, start="equilibrium", nudge=1, from_s=100, show="mean"
+            net("pi"),
+            ("flows", [60]),
+            ("rate", [10e6]),
+            300,
+            start="equilibrium",
+            nudge=1,
+            from_s=100,
+            show="mean",
         ).values
         assert mean == pytest.approx(one.mean, rel=1e-6)
         assert one.settles == (one.amplitude < 0.5 or one.amplitude < 0.9 * one.amplitude_before)
