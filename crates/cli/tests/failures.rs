@@ -68,7 +68,7 @@ fn wrong_arguments_are_refused() {
         (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
         (&["run", "small.toml", "--link", "r1"], "link \"r1\": unknown link; known: bottleneck"),
-        (&["run", "small.toml", "--metric", "utilizaton"], "did you mean \"utilization\"?"),
+        (&["run", "small.toml", "--metric", "utilisation"], "did you mean \"utilization\"?"),
         (&["rum", "small.toml"], "a similar subcommand exists: 'run'"),
         (&["compare", "small.toml", "-b", "redd"], "did you mean \"red\"?"),
         (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare \"red\" with"),
