@@ -4,22 +4,29 @@
 //! Files and Python speak strings (`"10 Mbit/s"`, `"50 ms"`, `"20 packets"`), the Rust APIs speak
 //! these types, and only the inside of one equation speaks `f64`. Every type here parses what it
 //! prints.
+//!
+//! Without the feature `alloc`, which is on by default, nothing parses. The feature `serde` reads and
+//! writes the types as the strings they print.
 #![no_std]
 #![deny(missing_docs)]
 
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 /// Its examples are tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "alloc"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "alloc")]
 mod parse;
 mod rate;
 mod size;
+#[cfg(feature = "alloc")]
 pub mod text;
 mod time;
 
+#[cfg(feature = "alloc")]
 pub use parse::ParseError;
 pub use rate::BitRate;
 pub use size::{Bytes, Packets, QueueSize};

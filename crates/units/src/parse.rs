@@ -1,9 +1,10 @@
-//! What the types share: a number and its unit from a string.
+//! Quantities from strings: a number and its unit.
 
 use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::text::cut;
+use crate::{BitRate, Bytes, Duration, QueueSize};
 
 /// A string is not the quantity that was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl ParseError {
     }
 
     /// It is the quantity, but larger than what can be held.
-    pub(crate) fn too_large(input: &str) -> Self {
+    fn too_large(input: &str) -> Self {
         Self::new(input, Why::TooLarge)
     }
 }
@@ -46,12 +47,12 @@ impl core::error::Error for ParseError {}
 
 /// Splits "12.5 kB" into 12.5 and the factor of "kB" and returns their product, which is finite and
 /// not negative.
-pub(crate) fn quantity(s: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ParseError> {
+fn quantity(s: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ParseError> {
     let (x, factor) = number_and_unit(s, units, expected)?;
     Ok(x * factor)
 }
 
-pub(crate) fn number_and_unit<U: Copy>(
+fn number_and_unit<U: Copy>(
     s: &str,
     units: &[(&str, U)],
     expected: &'static str,
@@ -99,7 +100,109 @@ macro_rules! serde_as_string {
         }
     };
 }
-pub(crate) use serde_as_string;
+const TIME_UNITS: &[(&str, f64)] =
+    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
+const TIME_EXPECTED: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"100 ms\"";
+
+impl core::str::FromStr for Duration {
+    type Err = ParseError;
+    fn from_str(s: &str) -> Result<Self, ParseError> {
+        let nanos = quantity(s, TIME_UNITS, TIME_EXPECTED)?;
+        if nanos > u64::MAX as f64 {
+            return Err(ParseError::too_large(s));
+        }
+        Ok(Duration::from_nanos((nanos + 0.5) as u64))
+    }
+}
+
+serde_as_string!(Duration);
+
+const RATE_UNITS: &[(&str, f64)] = &[
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+    ("Tbit/s", 1e12),
+    ("bps", 1.0),
+    ("kbps", 1e3),
+    ("Mbps", 1e6),
+    ("Gbps", 1e9),
+    ("b/s", 1.0),
+    ("kb/s", 1e3),
+    ("Mb/s", 1e6),
+    ("Gb/s", 1e9),
+];
+const RATE_EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
+
+impl core::str::FromStr for BitRate {
+    type Err = ParseError;
+    fn from_str(s: &str) -> Result<Self, ParseError> {
+        let bps = quantity(s, RATE_UNITS, RATE_EXPECTED)?;
+        if bps > u64::MAX as f64 {
+            return Err(ParseError::too_large(s));
+        }
+        Ok(BitRate::from_bps((bps + 0.5) as u64))
+    }
+}
+
+serde_as_string!(BitRate);
+
+const BYTE_UNITS: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("byte", 1.0),
+    ("bytes", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1048576.0),
+];
+const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, KiB, MiB), such as \"500 B\"";
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Packets,
+    Bytes(f64),
+}
+const SIZE_UNITS: &[(&str, Kind)] = &[
+    ("packets", Kind::Packets),
+    ("packet", Kind::Packets),
+    ("pkt", Kind::Packets),
+    ("B", Kind::Bytes(1.0)),
+    ("byte", Kind::Bytes(1.0)),
+    ("bytes", Kind::Bytes(1.0)),
+    ("kB", Kind::Bytes(1e3)),
+    ("MB", Kind::Bytes(1e6)),
+    ("GB", Kind::Bytes(1e9)),
+    ("KiB", Kind::Bytes(1024.0)),
+    ("MiB", Kind::Bytes(1048576.0)),
+];
+const SIZE_EXPECTED: &str =
+    "a queue size with its unit (packets, B, kB, MB), such as \"50 packets\" or \"75 kB\"";
+
+impl core::str::FromStr for Bytes {
+    type Err = ParseError;
+    fn from_str(s: &str) -> Result<Self, ParseError> {
+        let x = quantity(s, BYTE_UNITS, BYTES_EXPECTED)?;
+        if x > 1e18 {
+            return Err(ParseError::too_large(s));
+        }
+        Ok(Bytes::new((x + 0.5) as u64))
+    }
+}
+
+impl core::str::FromStr for QueueSize {
+    type Err = ParseError;
+    fn from_str(s: &str) -> Result<Self, ParseError> {
+        match number_and_unit(s, SIZE_UNITS, SIZE_EXPECTED)? {
+            (x, Kind::Packets) => Ok(QueueSize::Packets(x)),
+            (x, Kind::Bytes(f)) => Ok(QueueSize::Bytes(x * f)),
+        }
+    }
+}
+
+serde_as_string!(Bytes);
+serde_as_string!(QueueSize);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use crate::parse::{self, ParseError};
 use crate::{Bytes, Duration};
 
 /// A rate in bits per second.
@@ -44,34 +43,6 @@ impl BitRate {
     }
 }
 
-const UNITS: &[(&str, f64)] = &[
-    ("bit/s", 1.0),
-    ("kbit/s", 1e3),
-    ("Mbit/s", 1e6),
-    ("Gbit/s", 1e9),
-    ("Tbit/s", 1e12),
-    ("bps", 1.0),
-    ("kbps", 1e3),
-    ("Mbps", 1e6),
-    ("Gbps", 1e9),
-    ("b/s", 1.0),
-    ("kb/s", 1e3),
-    ("Mb/s", 1e6),
-    ("Gb/s", 1e9),
-];
-const EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
-
-impl core::str::FromStr for BitRate {
-    type Err = ParseError;
-    fn from_str(s: &str) -> Result<Self, ParseError> {
-        let bps = parse::quantity(s, UNITS, EXPECTED)?;
-        if bps > u64::MAX as f64 {
-            return Err(ParseError::too_large(s));
-        }
-        Ok(BitRate((bps + 0.5) as u64))
-    }
-}
-
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let x = self.0 as f64;
@@ -84,9 +55,7 @@ impl fmt::Display for BitRate {
     }
 }
 
-parse::serde_as_string!(BitRate);
-
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
     use alloc::string::ToString;

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use crate::parse::{self, ParseError};
-
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
@@ -93,60 +91,6 @@ impl QueueSize {
     }
 }
 
-const BYTE_UNITS: &[(&str, f64)] = &[
-    ("B", 1.0),
-    ("byte", 1.0),
-    ("bytes", 1.0),
-    ("kB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("KiB", 1024.0),
-    ("MiB", 1048576.0),
-];
-const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, KiB, MiB), such as \"500 B\"";
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Packets,
-    Bytes(f64),
-}
-const SIZE_UNITS: &[(&str, Kind)] = &[
-    ("packets", Kind::Packets),
-    ("packet", Kind::Packets),
-    ("pkt", Kind::Packets),
-    ("B", Kind::Bytes(1.0)),
-    ("byte", Kind::Bytes(1.0)),
-    ("bytes", Kind::Bytes(1.0)),
-    ("kB", Kind::Bytes(1e3)),
-    ("MB", Kind::Bytes(1e6)),
-    ("GB", Kind::Bytes(1e9)),
-    ("KiB", Kind::Bytes(1024.0)),
-    ("MiB", Kind::Bytes(1048576.0)),
-];
-const SIZE_EXPECTED: &str =
-    "a queue size with its unit (packets, B, kB, MB), such as \"50 packets\" or \"75 kB\"";
-
-impl core::str::FromStr for Bytes {
-    type Err = ParseError;
-    fn from_str(s: &str) -> Result<Self, ParseError> {
-        let x = parse::quantity(s, BYTE_UNITS, BYTES_EXPECTED)?;
-        if x > 1e18 {
-            return Err(ParseError::too_large(s));
-        }
-        Ok(Bytes((x + 0.5) as u64))
-    }
-}
-
-impl core::str::FromStr for QueueSize {
-    type Err = ParseError;
-    fn from_str(s: &str) -> Result<Self, ParseError> {
-        match parse::number_and_unit(s, SIZE_UNITS, SIZE_EXPECTED)? {
-            (x, Kind::Packets) => Ok(QueueSize::Packets(x)),
-            (x, Kind::Bytes(f)) => Ok(QueueSize::Bytes(x * f)),
-        }
-    }
-}
-
 fn fmt_bytes(x: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let whole_tens = (x / 10.0) as u64 as f64 * 10.0 == x;
     if x >= 1e6 && whole_tens {
@@ -180,10 +124,7 @@ impl fmt::Display for QueueSize {
     }
 }
 
-parse::serde_as_string!(Bytes);
-parse::serde_as_string!(QueueSize);
-
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
     use alloc::string::ToString;

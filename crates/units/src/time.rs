@@ -3,8 +3,6 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-use crate::parse::{self, ParseError};
-
 /// A point in time: nanoseconds since the start of the run (simulator) or of the host's clock.
 ///
 /// Points subtract to a [`Duration`]; nothing multiplies or divides them, so
@@ -192,21 +190,6 @@ impl Div<u64> for Duration {
     }
 }
 
-const UNITS: &[(&str, f64)] =
-    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
-const EXPECTED: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"100 ms\"";
-
-impl core::str::FromStr for Duration {
-    type Err = ParseError;
-    fn from_str(s: &str) -> Result<Self, ParseError> {
-        let nanos = parse::quantity(s, UNITS, EXPECTED)?;
-        if nanos > u64::MAX as f64 {
-            return Err(ParseError::too_large(s));
-        }
-        Ok(Duration((nanos + 0.5) as u64))
-    }
-}
-
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The largest unit that leaves no fraction, so that the text parses back exactly;
@@ -222,9 +205,7 @@ impl fmt::Display for Duration {
     }
 }
 
-parse::serde_as_string!(Duration);
-
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
     use alloc::string::ToString;
