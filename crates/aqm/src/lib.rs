@@ -9,31 +9,43 @@
 //! (what it remembers) → [`Aqm`]. Counters belong to the host. It lies in the folder of its family in
 //! `catalog/`; one line in [`catalog`] makes it a module here and known to every host, the command
 //! line, Python, the conformance laws and the documentation.
+//!
+//! The feature `catalog`, on by default, is all of that, and needs an allocator, floating point and
+//! serde. Without it there remain the contract and the algorithms in integers ([`integer`]), which a
+//! router builds from constants.
 #![no_std]
 #![deny(missing_docs)]
 
+#[cfg(feature = "catalog")]
 extern crate alloc;
 
 /// Its examples are tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "catalog"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[macro_use]
+mod choice;
 #[macro_use]
 mod delegate;
 #[macro_use]
 mod equations;
 
+#[cfg(feature = "catalog")]
 pub mod catalog;
 mod contract;
+pub mod integer;
+#[cfg(feature = "catalog")]
 pub mod params;
 pub mod part;
 mod rng;
 
+#[cfg(feature = "catalog")]
 pub use catalog::algorithms::*;
 pub use contract::{
     Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, Next, PacketMeta,
     Probe, QueueView, Transport, Verdict, Victim,
 };
+#[cfg(feature = "catalog")]
 pub use params::ParamError;
 pub use rng::{Rng, Seed};

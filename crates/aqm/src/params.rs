@@ -172,25 +172,6 @@ macro_rules! params {
     };
 }
 
-/// Declares a choice between named alternatives, written in scenario files as a string.
-#[macro_export]
-macro_rules! choice {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+ }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        pub enum $name { $( $(#[doc = $doc])+ #[serde(rename = $text)] $variant, )+ }
-
-        impl $crate::params::ParamValue for $name {
-            fn show(&self) -> alloc::string::String {
-                match self { $( $name::$variant => alloc::string::String::from($text), )+ }
-            }
-        }
-    };
-}
-
 /// `x` is a finite number of at least `min` and at most `max`, or the error that says so.
 pub fn in_range(field: &'static str, x: f64, min: f64, max: f64, source: &str) -> Result<(), ParamError> {
     require((min..=max).contains(&x), field, x, format!("must lie in [{min}, {max}] [{source}]"))

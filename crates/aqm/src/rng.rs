@@ -41,11 +41,13 @@ impl Rng {
     }
 
     /// Exponential with the given mean.
+    #[cfg(feature = "catalog")]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
     /// Pareto with the given shape and smallest value: P(X > x) = (scale / x)^shape.
+    #[cfg(feature = "catalog")]
     pub fn pareto(&mut self, shape: f64, scale: f64) -> f64 {
         scale / libm::pow(1.0 - self.uniform(), 1.0 / shape)
     }

@@ -209,17 +209,16 @@ fn hred_in_integers_has_the_probability_of_hred() {
     }
 }
 
-/// From the state to the reports, the sources hold no floating point: neither its type nor a literal.
+/// Up to the reports, the sources hold no floating point: neither its type nor a literal.
 #[test]
 fn the_path_of_a_packet_holds_no_floating_point() {
     for (name, source) in [
-        ("red_fixed", include_str!("../src/catalog/red/red_fixed.rs")),
-        ("ared_fixed", include_str!("../src/catalog/red/ared_fixed.rs")),
-        ("pi_fixed", include_str!("../src/catalog/control/pi_fixed.rs")),
-        ("hred_fixed", include_str!("../src/catalog/red/hred_fixed.rs")),
+        ("red", include_str!("../src/integer/red.rs")),
+        ("ared", include_str!("../src/integer/ared.rs")),
+        ("pi", include_str!("../src/integer/pi.rs")),
+        ("hred", include_str!("../src/integer/hred.rs")),
     ] {
-        let state = source.find("state in integers.").unwrap_or_else(|| panic!("{name} has no state"));
-        let path = &source[state..];
+        let path = source;
         let reports = path.find("fn observe").unwrap_or_else(|| panic!("{name} reports nothing"));
         let path: Vec<&str> = path[..reports].lines().map(|l| l.split("//").next().unwrap()).collect();
         let path = path.join("\n");

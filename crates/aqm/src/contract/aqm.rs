@@ -1,5 +1,6 @@
 //! The contract of algorithms: one queue.
 
+#[cfg(feature = "catalog")]
 use alloc::boxed::Box;
 
 use quell_units::Time;
@@ -76,6 +77,7 @@ pub enum Departures {
     Decided,
 }
 
+#[cfg(feature = "catalog")]
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
     fn on_start(&mut self, now: Time) {
         (**self).on_start(now)

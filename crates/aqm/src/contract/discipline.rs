@@ -1,5 +1,6 @@
 //! The contract of disciplines: several queues in one buffer.
 
+#[cfg(feature = "catalog")]
 use alloc::boxed::Box;
 
 use quell_units::{Bytes, Packets, Time};
@@ -129,6 +130,7 @@ pub struct Lanes<'a> {
     pub bytes: Bytes,
 }
 
+#[cfg(feature = "catalog")]
 impl<D: Discipline + ?Sized> Discipline for Box<D> {
     fn on_start(&mut self, now: Time) {
         (**self).on_start(now)

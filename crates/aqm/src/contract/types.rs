@@ -3,6 +3,7 @@
 use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
 
 use crate::Rng;
+#[cfg(feature = "catalog")]
 use crate::params::{ParamError, require};
 
 /// All that an algorithm may know when it decides.
@@ -153,6 +154,7 @@ impl Link {
     ///
     /// # Errors
     /// Names the field that is zero.
+    #[cfg(feature = "catalog")]
     pub fn check(&self) -> Result<(), ParamError> {
         require(self.rate.bps() > 0, "rate", self.rate, "must be positive")?;
         require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")

@@ -1,12 +1,18 @@
 //! Fixed-point arithmetic: the per-packet path of the `*-fixed` algorithms holds no floating point.
 //!
 //! Probabilities, queue lengths in packets and factors are unsigned multiples of 2^-32 ("Q32"); what
-//! is integrated over time has 62 binary places. Constants are converted from floating point once,
-//! when an algorithm is built. Products are formed in 128 bits: one instruction on 64-bit machines.
+//! is integrated over time has 62 binary places. A host converts constants from floating point once. Products are formed in 128 bits: one instruction on 64-bit machines.
 
-use crate::part::{SignalMode, Spacing};
-use crate::{Link, QueueView};
-use quell_units::{Bytes, QueueSize};
+use quell_units::Bytes;
+#[cfg(feature = "catalog")]
+use quell_units::QueueSize;
+
+#[cfg(feature = "catalog")]
+use crate::Link;
+use crate::QueueView;
+#[cfg(feature = "catalog")]
+use crate::part::SignalMode;
+use crate::part::Spacing;
 
 /// 1 in Q32.
 pub const ONE: u64 = 1 << 32;
@@ -14,6 +20,7 @@ pub const ONE: u64 = 1 << 32;
 pub const ONE62: u64 = 1 << 62;
 
 /// `x >= 0` in Q32, to the nearest; too large saturates.
+#[cfg(feature = "catalog")]
 pub fn from_f64(x: f64) -> u64 {
     libm::round(x * ONE as f64) as u64
 }
@@ -24,6 +31,7 @@ pub fn to_f64(x: u64) -> f64 {
 }
 
 /// `x` in [0, 1] with 62 places.
+#[cfg(feature = "catalog")]
 pub fn from_f64_62(x: f64) -> u64 {
     libm::round(x * ONE62 as f64) as u64
 }
@@ -60,14 +68,31 @@ pub fn quotient(a: u64, b: u64) -> u64 {
 }
 
 /// A constant factor with the 53 significant bits of the floating-point number it is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
     mantissa: u64,
     shift: u32,
 }
 
+/// As the expression that makes it.
+impl core::fmt::Debug for Scale {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Scale::from_parts({}, {})", self.mantissa, self.shift)
+    }
+}
+
 impl Scale {
+    /// `mantissa / 2^shift`.
+    ///
+    /// # Panics
+    /// If the mantissa exceeds 2^62, or the shift is not in 1 to 126: their products would not fit.
+    pub const fn from_parts(mantissa: u64, shift: u32) -> Self {
+        assert!(mantissa <= ONE62 && 1 <= shift && shift <= 126);
+        Scale { mantissa, shift }
+    }
+
     /// For `factor >= 0`; what exceeds 2^62 counts as 2^62.
+    #[cfg(feature = "catalog")]
     pub fn new(factor: f64) -> Self {
         let factor = factor.min(ONE62 as f64);
         if factor.is_nan() || factor <= 0.0 {
@@ -141,7 +166,7 @@ pub fn halved(x: u64, halvings: u64) -> u64 {
     x.checked_shr((halvings >> 32).min(64) as u32).unwrap_or(0)
 }
 
-/// [`Gauge`](crate::part::Gauge) in fixed point.
+/// `Gauge` in fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixedGauge {
     /// Packets as counted.
@@ -152,6 +177,7 @@ pub enum FixedGauge {
 
 impl FixedGauge {
     /// The gauge for thresholds written in the unit of `threshold`.
+    #[cfg(feature = "catalog")]
     pub fn of(threshold: QueueSize, link: &Link) -> Self {
         match threshold {
             QueueSize::Packets(_) => FixedGauge::Packets,
@@ -169,7 +195,7 @@ impl FixedGauge {
     }
 }
 
-/// [`Sizer`](crate::part::Sizer) in fixed point.
+/// `Sizer` in fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixedSizer {
     /// Every packet counts as one.
@@ -180,6 +206,7 @@ pub enum FixedSizer {
 
 impl FixedSizer {
     /// The sizer of a mode on a link.
+    #[cfg(feature = "catalog")]
     pub fn new(mode: SignalMode, link: &Link) -> Self {
         match mode {
             SignalMode::PerPacket => FixedSizer::PerPacket,

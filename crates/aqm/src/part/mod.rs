@@ -1,31 +1,50 @@
 //! Parts that several algorithms share.
 
+#[cfg(feature = "catalog")]
 mod average;
+#[cfg(feature = "catalog")]
 mod curve;
+#[cfg(feature = "catalog")]
 pub mod detector;
+#[cfg(feature = "catalog")]
 mod ewma;
 pub mod fixed;
+#[cfg(feature = "catalog")]
 mod flow_ages;
+#[cfg(feature = "catalog")]
 mod flow_counts;
+#[cfg(feature = "catalog")]
 mod flows;
+#[cfg(feature = "catalog")]
 mod gauge;
+#[cfg(feature = "catalog")]
 mod rate;
 mod signal;
 mod spacing;
 mod ticker;
+#[cfg(feature = "catalog")]
 mod weight;
 
+#[cfg(feature = "catalog")]
 pub use average::Average;
+#[cfg(feature = "catalog")]
 pub use curve::{Curve, thresholds};
+#[cfg(feature = "catalog")]
 pub use ewma::{Ewma, link_rate_weight};
+#[cfg(feature = "catalog")]
 pub use flow_ages::FlowAges;
+#[cfg(feature = "catalog")]
 pub use flow_counts::{FlowCount, FlowCounts};
+#[cfg(feature = "catalog")]
 pub use flows::FlowTable;
+#[cfg(feature = "catalog")]
 pub use gauge::Gauge;
+#[cfg(feature = "catalog")]
 pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
 pub use signal::{SignalMode, Sizer};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
+#[cfg(feature = "catalog")]
 pub use weight::{Memory, Weight, WeightRule};
 
 /// The equations of every part, with the path that vectors write before their names.

@@ -2,8 +2,6 @@
 
 use quell_units::{Duration, Time};
 
-use crate::choice;
-
 choice! {
     /// When the estimate of a rate is brought up to date.
     pub enum RateUpdate {

@@ -2,7 +2,7 @@
 
 use quell_units::{Bytes, QueueSize};
 
-use crate::{Link, choice};
+use crate::Link;
 
 choice! {
     /// What a packet's size does to its probability of being signaled (Chen 2010, section 2.3.5).

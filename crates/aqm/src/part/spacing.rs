@@ -1,7 +1,5 @@
 //! How RED spreads its signals.
 
-use crate::choice;
-
 choice! {
     /// How signals are spread over arrivals that each deserve one with probability p.
     pub enum Spacing {

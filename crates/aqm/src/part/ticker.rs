@@ -2,6 +2,7 @@
 
 use quell_units::{Duration, Time};
 
+#[cfg(feature = "catalog")]
 use crate::params::{ParamError, require};
 
 /// When an algorithm's next update is due: at every multiple of its interval.
@@ -24,10 +25,16 @@ impl Ticker {
     ///
     /// # Errors
     /// Names `field` if the interval is shorter than a microsecond or longer than an hour.
+    #[cfg(feature = "catalog")]
     pub fn new(field: &'static str, interval: Duration) -> Result<Self, ParamError> {
         require(interval >= Self::SHORTEST, field, interval, "must be at least 1 us")?;
         require(interval <= Self::LONGEST, field, interval, "must be at most 1 h")?;
-        Ok(Ticker { due: Time::ZERO + interval, interval })
+        Ok(Ticker::every(interval))
+    }
+
+    /// Likewise, with an interval that is known to lie within the bounds of `new`.
+    pub(crate) const fn every(interval: Duration) -> Self {
+        Ticker { due: Time::from_nanos(interval.nanos()), interval }
     }
 
     /// Counts from `now` instead of time zero.
@@ -47,8 +54,8 @@ impl Ticker {
         self.interval
     }
 
-    /// Changes the length of the periods after the one that is under way, within the bounds of
-    /// [`Ticker::new`].
+    /// Changes the length of the periods after the one that is under way, within the
+    /// bounds of `new`.
     pub fn set_interval(&mut self, interval: Duration) {
         self.interval = interval.clamp(Self::SHORTEST, Self::LONGEST);
     }
@@ -60,7 +67,7 @@ impl Ticker {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "catalog"))]
 mod tests {
     use super::*;
 

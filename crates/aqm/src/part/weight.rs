@@ -6,8 +6,8 @@ use quell_units::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::link_rate_weight;
+use crate::Link;
 use crate::params::{ParamError, ParamValue, require};
-use crate::{Link, choice};
 
 /// The weight of the average: a number, or computed from the link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

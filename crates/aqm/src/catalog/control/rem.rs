@@ -18,7 +18,7 @@ use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
-use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
     /// How the price sees the arrival rate.

@@ -33,7 +33,7 @@ use quell_units::{Bytes, Duration, Time};
 
 use crate::params::{ParamError, in_range, positive_duration, require};
 use crate::part::Ticker;
-use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
+use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
     /// Where the queueing delay comes from.

@@ -28,8 +28,7 @@ use crate::catalog::{AnyAqm, AqmConfig};
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowAges, Gauge};
 use crate::{
-    Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport, Verdict, choice,
-    params,
+    Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport, Verdict, params,
 };
 
 choice! {

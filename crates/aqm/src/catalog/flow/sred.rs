@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use quell_units::QueueSize;
 
 use crate::params::{ParamError, in_range, positive, require};
-use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, choice, params};
+use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
     /// Which of the paper's two laws.

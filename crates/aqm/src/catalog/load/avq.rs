@@ -23,7 +23,7 @@
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, require};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice, params};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
     /// What counts as input.

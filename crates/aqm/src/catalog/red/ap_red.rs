@@ -31,7 +31,7 @@ use super::red::{Signals, red_params};
 use crate::params::{ParamError, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowTable, Ticker, Weight};
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 choice! {
     /// That a quantity is measured.

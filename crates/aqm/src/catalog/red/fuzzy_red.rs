@@ -25,7 +25,7 @@ use super::red::{Signals, red_params};
 use crate::params::{ParamError, require};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, choice};
+use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 choice! {
     /// Which way the rules go.

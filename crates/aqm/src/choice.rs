@@ -1,0 +1,34 @@
+//! Choices between named alternatives.
+
+/// Declares a choice between named alternatives, written in scenario files as a string.
+#[cfg(feature = "catalog")]
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $( $(#[doc = $doc])+ #[serde(rename = $text)] $variant, )+ }
+
+        impl $crate::params::ParamValue for $name {
+            fn show(&self) -> alloc::string::String {
+                match self { $( $name::$variant => alloc::string::String::from($text), )+ }
+            }
+        }
+    };
+}
+
+/// Where nobody writes scenario files, a choice is an enum.
+#[cfg(not(feature = "catalog"))]
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[doc = $doc])+ $variant, )+ }
+    };
+}
