@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-package test-py py docs fmt clean
+.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -29,7 +29,7 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-new-algorithm test-package test-py ## Every test, Rust and Python
+test: lint test-rust test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
@@ -50,7 +50,7 @@ ALGORITHMS := crates/aqm/src/catalog/*/*.rs
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
-	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
@@ -58,6 +58,10 @@ test-rust:
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:
 	$(PYTHON) crates/aqm/tests/new_algorithm.py
+
+# What a router without an allocator and floating point links, and what a browser needs.
+test-targets:
+	$(PYTHON) tests/targets.py
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
 test-package:
