@@ -96,6 +96,11 @@ impl FlowTable {
         })
     }
 
+    /// How long a flow counts after its last packet.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// Connections seen in the last interval.
     pub fn count(&mut self, now: Time) -> u32 {
         self.expire(now);

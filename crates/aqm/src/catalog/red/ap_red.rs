@@ -256,6 +256,7 @@ impl ApRed {
 impl Aqm for ApRed {
     fn on_start(&mut self, now: Time) {
         self.ticker.start(now);
+        self.measures_from = now + self.table.interval();
     }
 
     delegate!(red: on_overflow, on_idle);
@@ -433,7 +434,7 @@ mod tests {
             let now = Time::ZERO + Duration::from_millis(ms);
             while aqm.ticker.due() <= now {
                 let due = aqm.ticker.due();
-                aqm.on_update(&mut Ctx { now: due, queue, rng: &mut rng });
+                aqm.on_update(&mut Ctx::new(due, queue, &mut rng));
             }
             let pkt = PacketMeta {
                 bytes: Bytes::new(500),
@@ -442,7 +443,7 @@ mod tests {
                 syn,
                 ..Default::default()
             };
-            let _ = aqm.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+            let _ = aqm.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
         };
         for flow in 0..25 {
             see(&mut aqm, 1000, flow, true);
