@@ -89,14 +89,14 @@ impl Loop {
         match &mut self.algorithm {
             Algorithm::Aqm(aqm) => {
                 while let Some(due) = aqm.next_update().filter(|due| *due <= now) {
-                    aqm.on_update(&mut Ctx { now: due, queue, rng });
+                    aqm.on_update(&mut Ctx::new(due, queue, rng));
                 }
-                let mut verdict = aqm.on_enqueue(&mut Ctx { now, queue, rng }, &pkt);
+                let mut verdict = aqm.on_enqueue(&mut Ctx::new(now, queue, rng), &pkt);
                 if verdict == Verdict::Pass && aqm.departures() != Departures::Ignored {
-                    verdict = aqm.on_dequeue(&mut Ctx { now, queue, rng }, &pkt);
+                    verdict = aqm.on_dequeue(&mut Ctx::new(now, queue, rng), &pkt);
                 }
                 if verdict == Verdict::Pass && full {
-                    aqm.on_overflow(&mut Ctx { now, queue, rng }, &pkt);
+                    aqm.on_overflow(&mut Ctx::new(now, queue, rng), &pkt);
                     return true;
                 }
                 black_box(verdict) != Verdict::Pass

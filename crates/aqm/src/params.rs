@@ -187,6 +187,22 @@ pub fn positive_duration(field: &'static str, d: Duration, source: &str) -> Resu
     require(!d.is_zero(), field, d, format!("must be longer than 0 s [{source}]"))
 }
 
+/// `delay` is shorter than the link's buffer takes to drain, or the error that says so: a controller whose
+/// target lies beyond the buffer never acts.
+pub fn reachable_delay(field: &'static str, delay: Duration, link: &Link) -> Result<(), ParamError> {
+    let full = link.buffer.in_bytes(link.mean_packet) / link.rate.bytes_per_sec();
+    require(
+        delay.as_secs_f64() < full,
+        field,
+        delay,
+        format!(
+            "must be shorter than a full buffer ({}) takes to drain: {}",
+            link.buffer,
+            quell_units::text::duration(full)
+        ),
+    )
+}
+
 /// `q` in packets if it is positive and the link's buffer can hold it, or the error that says so: a
 /// controller whose target lies beyond the buffer never acts.
 pub fn reachable(field: &'static str, q: QueueSize, link: &Link) -> Result<f64, ParamError> {

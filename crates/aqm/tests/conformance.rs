@@ -141,6 +141,9 @@ impl Aqm for Observed<AnyAqm> {
         self.last = now;
         self.inner.on_start(now);
     }
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        self.inner.on_inherit(pkt);
+    }
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.called(cx.now, self.inner.next_update());
         let verdict = self.inner.on_enqueue(cx, pkt);
@@ -189,6 +192,9 @@ impl Discipline for Observed<AnyDiscipline> {
         assert_eq!(self.last, Time::ZERO, "a life begins once, and before everything else");
         self.last = now;
         self.inner.on_start(now);
+    }
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.inner.on_inherit(lane, pkt);
     }
     fn lanes(&self) -> usize {
         self.inner.lanes()

@@ -99,7 +99,7 @@ fn compare(
                 aqm.on_idle(since);
             }
             while let Some(due) = aqm.next_update().filter(|due| *due <= now) {
-                aqm.on_update(&mut Ctx { now: due, queue: view(before), rng });
+                aqm.on_update(&mut Ctx::new(due, view(before), rng));
             }
             let pkt = PacketMeta {
                 bytes: Bytes::new(bytes),
@@ -108,7 +108,7 @@ fn compare(
                 ecn: Ecn::Ect0,
                 ..Default::default()
             };
-            let mut cx = Ctx { now, queue: view(q), rng };
+            let mut cx = Ctx::new(now, view(q), rng);
             verdicts.push(aqm.on_enqueue(&mut cx, &pkt));
             if q >= 500.0 {
                 aqm.on_overflow(&mut cx, &pkt);

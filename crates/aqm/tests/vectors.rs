@@ -155,7 +155,7 @@ impl Scene<'_> {
     }
 
     fn cx(&mut self) -> Ctx<'_> {
-        Ctx { now: self.now, queue: self.queue, rng: self.rng }
+        Ctx::new(self.now, self.queue, self.rng)
     }
 }
 

@@ -137,6 +137,9 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         self.gate.start(now);
         self.emptied = now;
         self.counters = counters;
-        waiting.into_iter().for_each(|(arrived, packet)| self.store(arrived, packet));
+        for (arrived, packet) in waiting {
+            self.gate.inherit(&meta(&packet, arrived));
+            self.store(arrived, packet);
+        }
     }
 }

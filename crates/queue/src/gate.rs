@@ -77,7 +77,7 @@ impl<A: Aqm> Gate<A> {
 
     /// Runs the update that was due at `due`, with the queue as it was then.
     pub fn update(&mut self, due: Time, queue: QueueView) {
-        self.aqm.on_update(&mut Ctx { now: due, queue, rng: &mut self.rng });
+        self.aqm.on_update(&mut Ctx::new(due, queue, &mut self.rng));
     }
 
     /// Tells the algorithm that the link has been idle since `since`.
@@ -91,17 +91,22 @@ impl<A: Aqm> Gate<A> {
         self.aqm.on_start(now);
     }
 
+    /// Tells the algorithm of a packet that waits since before its life began.
+    pub fn inherit(&mut self, pkt: &PacketMeta) {
+        self.aqm.on_inherit(&shown(pkt, self.marks));
+    }
+
     /// Decides about an arrival; the caller stores the packet unless it is dropped.
     #[inline(always)]
     pub fn arrive(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
         let pkt = &shown(pkt, self.marks);
-        let mut cx = Ctx { now, queue, rng: &mut self.rng };
+        let mut cx = Ctx::new(now, queue, &mut self.rng);
         let admission = judge(self.aqm.on_enqueue(&mut cx, pkt), pkt);
         if let Admission::Dropped(_) = admission {
             return admission;
         }
         if !self.limit.admits(&queue, pkt.bytes.get()) {
-            let mut cx = Ctx { now, queue, rng: &mut self.rng };
+            let mut cx = Ctx::new(now, queue, &mut self.rng);
             self.aqm.on_overflow(&mut cx, pkt);
             return Admission::Dropped(Cause::Overflow);
         }
@@ -121,7 +126,7 @@ impl<A: Aqm> Gate<A> {
             return Admission::Queued;
         }
         let pkt = &shown(pkt, self.marks);
-        let mut cx = Ctx { now, queue, rng: &mut self.rng };
+        let mut cx = Ctx::new(now, queue, &mut self.rng);
         judge(self.aqm.on_dequeue(&mut cx, pkt), pkt)
     }
 }

@@ -128,6 +128,8 @@ impl<Q: Qdisc> Line<Q> {
         self.run_before(now, host);
         self.transmitter.set_rate(rate);
         self.queue.set_rate(rate);
+        // What was paced by the old rate may be sent sooner.
+        self.not_before = Time::ZERO;
     }
 
     /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.

@@ -315,6 +315,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         for (arrived, packet) in waiting {
             let pkt = shown(&meta(&packet, arrived), self.marks);
             let lane = self.discipline.classify(now, &pkt);
+            self.discipline.on_inherit(lane, &pkt);
             self.push(lane, arrived, packet);
         }
     }

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, find};
 use quell_aqm::red_tail::RedTailParams;
 use quell_aqm::{
-    Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, LanesCtx, Link, Next, PacketMeta, Rng, Seed,
+    Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Seed,
     Transport, Verdict, Victim,
 };
 use quell_queue::{
@@ -462,6 +462,93 @@ proptest! {
         bench.line.run(now + Duration::from_secs(20), &mut bench.away);
         let gone = bench.away.sent.len() + bench.away.dropped.len();
         prop_assert_eq!(gone, arrivals.len());
+    }
+}
+
+/// Who counts what waits counts what waited before its life began.
+#[test]
+fn what_waits_is_known_to_who_takes_over() {
+    let build = |name: &str| {
+        let algorithm = (find(name).unwrap().default)().build(&link()).unwrap();
+        Queue::new(algorithm, Seed(7).stream("lanes"), Limit::Packets(60), true, Some(RATE))
+    };
+    let active_flows = |queue: &Queue<TestPacket, AnyAqm, AnyDiscipline>| {
+        let mut active = Signal("active_flows", f64::NAN);
+        queue.observe(&mut active);
+        active.1
+    };
+    let mut bench = Bench::new(build("drop-tail"), true);
+    for number in 0..21 {
+        let packet = TestPacket { flow: number as u32 % 7, ..plain(number) };
+        let _ = bench.line.arrive(Time::ZERO, packet, &mut bench.away);
+    }
+    let now = Time::from_nanos(1);
+    bench.line.reconfigure(now, build("fred"), &mut bench.away);
+    // The packet in transmission is not in the queue: flow 0 has two left, the others three.
+    assert_eq!(active_flows(bench.line.queue()), 7.0);
+    for (sent, active) in [(14, 7.0), (15, 6.0), (17, 4.0), (20, 1.0), (21, 0.0)] {
+        let departure = |bench: &Bench<_>| bench.line.next_departure();
+        while bench.away.sent.len() < sent {
+            let at = departure(&bench).unwrap();
+            bench.line.run(at, &mut bench.away);
+        }
+        assert_eq!(active_flows(bench.line.queue()), active, "{sent}");
+    }
+}
+
+/// One signal of an algorithm.
+struct Signal(&'static str, f64);
+
+impl Probe for Signal {
+    fn value(&mut self, name: &'static str, _: &'static str, x: f64) {
+        if name == self.0 {
+            self.1 = x;
+        }
+    }
+}
+
+/// What is left in the queue is not the standing queue's: the whole link's backlog is (RFC 8289 section 4.4).
+#[test]
+fn codel_in_a_lane_sees_the_backlog_of_its_link() {
+    let signals = |others: usize| {
+        let codel = |_| Single((find("codel").unwrap().default)().build(&link()).unwrap().aqm().unwrap());
+        let lanes = TwoSingles([codel(0), codel(1)]);
+        let mut queue = Parallel::new(lanes, Seed(1).stream("codel"), Limit::Packets(1000), false, None);
+        let packet = |lane| TestPacket { flow: lane, ..plain(0) };
+        for _ in 0..others {
+            let _ = queue.enqueue(Time::ZERO, packet(0), &mut |_| {});
+        }
+        let mut drops = 0;
+        let mut now = Time::ZERO;
+        for _ in 0..100 {
+            let _ = queue.enqueue(now, packet(1), &mut |_| {});
+            now += Duration::from_millis(50);
+            let _ = queue.dequeue(now, &mut |_| drops += 1);
+        }
+        drops
+    };
+    assert_eq!(signals(0), 0, "what it holds is a packet in flight");
+    assert!(signals(300) > 10);
+}
+
+/// Two algorithms, each with the flow of its number; the second is served first.
+struct TwoSingles([Single; 2]);
+
+impl Discipline for TwoSingles {
+    fn lanes(&self) -> usize {
+        2
+    }
+    fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
+        pkt.flow.0 as usize
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.0[lane].on_enqueue(cx, lane, pkt)
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        Next::Serve(usize::from(cx.lanes.each[1].packets.get() > 0))
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.0[lane].on_dequeue(cx, lane, pkt)
     }
 }
 

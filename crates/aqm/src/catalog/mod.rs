@@ -297,6 +297,9 @@ impl Aqm for AnyAqm {
     fn on_start(&mut self, now: Time) {
         each!(self, a => a.on_start(now))
     }
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        each!(self, a => a.on_inherit(pkt))
+    }
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_enqueue(cx, pkt))
@@ -329,6 +332,9 @@ impl Aqm for AnyAqm {
 impl Discipline for AnyDiscipline {
     fn on_start(&mut self, now: Time) {
         each_discipline!(self, d => d.on_start(now))
+    }
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        each_discipline!(self, d => d.on_inherit(lane, pkt))
     }
     fn lanes(&self) -> usize {
         each_discipline!(self, d => d.lanes())

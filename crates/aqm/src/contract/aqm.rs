@@ -23,6 +23,11 @@ pub trait Aqm {
     #[inline]
     fn on_start(&mut self, now: Time) {}
 
+    /// A packet waits that arrived before its life began: comes after [`Aqm::on_start`] and before
+    /// everything else, once for each that waits, from the head to the tail.
+    #[inline]
+    fn on_inherit(&mut self, pkt: &PacketMeta) {}
+
     /// A packet arrives; `cx.queue` does not contain it.
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -81,6 +86,9 @@ pub enum Departures {
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
     fn on_start(&mut self, now: Time) {
         (**self).on_start(now)
+    }
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        (**self).on_inherit(pkt)
     }
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         (**self).on_enqueue(cx, pkt)

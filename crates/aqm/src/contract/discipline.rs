@@ -15,7 +15,8 @@ use crate::Rng;
 /// [`LanesCtx::of`] that lane.
 ///
 /// The host promises what it promises an [`Aqm`](crate::Aqm), with these differences:
-/// - every arrival is classified, once, right before its [`Discipline::on_enqueue`];
+/// - every arrival is classified, once, right before its [`Discipline::on_enqueue`], or its
+///   [`Discipline::on_inherit`];
 /// - the buffer is full when all lanes together fill it;
 /// - [`Discipline::on_idle`] comes once per idle period of a lane: none of its packets waits or is in
 ///   transmission, whatever the other lanes do.
@@ -27,6 +28,11 @@ pub trait Discipline {
     /// Begins its life at `now` instead of time zero; comes before everything else, if at all.
     #[inline]
     fn on_start(&mut self, now: Time) {}
+
+    /// A packet waits in `lane` that arrived before its life began; see
+    /// [`Aqm::on_inherit`](crate::Aqm::on_inherit).
+    #[inline]
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {}
 
     /// The lane that an arrival is to wait in, if it is kept.
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize;
@@ -114,7 +120,7 @@ impl LanesCtx<'_> {
     /// What the algorithm that manages `lane` may know.
     #[inline]
     pub fn of(&mut self, lane: usize) -> Ctx<'_> {
-        Ctx { now: self.now, queue: self.lanes.each[lane], rng: self.rng }
+        Ctx { now: self.now, queue: self.lanes.each[lane], link_backlog: self.lanes.bytes, rng: self.rng }
     }
 }
 
@@ -137,6 +143,9 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     }
     fn lanes(&self) -> usize {
         (**self).lanes()
+    }
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        (**self).on_inherit(lane, pkt)
     }
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         (**self).classify(now, pkt)

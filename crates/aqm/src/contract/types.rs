@@ -12,8 +12,19 @@ pub struct Ctx<'a> {
     pub now: Time,
     /// The queue at that time.
     pub queue: QueueView,
+    /// Bytes waiting for the link: the queue's, and those of all others that the link serves
+    /// (RFC 8289 section 4.4).
+    pub link_backlog: Bytes,
     /// The generator of this queue's algorithm, and of nothing else.
     pub rng: &'a mut Rng,
+}
+
+impl<'a> Ctx<'a> {
+    /// For a queue that has its link to itself.
+    #[inline]
+    pub fn new(now: Time, queue: QueueView, rng: &'a mut Rng) -> Self {
+        Ctx { now, queue, link_backlog: queue.bytes, rng }
+    }
 }
 
 /// A queue as an algorithm sees it: what waits, without the packet in transmission and without the

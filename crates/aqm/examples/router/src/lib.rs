@@ -48,9 +48,9 @@ impl Queue {
             link_rate: None,
         };
         while let Some(due) = self.aqm.next_update().filter(|due| *due <= now) {
-            self.aqm.on_update(&mut Ctx { now: due, queue, rng: &mut self.rng });
+            self.aqm.on_update(&mut Ctx::new(due, queue, &mut self.rng));
         }
-        (&mut self.aqm, Ctx { now, queue, rng: &mut self.rng })
+        (&mut self.aqm, Ctx::new(now, queue, &mut self.rng))
     }
 }
 

@@ -189,7 +189,7 @@ mod tests {
             for i in 0..250_000u64 {
                 let now = Time::from_nanos(i * 400_000);
                 while lred.next_update().unwrap() <= now {
-                    lred.on_update(&mut Ctx { now, queue: queue(0), rng: &mut rng });
+                    lred.on_update(&mut Ctx::new(now, queue(0), &mut rng));
                     losses.push(lred.loss);
                 }
                 let pkt = PacketMeta {
@@ -201,7 +201,7 @@ mod tests {
                 };
                 // An empty queue, where nothing is signaled at a small loss, and a full one.
                 let n = if i % 10 == 0 { 100 } else { 0 };
-                let mut cx = Ctx { now, queue: queue(n), rng: &mut rng };
+                let mut cx = Ctx::new(now, queue(n), &mut rng);
                 if lred.on_enqueue(&mut cx, &pkt) == Verdict::Pass && n == 100 {
                     lred.on_overflow(&mut cx, &pkt);
                 }

@@ -202,7 +202,7 @@ mod tests {
                     head_since: None,
                     link_rate: None,
                 };
-                aqm.on_update(&mut Ctx { now, queue, rng: &mut chance });
+                aqm.on_update(&mut Ctx::new(now, queue, &mut chance));
                 let mut p = P(-1.0);
                 aqm.observe(&mut p);
                 p.0

@@ -264,7 +264,7 @@ mod tests {
                 head_since: None,
                 link_rate: None,
             };
-            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            let mut cx = Ctx::new(Time::ZERO, queue, &mut rng);
             let pkt = PacketMeta {
                 bytes: Bytes::new(1000),
                 enqueued_at: Time::ZERO,

@@ -214,7 +214,7 @@ mod tests {
                 head_since: None,
                 link_rate: None,
             };
-            aqm.on_update(&mut Ctx { now, queue, rng: &mut rng });
+            aqm.on_update(&mut Ctx::new(now, queue, &mut rng));
         }
         aqm.pi.gains().q_ref
     }

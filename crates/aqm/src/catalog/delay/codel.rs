@@ -10,7 +10,7 @@
 //!   decided by a call of its own; the time of the next drop is set when the packet after a drop shows
 //!   that the drop state goes on, as there. If the packet after the first drop shows that it does not, the
 //!   state ends with it, and not with the one after it: no packet's fate differs.
-//! - The RFC mentions marks only in its introduction. A packet that is marked leaves, so there is
+//! - The pseudo-code drops; sections 1 and 4.5 speak of marks as well. A packet that is marked leaves, so there is
 //!   none after it to ask: the time of the next mark is set at once, and one departure is marked at most
 //!   once. Where the schedule is behind, the next departure is marked as well.
 //! - `maxpacket` is 512 in section 5.3, which adds that it should be the MTU; section 4.1 allows the
@@ -25,7 +25,7 @@
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, positive_duration, require};
+use crate::params::{ParamError, positive_duration, reachable_delay, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -35,7 +35,7 @@ params! {
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289, section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289, section 4.2";
-        /// Nothing is signaled that would leave no more bytes than this in the queue; without it, the largest
+        /// Nothing is signaled that would leave no more bytes than this waiting for the link; without it, the largest
         /// packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289, section 4.1";
     }
@@ -45,11 +45,12 @@ impl CodelParams {
     /// CoDel for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: a target of nothing, an interval that does not exceed it or an
+    /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that does not exceed it or an
     /// hour.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
         positive_duration("target", self.target, "RFC 8289, section 4.3")?;
+        reachable_delay("target", self.target, link)?;
         require(
             self.interval > self.target,
             "interval",
@@ -108,7 +109,7 @@ enum State {
 impl Codel {
     /// RFC 8289, section 5.6: the standing queue has lasted for an interval.
     fn ok_to_drop(&mut self, cx: &Ctx<'_>, pkt: &PacketMeta) -> bool {
-        let left = cx.queue.bytes.get();
+        let left = cx.link_backlog.get();
         if !standing(cx.now.since(pkt.enqueued_at), self.target, left, self.mtu) {
             self.above_since = None;
             return false;
@@ -128,6 +129,12 @@ impl Codel {
 }
 
 impl Aqm for Codel {
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        if self.adapts {
+            self.mtu = self.mtu.max(pkt.bytes.get());
+        }
+    }
+
     #[inline]
     fn on_enqueue(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if self.adapts {
@@ -153,12 +160,13 @@ impl Aqm for Codel {
             return Verdict::Pass;
         }
         self.count = self.count.saturating_add(1);
-        if pkt.ecn.is_capable() {
-            self.drop_next = control_law(self.drop_next, self.interval, self.count);
-        } else {
+        let verdict = Verdict::Signal(Cause::Early);
+        if verdict.drops(pkt) {
             self.state = State::Dropped;
+        } else {
+            self.drop_next = control_law(self.drop_next, self.interval, self.count);
         }
-        Verdict::Signal(Cause::Early)
+        verdict
     }
 
     #[inline]
@@ -177,8 +185,8 @@ impl Aqm for Codel {
     }
 }
 
-/// RFC 8289, section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes behind tells of a
-/// standing queue.
+/// RFC 8289 section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes waiting for the link
+/// tells of a standing queue.
 #[inline]
 pub fn standing(sojourn: Duration, target: Duration, left: u64, mtu: u64) -> bool {
     sojourn >= target && left > mtu
@@ -240,7 +248,7 @@ mod tests {
                 head_since: None,
                 link_rate: None,
             };
-            while codel.on_dequeue(&mut Ctx { now, queue, rng: &mut rng }, &pkt) != Verdict::Pass {
+            while codel.on_dequeue(&mut Ctx::new(now, queue, &mut rng), &pkt) != Verdict::Pass {
                 all.push(ms);
                 if ecn.is_capable() {
                     break;

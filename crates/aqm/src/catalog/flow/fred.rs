@@ -168,6 +168,10 @@ impl Fred {
 }
 
 impl Aqm for Fred {
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        self.flows.add(pkt.flow);
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let was_idle = self.avg.wake(cx);
@@ -257,7 +261,7 @@ mod tests {
             for flow in [step % 10, 10] {
                 came[flow as usize] += 1;
                 let n = queue.len();
-                let verdict = fred.on_enqueue(&mut Ctx { now, queue: view(n), rng: &mut rng }, &meta(flow));
+                let verdict = fred.on_enqueue(&mut Ctx::new(now, view(n), &mut rng), &meta(flow));
                 if verdict == Verdict::Pass {
                     assert!(n < 100, "flows in check never fill the buffer");
                     kept[flow as usize] += 1;
@@ -266,7 +270,7 @@ mod tests {
             }
             if let Some(flow) = queue.pop_front() {
                 let n = queue.len();
-                let mut cx = Ctx { now, queue: view(n), rng: &mut rng };
+                let mut cx = Ctx::new(now, view(n), &mut rng);
                 assert_eq!(fred.on_dequeue(&mut cx, &meta(flow)), Verdict::Pass);
             }
             let held = queue.iter().filter(|f| **f == 10).count() as u32;

@@ -266,6 +266,12 @@ impl Discipline for RedTail {
         self.inner.on_start(now);
     }
 
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        if lane == OLD {
+            self.inner.on_inherit(pkt);
+        }
+    }
+
     fn lanes(&self) -> usize {
         2
     }

@@ -220,7 +220,7 @@ mod tests {
                 ecn: Ecn::Ect0,
                 ..Default::default()
             };
-            let _ = sred.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+            let _ = sred.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
         }
         sred
     }

@@ -135,7 +135,7 @@ mod tests {
                 ecn: Ecn::NotEct,
                 ..Default::default()
             };
-            let _ = green.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+            let _ = green.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
             green.p
         };
         for flow in 0..1000 {

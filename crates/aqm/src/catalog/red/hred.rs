@@ -260,7 +260,7 @@ mod tests {
                 ..Default::default()
             };
             for _ in 0..250 {
-                let _ = aqm.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+                let _ = aqm.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
             }
             q = (50.0 * libm::sqrt(1.5 / aqm.p) - 250.0).clamp(0.0, 500.0);
             sum += if round >= 1200 { q } else { 0.0 };

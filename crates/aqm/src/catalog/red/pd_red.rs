@@ -180,8 +180,8 @@ mod tests {
                     ecn: crate::Ecn::Ect0,
                     ..Default::default()
                 };
-                pd.on_update(&mut Ctx { now, queue: view(q), rng: &mut rng });
-                let _ = pd.on_enqueue(&mut Ctx { now, queue: view(q), rng: &mut rng }, &pkt);
+                pd.on_update(&mut Ctx::new(now, view(q), &mut rng));
+                let _ = pd.on_enqueue(&mut Ctx::new(now, view(q), &mut rng), &pkt);
             }
             pd.red.curve().max_p()
         });

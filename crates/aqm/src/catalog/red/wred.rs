@@ -268,7 +268,7 @@ mod tests {
                 precedence: (i % 8) as u8,
                 ..Default::default()
             };
-            let verdict = wred.on_enqueue(&mut Ctx { now, queue, rng: &mut rng }, &pkt);
+            let verdict = wred.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
             count[pkt.precedence as usize] += u32::from(verdict != Verdict::Pass);
         }
         count
