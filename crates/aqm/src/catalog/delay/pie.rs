@@ -14,7 +14,8 @@
 //! - Dequeue rate: section 5.2 counts the packet with which a measurement begins, and its "else" would end
 //!   every measurement at the next packet. Appendix B is followed: it counts what departs after the first,
 //!   and takes the first sample unweighted. A measurement that the queue runs out of is dropped.
-//! - Without a measured rate the delay is not known: the probability stays.
+//! - Until the dequeue rate has been measured the delay counts as 0, as in Appendix B: the probability is 0,
+//!   and the burst allowance stays whole. It does not end PIE's activity.
 //! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567, section 4.4,
 //!   advises against.
 //! - The burst allowance is looked at before a packet is judged (4.4, Appendix A), so protected packets do
@@ -31,7 +32,7 @@
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, in_range, positive_duration, require};
+use crate::params::{ParamError, in_range, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -97,12 +98,7 @@ impl PieParams {
         const SOURCE: &str = "RFC 8033, section 4.2";
         link.check()?;
         positive_duration("target", self.target, SOURCE)?;
-        require(
-            self.target.as_secs_f64() * link.rate.bytes_per_sec() < link.buffer.in_bytes(link.mean_packet),
-            "target",
-            self.target,
-            alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
-        )?;
+        reachable_delay("target", self.target, link)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         require(
             self.alpha > 0.0,
@@ -237,7 +233,7 @@ impl Aqm for Pie {
             }
             self.activate(cx.now);
         }
-        if self.p == 0.0 && self.delay(&cx.queue).is_some_and(|delay| self.is_calm(delay)) {
+        if self.p == 0.0 && self.delay(&cx.queue).is_none_or(|delay| self.is_calm(delay)) {
             self.burst_allowance = self.max_burst;
         }
         if !self.burst_allowance.is_zero() || !self.signals(cx) {
@@ -478,10 +474,32 @@ mod tests {
             let (mut pie, queue) = congested(PieParams::default(), p);
             pie.accumulated = 8.5;
             let pkt = PacketMeta { bytes: Bytes::new(1000), ecn: Ecn::Ect0, ..Default::default() };
-            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            let mut cx = Ctx::new(Time::ZERO, queue, &mut rng);
             assert_eq!(pie.on_enqueue(&mut cx, &pkt), want);
             assert_eq!(pie.accumulated, 0.0);
             assert_eq!(pie.on_enqueue(&mut cx, &pkt), Verdict::Pass, "0.85 is far");
+        }
+    }
+
+    /// RFC 8033 Appendix B: without a measurement the delay is 0, and nothing is congested.
+    #[test]
+    fn light_load_leaves_the_burst_allowance_whole_before_the_rate_is_measured() {
+        let params = PieParams { delay_from: DelayFrom::DequeueRate, ..Default::default() };
+        let (_, queue) = congested(params.clone(), 0.0);
+        let link = Link {
+            rate: BitRate::from_bps(8_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let mut pie = params.build(&link).unwrap();
+        let mut rng = Seed(1).stream("pie");
+        let short = QueueView { packets: Packets::new(1), bytes: Bytes::new(1000), ..queue };
+        for _ in 0..100 {
+            let due = pie.next_update().unwrap();
+            pie.on_update(&mut Ctx::new(due, short, &mut rng));
+            let mut cx = Ctx::new(due, short, &mut rng);
+            assert_eq!(pie.on_enqueue(&mut cx, &PacketMeta::default()), Verdict::Pass);
+            assert_eq!(pie.burst_allowance, params.max_burst);
         }
     }
 
@@ -492,7 +510,7 @@ mod tests {
         let (mut all, mut gap) = (Vec::new(), 0);
         while all.len() < 20_000 {
             gap += 1;
-            let mut cx = Ctx { now: Time::ZERO, queue, rng: &mut rng };
+            let mut cx = Ctx::new(Time::ZERO, queue, &mut rng);
             if pie.on_enqueue(&mut cx, &PacketMeta::default()) != Verdict::Pass {
                 all.push(gap);
                 gap = 0;
