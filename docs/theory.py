@@ -122,7 +122,7 @@ def text(output: dict) -> str:
             f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
             matrix(clear),
             periods(usual),
-            "The nonlinear fluid model, started from an empty queue, instead of the linear verdict; all cases:\n",
+            "The nonlinear fluid model, from an empty queue, instead of the linear verdict; all cases:\n",
             fluid(total),
         ]
     )

@@ -260,7 +260,7 @@ def internals(
         )
         axes = list(grid[:, 0])
     if len(axes) < len(signals):
-        raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}), but axes has {len(axes)}")
+        raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}); axes has {len(axes)}")
     color = _COLORS[view.info["algorithms"].index(name) % len(_COLORS)]
     for ax, signal in zip(axes, signals, strict=False):
         one = rows.of(signal=signal)
@@ -351,7 +351,7 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
         _, grid = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
         axes = list(grid)
     if len(axes) != 2:  # noqa: PLR2004
-        raise ValueError(f"a Bode diagram has 2 axes, but axes has {len(axes)}")
+        raise ValueError(f"a Bode diagram has 2 axes; axes has {len(axes)}")
     top, bottom = axes
     for (label, loop), style in _labeled(loops):
         omega, gain, phase = loop.bode()

@@ -33,7 +33,7 @@ params! {
         rtt: Duration = Duration::from_millis(100), unit "s", source "chosen";
         /// Probability at max_th.
         max_p: f64 = 0.02, unit "1", source "Lin and Morris 1997; Floyd and Jacobson 1993";
-        /// Packets that a flow may hold without risk.
+        /// Packets that a flow may hold without being signaled at random.
         min_q: u32 = 4, unit "packets", source "Lin and Morris 1997: 2 for small buffers, 4 for large ones";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";

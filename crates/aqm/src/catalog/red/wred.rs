@@ -87,7 +87,7 @@ params! {
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
-        /// Classes with thresholds of their own: { precedence = 3, min_th = "30 packets", max_th = "40
+        /// Classes with their own thresholds: { precedence = 3, min_th = "30 packets", max_th = "40
         /// packets", max_p = 0.1 }, where all but the precedence may be left out.
         classes: Vec<ClassParams> = Vec::new(), unit "list of tables", source "none: every class as above";
     }
