@@ -98,7 +98,7 @@ def no_equilibrium(output: dict) -> str:
     settled = motions.count("settled")
     return (
         f"{len(motions)} further cases have no equilibrium in the fluid model (every packet would have to be "
-        f"signaled); the queue of the packets settles in {settled} of them.\n"
+        f"signaled); the queue of packets settles in {settled} of them.\n"
     )
 
 
@@ -122,7 +122,7 @@ def text(output: dict) -> str:
             f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
             matrix(clear),
             periods(usual),
-            "The nonlinear fluid, followed from an empty queue, in place of the linear verdict; all cases:\n",
+            "The nonlinear fluid model, from an empty queue, instead of the linear verdict; all cases:\n",
             fluid(total),
         ]
     )

@@ -31,7 +31,7 @@ pub fn million(times: u32) -> Outcome<Section> {
         let mut one = || closed.fill_f64((Input::Flows, &flows), (Input::Rtt, &rtts), black_box(&mut double));
         section.row(vec![name.into(), "double".into(), figure(fastest(times, &mut one)?)]);
     }
-    section.remark(format!("One core, the fastest of {times} times, into places that exist."));
+    section.remark(format!("One core, the fastest of {times} times, into memory that is already allocated."));
     Ok(section)
 }
 

@@ -32,7 +32,7 @@ pub fn per_flow() -> Outcome<Section> {
     }
     section.remark(
         "Peak resident memory of case d with fewer flows on a slower link, and what each further flow adds to \
-         it: its state, its packets on the way and its share of the queue. One run each.",
+         it: its state, its packets in flight and its share of the queue. One run each.",
     );
     Ok(section)
 }

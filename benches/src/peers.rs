@@ -153,14 +153,14 @@ pub fn ns2_ratios(which: &Which, times: u32) -> Outcome<[Section; 2]> {
     }
     ratios.remark(format!(
         "CPU time of the event loops per data packet that arrives at a bottleneck (e: at each of the five), the least \
-         of {times} runs in turn; *spread*: the least and the largest ratio of runs next to each other. ns-2 2.35 \
-         as Debian ships it, no counters in it, Quell with its recorders. *Few headers*: the ratio to an ns-2 \
-         whose packets have room for three headers instead of all. *Whole process*: with set-up; ns-2's routes \
-         are entered by hand, which its users seldom do (by itself it would take most of a minute for c). \
+         of {times} runs in turn; *spread*: the least and the largest ratio of adjacent runs. ns-2 2.35 is as \
+         Debian ships it, without counters; Quell has its recorders. *Few headers*: the ratio to an ns-2 whose \
+         packets have room for three headers instead of all. *Whole process*: with set-up; ns-2's routes are \
+         entered by hand, which its users seldom do (computing them would take it most of a minute for c). \
          {before} before, {} after.",
         load()
     ));
-    checks.remark("The same work: what both simulators counted at the bottlenecks, each with random numbers of its own.");
+    checks.remark("The work is the same: what both simulators counted at the bottlenecks, each with its own random numbers.");
     Ok([ratios, checks])
 }
 
@@ -247,8 +247,8 @@ pub fn ns3_ratios(times: u32) -> Outcome<Option<Section>> {
     }
     section.remark(format!(
         "{NS3_SECONDS} s of case a with NewReno against ns-3 as shipped by Debian, the least of {times} runs in turn. ns-3's \
-         hosts are whole IP stacks and Debian's build has its logging compiled in: the ratio says what a user of that \
-         package waits, not what ns-3 could do. The same work: {}. {before} before, {} after.",
+         hosts are whole IP stacks and Debian's build has its logging compiled in: the ratio says how long a user \
+         of that package waits, not what ns-3 could do. The same work: {}. {before} before, {} after.",
         work.join("; "),
         load()
     ));

@@ -37,7 +37,7 @@ pub fn cores(times: u32) -> Outcome<Section> {
     section.row(vec![cores.to_string(), figure(least(&all)), figure(least(&one) / least(&all)), spread]);
     section.remark(format!(
         "Wall-clock time of {} replications of case b ({EACH} per core and queue) by the runner that `quell run` \
-         uses; the least of {times}, *spread* over the pairs. It says something on an idle machine only: {before} \
+         uses; the least of {times}, *spread* over the pairs. It is meaningful only on an idle machine: {before} \
          before, {} after.",
         study.points.iter().map(|p| p.scenario.aqm.len()).sum::<usize>() * cores * EACH,
         load()

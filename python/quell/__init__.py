@@ -8,7 +8,7 @@ Run a scenario with :func:`run`, look at the :class:`Results` with pandas, polar
 >>> results.table()  # doctest: +SKIP
 >>> quell.plot.queue(results)  # doctest: +SKIP
 
-What control theory says of the same scenario is in :mod:`quell.theory`.
+:mod:`quell.theory` gives the control theory of the same scenario.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 
-# Parts that need more than Python: not everyone has it installed, and no run should wait for it.
+# Parts that need other packages: not everyone has them installed, and no run should wait for them.
 _PARTS = {"plot": "matplotlib and numpy", "theory": "numpy"}
 
 

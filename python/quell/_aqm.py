@@ -20,13 +20,13 @@ class Aqm:
     The simulator promises: calls come in time order; every arrival comes to :meth:`on_enqueue`,
     whether or not the buffer has room; every update due at or before the time of a call has run, each
     at its own time. Decide from ``cx`` and ``pkt`` alone and draw random numbers with ``cx.random()``:
-    then a seed gives the same results each time. Objects must not share state: replications run at
-    the same time.
+    then a seed gives the same results each time. Objects must not share state: replications run
+    concurrently.
 
     Parameters
     ----------
     link : Link
-        What is known of the link.
+        What is known about the link.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Aqm:
         The same.
     update_interval : float or None
         Set it, in the class or in ``__init__``, to have :meth:`on_update` called at every multiple of
-        so many seconds.
+        that many seconds.
 
     Examples
     --------
-    Signal every arrival that finds more than a target, with a tenth of chance:
+    Signal arrivals that find more packets than a target, with probability 0.1:
 
     >>> import quell
     >>> class Threshold(quell.Aqm):
@@ -65,7 +65,7 @@ class Aqm:
         self.link = link
 
     def on_enqueue(self, cx: Context, pkt: Packet) -> Verdict | None:
-        """Decide about a packet that arrives.
+        """Decide on an arriving packet.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Aqm:
         return PASS
 
     def on_dequeue(self, cx: Context, pkt: Packet) -> Verdict | None:
-        """Decide about a packet that leaves the head; after a drop the next one is asked about.
+        """Decide on a packet that leaves the head; after a drop, the next packet is decided on.
 
         An algorithm that defines it pays an event per packet, so define it only to decide.
 
@@ -112,12 +112,12 @@ class Aqm:
         """
 
     def on_idle(self, since_s: float) -> None:
-        """Learn that the queue is empty and the link idle; once per idle period.
+        """Learn that the queue is empty and the link idle; called once per idle period.
 
         Parameters
         ----------
         since_s : float
-            Since when, in seconds.
+            When the idle period began, in seconds.
         """
 
     def on_update(self, cx: Context) -> None:
@@ -130,9 +130,9 @@ class Aqm:
         """
 
     def next_update(self) -> float | None:
-        """Say when the next update is due; instead of ``update_interval``, where it varies.
+        """Say when the next update is due; use it instead of ``update_interval`` if the interval varies.
 
-        Asked after every call of another method but :meth:`observe`.
+        It is called after every call of another method except :meth:`observe`.
 
         Returns
         -------

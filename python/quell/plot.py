@@ -43,7 +43,7 @@ def queue(
     Parameters
     ----------
     results : Results
-        What :func:`quell.run` gave.
+        What :func:`quell.run` returned.
     algorithms : sequence of str, optional
         Which algorithms; by default all.
     seed : int, optional
@@ -91,7 +91,7 @@ def delay_cdf(
     Parameters
     ----------
     results : Results
-        What :func:`quell.run` gave.
+        What :func:`quell.run` returned.
     algorithms : sequence of str, optional
         Which algorithms; by default all.
     point : int, default 0
@@ -116,7 +116,7 @@ def delay_cdf(
     view = _View(results, point, link, algorithms)
     delays = _Rows(results.delays, point=point, link=view.link, scope=scope)
     if not len(delays):
-        raise ValueError(f"scope = {scope!r}: it has no delay distribution")
+        raise ValueError(f"scope = {scope!r}: has no delay distribution")
     ax = _axes(ax)
     longest = max(delays["queue_delay_s"])
     grid = np.linspace(0, longest, 500)
@@ -146,12 +146,12 @@ def delay_goodput(
 ) -> Axes:
     """Plot delay against goodput: one mark per algorithm, with 95 % intervals over the seeds.
 
-    The better an algorithm, the further up and to the left it is.
+    Better algorithms lie further up and to the left.
 
     Parameters
     ----------
     results : Results
-        What :func:`quell.run` gave.
+        What :func:`quell.run` returned.
     algorithms : sequence of str, optional
         Which algorithms; by default all.
     percentile : {50, 95, 99}, optional
@@ -175,7 +175,7 @@ def delay_goodput(
     """
     names = {None: "mean", 50: "p50", 95: "p95", 99: "p99"}
     if percentile not in names:
-        raise ValueError(f"percentile = {percentile!r}: there are 50, 95 and 99")
+        raise ValueError(f"percentile = {percentile!r}: must be 50, 95 or 99")
     view = _View(results, point, link, algorithms)
     delay = f"queue_delay_{names[percentile]}_s"
     table = _Rows(results.table([delay, "goodput_bps"], point=point, link=view.link))
@@ -218,7 +218,7 @@ def internals(
     Parameters
     ----------
     results : Results
-        What :func:`quell.run` gave.
+        What :func:`quell.run` returned.
     algorithm : str, optional
         Its label; by default the first that has internal signals.
     seed : int, optional
@@ -260,7 +260,7 @@ def internals(
         )
         axes = list(grid[:, 0])
     if len(axes) < len(signals):
-        raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}), axes are {len(axes)}")
+        raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}); axes has {len(axes)}")
     color = _COLORS[view.info["algorithms"].index(name) % len(_COLORS)]
     for ax, signal in zip(axes, signals, strict=False):
         one = rows.of(signal=signal)
@@ -288,7 +288,7 @@ def flow_goodput(
     Parameters
     ----------
     results : Results
-        What :func:`quell.run` gave.
+        What :func:`quell.run` returned.
     algorithms : sequence of str, optional
         Which algorithms; by default all.
     class_ : str, optional
@@ -351,7 +351,7 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
         _, grid = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
         axes = list(grid)
     if len(axes) != 2:  # noqa: PLR2004
-        raise ValueError(f"a diagram of Bode has 2 axes, axes are {len(axes)}")
+        raise ValueError(f"a Bode diagram has 2 axes; axes has {len(axes)}")
     top, bottom = axes
     for (label, loop), style in _labeled(loops):
         omega, gain, phase = loop.bode()
@@ -373,7 +373,7 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
 
 
 def nyquist(loops: Loop | Mapping[str, Loop], *, ax: Axes | None = None) -> Axes:
-    """Plot the curve of Nyquist around -1, which a stable loop does not encircle.
+    """Plot the Nyquist curve around -1, which a stable loop does not encircle.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def _array(values: Sequence[object]) -> NDArray[Any]:
 
 
 class _View:
-    """What a plot looks at, checked."""
+    """What a plot shows, checked."""
 
     def __init__(
         self, results: Results, point: int, link: str | None, algorithms: Sequence[str] | None

@@ -175,7 +175,7 @@ class TestLoop:
         for got, wanted in zip(loop.controller, VRC, strict=True):
             assert got == pytest.approx(wanted)
 
-    def test_characteriztic_equations(self) -> None:
+    def test_characteristic_equations(self) -> None:
         loop = theory.Loop(VRC, flows=100, rtt=0.2, capacity=1250)
         p, q, delay = loop.quasi_polynomial()
         root = loop.mode().root

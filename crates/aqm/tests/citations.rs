@@ -63,8 +63,9 @@ fn page(entries: &[Entry]) -> String {
     let mut page = String::from(
         "# References\n\n\
          <!-- Written from references.bib by QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test citations -->\n\n\
-         How code, documentation, scenarios and messages cite each source, as in \"Chen 2010, eq. 4.9\". The first \
-         five are the source papers, which the project began with. For BibTeX: [references.bib](references.bib).\n\n\
+         Code, documentation, scenarios and messages cite each source in this form, as in \"Chen 2010, eq. 4.9\". \
+         The first five are the source papers, with which the project began. For BibTeX: \
+         [references.bib](references.bib).\n\n\
          | cited as | source |\n| --- | --- |\n",
     );
     for entry in entries {

@@ -45,7 +45,7 @@ impl Trap {
     }
 }
 
-/// What a factory gives for the Python class (or any callable) `class`.
+/// What a factory returns for the Python class (or any callable) `class`.
 pub fn factory(class: Py<PyAny>, trap: Arc<Trap>) -> Factory {
     Arc::new(move |link, parameters| {
         Python::attach(|py| PyAqm::build(class.bind(py), link, parameters, &trap))
@@ -75,7 +75,7 @@ struct PyAqm {
 enum Clock {
     Never,
     Every(Ticker),
-    /// Asked after every call, since nothing else can change the answer.
+    /// Asked after every call, since only a call can change the answer.
     Asked {
         next_update: Py<PyAny>,
         due: Option<Time>,
@@ -92,7 +92,7 @@ impl PyAqm {
         let py = class.py();
         let object = class.call((Link(*link),), Some(&value::from_table(py, parameters)?))?;
         let base = py.import("quell")?.getattr("Aqm")?;
-        // What the base class does nothing in is never called.
+        // Methods that only the base class defines are never called.
         let method = |name: &str| -> PyResult<Option<Py<PyAny>>> {
             let Some(method) = object.getattr_opt(name)? else { return Ok(None) };
             let inherited =
@@ -164,7 +164,7 @@ impl PyAqm {
                 *shown = Context { now: cx.now, queue: cx.queue, rng: Some(cx.rng.clone()) };
             }
             let result = call(self, py);
-            // The numbers that Python drew are drawn.
+            // Numbers that Python drew count as drawn.
             if let Some(rng) = self.cx.bind(py).try_borrow_mut()?.rng.take() {
                 *cx.rng = rng;
             }
@@ -358,7 +358,7 @@ impl Context {
         self.queue.head_since.map(Time::as_secs_f64)
     }
 
-    /// int or None: The link's rate now, in bit/s; None where it is not known.
+    /// int or None: The link's current rate, in bit/s; None if it is not known.
     #[getter]
     fn link_rate_bps(&self) -> Option<u64> {
         self.queue.link_rate.map(|r| r.bps())
@@ -377,7 +377,7 @@ impl Context {
     /// Raises
     /// ------
     /// RuntimeError
-    ///     If it is called after the call that the context was given to.
+    ///     If it is called after the call to which the context was passed.
     fn random(&mut self) -> PyResult<f64> {
         match &mut self.rng {
             Some(rng) => Ok(rng.uniform()),
@@ -460,7 +460,7 @@ impl Packet {
     }
 }
 
-/// What is known of the link when an algorithm is built.
+/// What is known about the link when an algorithm is built.
 #[pyclass(module = "quell", frozen)]
 pub struct Link(contract::Link);
 
@@ -507,7 +507,7 @@ impl Link {
     }
 }
 
-/// An algorithm's answer: ``PASS``, or what :func:`signal` and :func:`drop` give.
+/// An algorithm's answer: ``PASS``, or what :func:`signal` and :func:`drop` return.
 #[pyclass(module = "quell", frozen, eq, hash)]
 #[derive(PartialEq, Hash)]
 pub struct Verdict(contract::Verdict);
@@ -539,7 +539,7 @@ impl Verdict {
 /// ----------
 /// cause : {"early", "forced", "overflow"}, default "early"
 ///     Why: by chance before the queue is full, because a limit of the algorithm was passed, or
-///     because the buffer is full. Results count the three apart.
+///     because the buffer is full. Results count the three separately.
 ///
 /// Returns
 /// -------

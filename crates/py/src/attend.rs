@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// Does `work` in a thread of its own, without the interpreter. This thread listens to Ctrl-C meanwhile
-/// and calls `tick` a few times a second; what either raises sets `stop`, which the work must heed, and
-/// comes back beside what the work gave.
+/// Does `work` in its own thread, without the interpreter. Meanwhile this thread listens for Ctrl-C and calls
+/// `tick` a few times a second; an exception from either sets `stop`, which the work must heed, and is
+/// returned beside the work's result.
 pub fn attend<T: Send>(
     py: Python<'_>,
     stop: &AtomicBool,
@@ -35,7 +35,7 @@ pub fn attend<T: Send>(
     })
 }
 
-/// The same for work that is worth nothing unless it is finished: raises what Ctrl-C raises.
+/// The same for work that is useless unless it is finished: raises what Ctrl-C raises.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     match attend(py, &stop, |_| Ok(()), || work(&stop)) {

@@ -1,4 +1,4 @@
-//! What there is: algorithms and metrics.
+//! Lists of the algorithms and metrics.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -39,9 +39,9 @@ pub fn aqm_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Returns
 /// -------
 /// dict
-///     What :func:`aqm_list` gives, and ``parameters``: for each, in order, its ``name``, ``doc``,
-///     ``unit`` ("1" for a pure number, "name" for a choice), ``default`` as a scenario would state
-///     it, and the ``source`` of the default.
+///     The fields of :func:`aqm_list`, and ``parameters``: for each, in order, its ``name``, ``doc``,
+///     ``unit`` ("1" for a pure number, "name" for a choice), ``default`` as a scenario would state it, and
+///     the ``source`` of the default.
 ///
 /// Raises
 /// ------
@@ -92,7 +92,7 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// List the figures that a run gives.
+/// List the figures that a run returns.
 ///
 /// Returns
 /// -------

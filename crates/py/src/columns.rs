@@ -1,4 +1,4 @@
-//! Arrow columns for any library that takes them (the Arrow PyCapsule interface).
+//! Arrow columns for any library that accepts them (the Arrow PyCapsule interface).
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use quell_lab::Column;
 
 /// A table of columns with units in their names.
 ///
-/// Any library that knows Arrow takes it without a copy: ``pyarrow.table(columns)``,
-/// ``polars.DataFrame(columns)``, ``pandas.DataFrame.from_arrow(columns)``. ``columns["name"]`` gives
-/// one column as a list, None where there is no value.
+/// Any library that supports Arrow reads it without a copy: ``pyarrow.table(columns)``,
+/// ``polars.DataFrame(columns)``, ``pandas.DataFrame.from_arrow(columns)``. ``columns["name"]`` gives one
+/// column as a list, None where there is no value.
 #[pyclass(module = "quell", frozen)]
 pub struct Columns(pub RecordBatch);
 
@@ -94,7 +94,7 @@ impl Columns {
     /// Parameters
     /// ----------
     /// requested_schema : object, optional
-    ///     Accepted as the interface asks, and not used: the columns keep their types.
+    ///     Accepted as the interface requires, but not used: the columns keep their types.
     ///
     /// Returns
     /// -------
@@ -205,7 +205,7 @@ fn cell(column: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// Four digits tell enough on a screen.
+/// Four digits are enough on a screen.
 fn number(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 {

@@ -11,7 +11,7 @@ use quell_lab::{Estimate, Metric, Table, View};
 use crate::columns::{Columns, array, columns, of_table};
 use crate::{errors, value};
 
-/// What a run found: :func:`run` and :func:`read` give it.
+/// The results of a run, from :func:`run` or :func:`read`.
 ///
 /// The tables ``metrics``, ``series``, ``internals``, ``flows``, ``transfers``, ``delays``,
 /// ``throughput`` and ``replications`` are :class:`Columns`; each row names its replication by
@@ -40,7 +40,7 @@ impl Results {
         self.columns(py, table)
     }
 
-    /// The view that arguments ask for, if there is something to see.
+    /// The view that arguments ask for, if there is anything to show.
     fn view(&self, point: usize, link: Option<String>, segment: Option<u32>, scope: &str) -> PyResult<View> {
         let Some(info) = self.0.run.points.get(point) else {
             let rule = format!(
@@ -368,12 +368,12 @@ impl Results {
         py.detach(|| self.0.write(&folder, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
-    /// Write the report: one HTML file that opens without a network.
+    /// Write the report: one HTML file that opens offline.
     ///
     /// Parameters
     /// ----------
     /// path : str or os.PathLike
-    ///     The file; one that is there is replaced.
+    ///     The file; an existing one is replaced.
     ///
     /// Raises
     /// ------

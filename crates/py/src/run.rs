@@ -17,7 +17,7 @@ use crate::errors;
 use crate::results::Results;
 use crate::value;
 
-/// How far a run is.
+/// The progress of a run.
 #[pyclass(module = "quell", frozen)]
 pub struct Progress(quell_lab::Progress);
 
@@ -47,7 +47,7 @@ impl Progress {
         self.0.elapsed.as_secs_f64()
     }
 
-    /// float or None: Estimated seconds to the end; None while nothing is known.
+    /// float or None: Estimated seconds to the end; None while there is no estimate.
     #[getter]
     fn left_s(&self) -> Option<f64> {
         self.0.left.map(|d| d.as_secs_f64())
@@ -73,10 +73,10 @@ impl Progress {
 ///     How many threads; by default one per core. The results do not depend on it.
 /// aqms : dict of str to type, optional
 ///     Algorithms written in Python (see :class:`Aqm`) by the name that the scenario gives as
-///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters that
-///     stand beside its name; a function that returns an object will do, too.
+///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
+///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
-///     Fields to set whatever the scenario says, by path: ``{"flows.ftp.count": 20}``.
+///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``.
 /// progress : callable, optional
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
@@ -245,7 +245,7 @@ pub fn study(
         document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
     }
     let study = document.study(plugins);
-    // An algorithm that refuses its parameters says so best in its own words.
+    // An algorithm that refuses its parameters gives the best message itself.
     match trap.take() {
         Some(error) => Err(error),
         None => study.map_err(fail),

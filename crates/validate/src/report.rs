@@ -11,16 +11,16 @@ const HEAD: &str = "\
 # Validation
 
 `make validate` writes this file: every figure in it comes from a run, and the same sources give the same
-file. It compares Quell with ns-2 2.35, the simulator of the five source papers, and with laws that hold without it.
+file. It compares Quell with ns-2 2.35, the simulator of the five source papers, and with laws that do not depend on it.
 
 ";
 
 const METHOD: &str = "\
 ## How it is done
 
-`crates/validate/ns2` holds what was measured with ns-2, the script that measured it, and what one must
-know about it ([README](../crates/validate/ns2/README.md)). Rules in `crates/validate/src/translate.rs`
-turn the script's parameters into a scenario; none is made for a single case.
+`crates/validate/ns2` holds the measurements made with ns-2, the script that made them, and what one must
+know about them ([README](../crates/validate/ns2/README.md)). Rules in `crates/validate/src/translate.rs`
+turn the script's parameters into a scenario; no rule is made for a single case.
 `cargo run --release -p quell-validate -- --scenarios --only R4` prints them as files for `quell run`.
 
 A figure agrees if the means over seeds lie within its band:
@@ -32,10 +32,10 @@ A figure agrees if the means over seeds lie within its band:
 | mean queue | 10 % or 1.5 packets |
 | deviation of the queue | 20 % or 1.5 packets |
 
-± is one standard error of the mean. Queues are in packets, \"/bytes\" in bytes over the mean packet.
+± is one standard error of the mean. Queues are in packets; \"/bytes\" means in bytes over the mean packet.
 
 R2, R4 and R5 are greedy Reno flows under each algorithm; R4-tcp has the other kinds of TCP; R7-mixed adds
-web clients, on/off UDP and flows the other way, with queues measured in bytes; TM-S1 and VRC-B2 are
+web clients, on/off UDP and reverse flows, with queues measured in bytes; TM-S1 and VRC-B2 are
 scenarios of the source papers (Trinh and Molnár; Park et al. 2004). The cases X1 to X15 differ from all these in the number of flows,
 capacity, round-trip times, buffer and kind of TCP; they were added last, and nothing was changed for
 them.
@@ -152,7 +152,7 @@ fn little(out: &mut String, comparisons: &[Comparison]) {
     let _ = writeln!(
         out,
         "The mean queue, integrated over time, is the rate of departures times the mean of the waits measured \
-         packet by packet, but for what waits at the edges of the window. It holds in every run of {holding} of \
+         packet by packet, except for what waits at the edges of the window. It holds in every run of {holding} of \
          {} cases.",
         all.len(),
     );
@@ -168,15 +168,15 @@ fn little(out: &mut String, comparisons: &[Comparison]) {
 fn throughput(out: &mut String, laws: &Laws) {
     out.push_str(
         "\n## TCP's throughput at a given loss\n\n\
-         40 flows with a round-trip time of 100 ms that share nothing but a wire which loses each packet with \
-         probability p. W is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses \
-         that are independent of each other (Ott et al. 1996; periodic ones give 1.22/√p), and \
-         Padhye et al. 1998 eq. 30 with timeouts of 200 ms. NewReno and SACK must be within 7 % of the first up \
-         to p = 0.001, where losses are so rare that each is repaired alone; Reno, which halves again for a second \
-         loss in a window, within 15 %. Beyond that timers count, and all three must be within 25 % of Padhye's \
-         formula, which is Reno's and takes all that follows a loss in its round trip for lost: with independent \
-         losses at p = 0.1, NewReno and SACK do better. Tahoe starts over from one packet each time, which \
-         neither law has in it: shown, not judged.\n\n\
+         40 flows with a round-trip time of 100 ms share only a wire that loses each packet with probability p. W \
+         is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses that are independent \
+         of each other (Ott et al. 1996; periodic ones give 1.22/√p), and Padhye et al. 1998 eq. 30 with timeouts \
+         of 200 ms. NewReno and SACK must be within 7 % of the first up to p = 0.001, where losses are so rare \
+         that each is repaired alone; Reno, which halves again for a second loss in a window, within 15 %. Beyond \
+         that timers matter, and all three must be within 25 % of Padhye's formula, which is for Reno and counts \
+         all packets that follow a loss in its round trip as lost: with independent losses at p = 0.1, NewReno and \
+         SACK do better. Tahoe starts over from one packet each time, which neither law models: it is shown, not \
+         judged.\n\n\
          | TCP | p | W | 1.31/√p | | Padhye | | |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
@@ -204,9 +204,9 @@ fn others(out: &mut String, laws: &Laws) {
     out.push_str(
         "\n## Sawtooth and synchronization\n\n\
          One flow fills a link of 8 Mbit/s and a buffer of its bandwidth-delay product (100 packets). Its window \
-         grows by one packet per round trip up to one more than fits; duplicates tell a round trip later, and the \
-         repair takes another. 20 flows with equal round-trip times at a drop-tail buffer go up together and lose \
-         together; different round-trip times loosen that.\n\n\
+         grows by one packet per round trip up to one more than fits; duplicate acknowledgments report the loss \
+         one round trip later, and the repair takes another. 20 flows with equal round-trip times at a drop-tail \
+         buffer grow together and lose together; different round-trip times weaken this.\n\n\
          | | measured | law | |\n| --- | ---: | ---: | --- |\n",
     );
     for c in &laws.checks {

@@ -38,7 +38,7 @@ fn is_share(metric: Metric) -> bool {
 
 /// Digits of a mean without an interval.
 const DIGITS_ALONE: i32 = 4;
-/// The most digits of a mean; nobody reads more.
+/// The most digits of a mean that are useful.
 const MAX_DIGITS: i32 = 6;
 /// The most decimals, regardless of the digits.
 const MAX_DECIMALS: i32 = 9;

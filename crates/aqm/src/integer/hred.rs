@@ -1,7 +1,7 @@
 //! HRED in integers, as its authors ran it in a Linux kernel (Joo et al. 2006, section V).
 //!
 //! `min_p` has 62 binary places, since its steps may be as small as 10^-12; the queue and p have 32.
-//! The paper says only that fixed point was used; widths and scaling are this file's.
+//! The paper says only that fixed point was used; the widths and the scaling are this file's choice.
 
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, Scale, mul_shift};
 use crate::{Aqm, Ctx, PacketMeta, Probe, Verdict};

@@ -1,6 +1,6 @@
 //! RED in integers.
 //!
-//! Everything is in multiples of 2^-32. The exponential that ages the average after an idle time is a
+//! Everything is in multiples of 2^-32. The exponential that ages the average after an idle period is a
 //! product of roots of one half.
 
 use quell_units::Time;
@@ -110,7 +110,7 @@ impl RedFixed {
         }
     }
 
-    /// Samples the queue and decides about an arrival.
+    /// Samples the queue and decides on an arrival.
     #[inline]
     fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.sample(self.constants.gauge.read(&cx.queue));

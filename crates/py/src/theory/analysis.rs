@@ -1,4 +1,4 @@
-//! What the theory says of a scenario, and parameters by published rules.
+//! What the theory says about a scenario, and parameters from published rules.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -94,19 +94,21 @@ impl Reach {
         }
     }
 
-    /// float: Its value now.
+    /// float: Its current value.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now
     }
 
-    /// float or None: The smallest value with this verdict; None if nothing changes down to a thousandth.
+    /// float or None: The smallest value with this verdict; None if the verdict does not change down to a
+    /// thousandth.
     #[getter]
     fn low(&self) -> Option<f64> {
         self.0.below.as_ref().map(|e| e.at)
     }
 
-    /// float or None: The largest value with this verdict; None if nothing changes up to a thousandfold.
+    /// float or None: The largest value with this verdict; None if the verdict does not change up to a
+    /// thousandfold.
     #[getter]
     fn high(&self) -> Option<f64> {
         self.0.above.as_ref().map(|e| e.at)
@@ -139,7 +141,7 @@ fn word(verdict: &Beyond) -> &str {
     }
 }
 
-/// What the theory says of one algorithm at a bottleneck.
+/// What the theory says about one algorithm at a bottleneck.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Analysis(Assessment);
@@ -196,13 +198,13 @@ impl Analysis {
         self.0.margins.as_ref().map(|m| m.unstable_roots)
     }
 
-    /// list of Criterion: The published conditions that speak of it.
+    /// list of Criterion: The published conditions that apply to it.
     #[getter]
     fn criteria(&self) -> Vec<Criterion> {
         self.0.criteria.iter().cloned().map(Criterion).collect()
     }
 
-    /// list of Reach: How far N, C and R may each move before the verdict changes, if that was asked.
+    /// list of Reach: How far N, C and R may each move before the verdict changes, if requested.
     #[getter]
     fn reach(&self) -> Vec<Reach> {
         self.0.reach.iter().cloned().map(Reach).collect()
@@ -219,7 +221,7 @@ impl Analysis {
     }
 }
 
-/// A link, the flows that fill it, and what the theory says of each algorithm there.
+/// A link, the flows that fill it, and what the theory says about each algorithm there.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
@@ -277,13 +279,13 @@ impl Bottleneck {
         }
     }
 
-    /// list of str: What of the scenario the models leave out, in words.
+    /// list of str: What the models leave out of the scenario, in words.
     #[getter]
     fn left_out(&self) -> Vec<String> {
         self.bottleneck.left_out.clone()
     }
 
-    /// dict of str to Analysis: What is said of each algorithm, by label.
+    /// dict of str to Analysis: The analysis of each algorithm, by label.
     #[getter]
     fn analyses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -367,20 +369,20 @@ pub fn one(
 
 /// Ask the theory about a scenario: each algorithm's equilibrium, and whether it is stable.
 ///
-/// The model is TCP in congestion avoidance and a fluid queue, linearized at its equilibrium, with the delay
-/// as it is. Only long-lived flows are in it; what is left out is said.
+/// The model is TCP in congestion avoidance and a fluid queue, linearized at its equilibrium, with the exact
+/// delay. It includes only long-lived flows; ``left_out`` names what is omitted.
 ///
 /// Parameters
 /// ----------
 /// scenario : str, os.PathLike or dict
-///     As for :func:`quell.run`; :func:`dumbbell` makes one from a few words.
+///     As for :func:`quell.run`; :func:`dumbbell` makes one from a few quantities.
 /// algorithms : sequence of str, optional
 ///     Which algorithms, by label; by default all.
 /// link : str, optional
 ///     Which link; by default the first that is measured.
 /// at : str or float, optional
-///     The time at which flows, rates and delays are looked at ("60 s", or seconds); by default the end
-///     of the warm-up.
+///     The time at which flows, rates and delays are taken ("60 s", or seconds); by default the end of the
+///     warm-up.
 /// plant : {"exact", "simplified"}, default "exact"
 ///     How much of the flows' delay the model keeps; as for :class:`Loop`.
 /// reach : bool, optional
@@ -398,7 +400,7 @@ pub fn one(
 /// ScenarioError
 ///     If the scenario breaks a rule, or no long-lived flow crosses the link at that time.
 /// TheoryError
-///     If a parameter breaks a rule. That there is no equilibrium, or no model, is a verdict.
+///     If a parameter breaks a rule. The absence of an equilibrium or a model is a verdict, not an error.
 /// OSError
 ///     If the file cannot be read.
 ///
@@ -546,8 +548,7 @@ impl Design {
         Analysis(self.assessment.clone())
     }
 
-    /// dict: The network that it is for, with it, as a scenario: ``quell.run`` tells whether packets
-    /// confirm the design.
+    /// dict: A scenario of the network with this design: ``quell.run`` shows whether packets confirm it.
     #[getter]
     fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let shorthand = Shorthand::of_design(&self.design, self.flows, vec![self.aqm.clone()]);
@@ -579,14 +580,14 @@ impl Design {
 ///     The buffer ("200 packets", or packets); by default the bandwidth-delay product, at least 20
 ///     packets.
 /// queue : str or float, optional
-///     The queue to hold; by default a quarter of the buffer. Rules that set their own leave it aside.
+///     The queue to hold; by default a quarter of the buffer. Rules that set their own ignore it.
 /// signal : {"mark", "drop"}, default "mark"
 ///     How a signal reaches the senders.
 ///
 /// Returns
 /// -------
 /// Design
-///     The parameters, what the rule assumes, and what the theory says of them.
+///     The parameters, what the rule assumes, and what the theory says about them.
 ///
 /// Raises
 /// ------

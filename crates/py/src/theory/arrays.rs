@@ -1,4 +1,4 @@
-//! Numbers to arrays of numpy and back, through the interpreter: no other package is needed to build.
+//! Converts numbers to numpy arrays and back, through the interpreter: the build needs no other package.
 
 use num_complex::Complex64;
 use pyo3::prelude::*;

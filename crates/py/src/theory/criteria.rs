@@ -44,7 +44,7 @@ impl Criterion {
         self.0.holds
     }
 
-    /// bool: Whether a loop that does not meet it is unstable by its paper; else it only may be.
+    /// bool: Whether, by its paper, a loop that does not meet it is unstable; otherwise it only may be.
     #[getter]
     fn necessary(&self) -> bool {
         self.0.necessary
@@ -91,7 +91,7 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
     found.map(Criterion).map_err(|e| errors::theory(py, &e))
 }
 
-/// Find the round-trip time at which an algorithm with a fixed transfer function loses its stability.
+/// Find the round-trip time at which an algorithm with a fixed transfer function loses stability.
 ///
 /// Parameters
 /// ----------
@@ -110,7 +110,7 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
 /// plant : {"exact", "simplified"}, default "exact"
 ///     As for :class:`Loop`.
 /// delay : {"exact", "first-order-lag"}, default "exact"
-///     "first-order-lag" puts ``1/(1 + R s)`` in place of the delay (Park et al. 2004, eq. 16), which is
+///     "first-order-lag" replaces the delay by ``1/(1 + R s)`` (Park et al. 2004, eq. 16), which is
 ///     optimistic.
 ///
 /// Returns
@@ -156,7 +156,7 @@ pub fn critical_rtt(
 }
 
 /// Evaluate the theorem of Park et al. 2004: VRC, PID and PI are stable, with a lag for the delay, if and
-/// only if eq. 17.
+/// only if eq. 17 holds.
 ///
 /// The misprint of eq. 17 is corrected: its bracket ends in ``- tau2 R K_P``.
 ///
@@ -221,7 +221,7 @@ pub fn vrc_theorem(
 /// Returns
 /// -------
 /// float
-///     K_I must be smaller, per packet and second.
+///     The bound, per packet and second; K_I must be smaller.
 ///
 /// Raises
 /// ------
@@ -299,7 +299,7 @@ pub fn vrc_k_p_range(
 
 /// Evaluate Chen 2010, proposition 4.9: RED with a small weight is stable if ``L w <= 0.8 N^3/(RC)^5``.
 ///
-/// That is for ``N <= RC/2``, else ``L w <= 0.4 N^2/(RC)^4``. Sufficient, not necessary.
+/// That holds for ``N <= RC/2``; otherwise the bound is ``L w <= 0.4 N^2/(RC)^4``. Sufficient, not necessary.
 ///
 /// Parameters
 /// ----------
@@ -413,7 +413,7 @@ pub fn red_filter(py: Python<'_>, slope: f64, flows: f64, rtt: f64, capacity: f6
     Ok(criteria::red_filter(slope, &now))
 }
 
-/// PI by its design rule, in every form in which papers give its gains.
+/// PI from its design rule, in each form in which papers give its gains.
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct PiDesign {
@@ -531,7 +531,7 @@ pub fn pi_design(
 /// Returns
 /// -------
 /// float or None
-///     In seconds, without queueing, for AVQ has none; None if none up to 100 s is too long.
+///     In seconds, without queueing, because AVQ has none; None if no time up to 100 s is too long.
 ///
 /// Raises
 /// ------
@@ -576,7 +576,7 @@ pub fn avq_longest_rtt(
 /// Returns
 /// -------
 /// float or None
-///     Per second; None if none from 1e-6 on is small enough.
+///     Per second; None if no value from 1e-6 up is small enough.
 ///
 /// Raises
 /// ------

@@ -17,7 +17,7 @@ use super::words;
 use crate::attend::interruptible;
 use crate::{errors, value};
 
-/// A reader that ends when it is asked to.
+/// A reader that ends on request.
 struct Stopped<'a, R>(R, &'a AtomicBool);
 
 impl<R: Read> Read for Stopped<'_, R> {
@@ -28,13 +28,13 @@ impl<R: Read> Read for Stopped<'_, R> {
 
 /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
 ///
-/// "Up" is what the side sends that opens connections, "down" what comes back; with ``inside``, up is
+/// "Up" is the traffic from the side that opens connections, "down" the traffic to it; with ``inside``, up is
 /// what leaves these networks. N counts a flow from its first packet until ``window`` after its last one
-/// (Chen 2010, section 4.4), and beside it the TCP flows that sent data in an interval, which is what fluid
-/// models mean. R is the time from a SYN to the acknowledgment that completes the handshake. C is the busiest
-/// 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how they go
-/// together; ``capacity_bps`` is None unless it can be told. Capture behind the bottleneck, on the side
-/// of the receivers, where the link has spaced the packets.
+/// (Chen 2010, section 4.4), and beside it the TCP flows that sent data in an interval, which is the N of
+/// fluid models. R is the time from a SYN to the acknowledgment that completes the handshake. C is the
+/// busiest 100 ms, the mode of packet pairs and the clock of acknowledgments, with a verdict on how well they
+/// agree; ``capacity_bps`` is None unless it can be determined. Capture behind the bottleneck, on the side of
+/// the receivers, where the link has spaced the packets.
 ///
 /// Parameters
 /// ----------
@@ -131,8 +131,8 @@ impl Correlation {
 /// section 4.3).
 ///
 /// At sample ``t``, where the first sample is 0 (an empty queue), or in the limit: ``w/(2 - w)`` for
-/// independent samples. For correlated ones eq. 4 is used, with the sigma^2 that its second sum lacks in
-/// print.
+/// independent samples. For correlated ones eq. 4 is used, with the sigma^2 that the printed second sum
+/// lacks.
 ///
 /// Parameters
 /// ----------
@@ -243,7 +243,7 @@ pub struct Oscillation(quell_analysis::Oscillation);
 
 #[pymethods]
 impl Oscillation {
-    /// str: Either "settled", "oscillating", or "irregular": it swings far, and without a period.
+    /// str: One of "settled", "oscillating" and "irregular": it swings far, without a period.
     #[getter]
     fn motion(&self) -> &'static str {
         self.0.motion().word()
@@ -396,8 +396,8 @@ impl QueueMap {
         self.0.rising_interval().map_err(|e| errors::theory(py, &e))
     }
 
-    /// float: A slot short enough for proposition 6.2 that needs the longest delay only, in seconds; with
-    /// the factor W C that its second term lost in print.
+    /// float: A slot short enough for proposition 6.2 that depends only on the longest delay, in seconds;
+    /// with the factor W C that the printed second term lacks.
     #[getter]
     fn sufficient_interval_s(&self, py: Python<'_>) -> PyResult<f64> {
         self.0.sufficient_interval().map_err(|e| errors::theory(py, &e))
@@ -409,7 +409,7 @@ impl QueueMap {
         Ok(self.stability(py)?.by_proposition_6_1())
     }
 
-    /// bool: Proposition 6.2: q_e is stable from everywhere, as f'(q_e) >= 0.
+    /// bool: Proposition 6.2: q_e is stable from every start, as f'(q_e) >= 0.
     #[getter]
     fn by_proposition_6_2(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.stability(py)?.by_proposition_6_2())
@@ -451,13 +451,12 @@ impl QueueMap {
         numbers::<f64>(queue)?.map(py, |q| self.0.slope(q))
     }
 
-    /// Compute the factor by which two queues come closer in a slot, or drift apart (Jou et al. 2003, eq. 14,
-    /// 16).
+    /// Compute the factor by which two queues converge or diverge in a slot (Jou et al. 2003, eq. 14, 16).
     ///
     /// Parameters
     /// ----------
     /// largest : float
-    ///     The largest queue that is considered, in bits.
+    ///     The largest queue considered, in bits.
     ///
     /// Returns
     /// -------

@@ -1,4 +1,4 @@
-//! The fluid model, followed through time.
+//! The fluid model over time.
 
 use std::sync::atomic::Ordering;
 
@@ -48,7 +48,7 @@ impl Summary {
         self.0.most
     }
 
-    /// float: Half of the way from the least to the most, in packets, in the second half of the time.
+    /// float: Half of the range from the least to the most, in packets, in the second half of the time.
     #[getter]
     fn amplitude(&self) -> f64 {
         self.0.amplitude
@@ -66,7 +66,7 @@ impl Summary {
         self.0.period
     }
 
-    /// bool: Whether the queue settles, or its oscillations die out; else they stay or grow.
+    /// bool: Whether the queue settles, or its oscillations die out; otherwise they persist or grow.
     #[getter]
     fn settles(&self) -> bool {
         self.0.settles()
@@ -78,7 +78,7 @@ impl Summary {
     }
 }
 
-/// What a fluid did, sampled. At a jump, what was before it.
+/// What a fluid did, sampled. At a jump, the sample is the value before it.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Trajectory {
@@ -129,7 +129,7 @@ impl Trajectory {
         array(py, &self.found.arrivals)
     }
 
-    /// numpy.ndarray: What a full queue loses, as a share of what the algorithm let pass.
+    /// numpy.ndarray: What a full queue loses, as a share of what the algorithm passed.
     #[getter]
     fn lost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array(py, &self.found.lost)
@@ -151,12 +151,12 @@ impl Trajectory {
         self.found.work.steps
     }
 
-    /// Sum up what the queue does from a time on.
+    /// Summarize what the queue does from a time on.
     ///
     /// Parameters
     /// ----------
     /// from_s : float, default 0.0
-    ///     From when on, in seconds.
+    ///     The time, in seconds.
     ///
     /// Returns
     /// -------
@@ -166,7 +166,7 @@ impl Trajectory {
     /// Raises
     /// ------
     /// TheoryError
-    ///     If there are fewer than 8 samples from then on.
+    ///     If there are fewer than 8 samples from that time on.
     #[pyo3(signature = (from_s=0.0))]
     fn summary(&self, py: Python<'_>, from_s: f64) -> PyResult<Summary> {
         self.found.summary(from_s).map(Summary).map_err(|e| errors::theory(py, &e))
@@ -238,7 +238,8 @@ fn changed(
     Ok(network)
 }
 
-/// Follow TCP and an algorithm as a fluid: delay differential equations, with the delay that the queue makes.
+/// Simulate TCP and an algorithm as a fluid: delay differential equations, with the delay that the queue
+/// causes.
 ///
 /// Chen 2010, eq. 4.1, Park et al. 2004, eq. 6-9, for any number of classes of flows: windows, queue, and the
 /// algorithm's own variables. N, C and R may change in steps.
@@ -254,13 +255,13 @@ fn changed(
 /// start : {"empty", "equilibrium"}, default "empty"
 ///     Windows of one packet and an empty queue, or the equilibrium that :func:`analyze` finds.
 /// nudge : float, default 0.0
-///     With "equilibrium", so many packets more in the queue: does it come back?
+///     With "equilibrium", this many more packets in the queue, to see whether it returns.
 /// changes : sequence of tuple, optional
 ///     Times in seconds, rising, each with a dict of what changes then: "flows" (N), "rate" ("5 Mbit/s",
-///     or bit/s) and "rtt" (the mean without queueing, a packet's own transmission in it). The algorithm
+///     or bit/s) and "rtt" (the mean without queueing, including a packet's own transmission). The algorithm
 ///     is not told.
 /// overflow : {"signals", "ignored"}, default "signals"
-///     Whether senders see what a full queue loses, or not, as in the papers' equations.
+///     Whether senders see what a full queue loses; the papers' equations ignore it.
 /// sample : str or float, optional
 ///     The time between samples; by default 10 ms.
 /// tolerance : float, optional
@@ -343,10 +344,10 @@ const FIGURES: &[(&str, Figure)] = &[
     ("period", |s| s.period),
 ];
 
-/// So many fluids between two looks at whether to stop.
+/// The number of fluids between two checks whether to stop.
 const TOGETHER: usize = 1024;
 
-/// Map what the queue does in time over two quantities: a fluid for each point, on all cores.
+/// Map what the queue does over two quantities: one fluid for each point, on all cores.
 ///
 /// Points of one algorithm run side by side in the lanes of the processor.
 ///
@@ -359,9 +360,9 @@ const TOGETHER: usize = 1024;
 /// y : tuple
 ///     What varies from bottom to top.
 /// duration : str or float
-///     How long each is followed ("100 s", or seconds).
+///     How long each is simulated ("100 s", or seconds).
 /// from_s : float, optional
-///     From when on the queue is looked at, in seconds; by default half of the duration.
+///     When the figures of the queue begin, in seconds; by default after half of the duration.
 /// show : str, default "settles"
 ///     "settles" (1 or 0), "mean", "deviation", "least", "most", "amplitude" (packets) or "period" (s).
 /// algorithm : str, optional

@@ -1,4 +1,4 @@
-//! The loop, for those who know what they do with one.
+//! The loop itself, for direct use.
 
 use num_complex::Complex64;
 use pyo3::exceptions::PyModuleNotFoundError;
@@ -17,22 +17,22 @@ pub struct Margins(pub quell_theory::Margins);
 
 #[pymethods]
 impl Margins {
-    /// float or None: The factor by which the gain may rise; of an unstable loop, to which it must
-    /// fall. None if no factor changes the verdict.
+    /// float or None: The factor by which the gain may rise; for an unstable loop, the factor to which it
+    /// must fall. None if no factor changes the verdict.
     #[getter]
     fn gain(&self) -> Option<f64> {
         self.0.gain
     }
 
-    /// float or None: The smallest turn of the phase to -1: positive for a lag, negative for a lead or
-    /// an unstable loop. None without a crossover.
+    /// float or None: The smallest change of phase that reaches -1: positive for a lag, negative for a lead
+    /// or an unstable loop. None without a crossover.
     #[getter]
     fn phase_deg(&self) -> Option<f64> {
         self.0.phase.map(f64::to_degrees)
     }
 
-    /// float or None: The smallest further delay that makes it unstable, in seconds. None without a
-    /// crossover, and of an unstable loop.
+    /// float or None: The smallest additional delay that makes it unstable, in seconds. None without a
+    /// crossover, and for an unstable loop.
     #[getter]
     fn delay_s(&self) -> Option<f64> {
         self.0.delay
@@ -94,7 +94,7 @@ impl Mode {
     }
 }
 
-/// A network and an algorithm near their equilibrium: a loop, with its delays as they are.
+/// A network and an algorithm near their equilibrium: a loop, with exact delays.
 ///
 /// The flows are linearized as in Park et al. 2004, eq. 14 and appendix A.1, for any number of classes; the
 /// loop is
@@ -110,7 +110,7 @@ impl Mode {
 /// flows : float or array_like
 ///     N; several for several classes.
 /// rtt : float or array_like
-///     R with the queue at equilibrium in it, in seconds, one for each class.
+///     R, including the queue at equilibrium, in seconds, one for each class.
 /// capacity : float
 ///     C in packets/s.
 /// queue : float, default 0.0
@@ -146,7 +146,7 @@ fn high_first(p: &Poly) -> Vec<f64> {
     p.coefficients().iter().rev().copied().collect()
 }
 
-/// A polynomial from those.
+/// A polynomial from its coefficients.
 fn poly(x: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
     let mut coefficients = row::<f64>(x, name)?;
     coefficients.reverse();
@@ -245,7 +245,7 @@ impl Loop {
         pair(py, self.0.controller())
     }
 
-    /// bool: Whether every mode dies out. A root on the imaginary axis, as near as numbers tell, does not.
+    /// bool: Whether every mode dies out. A root on the imaginary axis, to within rounding, does not.
     #[getter]
     fn stable(&self, py: Python<'_>) -> bool {
         py.detach(|| self.0.stable())
@@ -268,7 +268,7 @@ impl Loop {
     /// Raises
     /// ------
     /// TheoryError
-    ///     If the open loop is unstable by itself, or a root lies on the axis.
+    ///     If the open loop is itself unstable, or a root lies on the axis.
     fn margins(&self, py: Python<'_>) -> PyResult<Margins> {
         py.detach(|| self.0.margins()).map(Margins).map_err(|e| errors::theory(py, &e))
     }
@@ -349,7 +349,7 @@ impl Loop {
         array(py, &self.0.frequencies(count).map_err(|e| errors::theory(py, &e))?)
     }
 
-    /// Follow the curve of Nyquist.
+    /// Compute the Nyquist curve.
     ///
     /// Parameters
     /// ----------
@@ -369,7 +369,7 @@ impl Loop {
         array(py, &self.0.nyquist(&self.omega(py, omega)?))
     }
 
-    /// Compute the diagram of Bode.
+    /// Compute the Bode diagram.
     ///
     /// Parameters
     /// ----------
@@ -414,7 +414,7 @@ impl Loop {
         Ok(Loop(self.0.with_gain(factor)))
     }
 
-    /// Delay the signal further, the round-trip times unchanged.
+    /// Delay the signal further, with unchanged round-trip times.
     ///
     /// Parameters
     /// ----------
@@ -432,7 +432,7 @@ impl Loop {
         Ok(Loop(self.0.with_delay(seconds)))
     }
 
-    /// Give the loop as a quotient of polynomials and a delay beside it.
+    /// Return the loop as a quotient of polynomials and a separate delay.
     ///
     /// Returns
     /// -------
@@ -442,7 +442,7 @@ impl Loop {
     /// Raises
     /// ------
     /// TheoryError
-    ///     If the delay does not stand apart: it does for one class, marks and the simplified plant.
+    ///     If the delay cannot be separated: it can for one class, marks and the simplified plant.
     fn rational<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
         let Some((rational, delay)) = self.0.rational() else {
             let rule =
@@ -453,7 +453,7 @@ impl Loop {
         Ok((numerator, denominator, delay))
     }
 
-    /// Give the characteriztic equation ``P(s) + Q(s) exp(-s R) = 0`` (Park et al. 2004, eq. 15).
+    /// Return the characteristic equation ``P(s) + Q(s) exp(-s R) = 0`` (Park et al. 2004, eq. 15).
     ///
     /// Returns
     /// -------
@@ -474,10 +474,10 @@ impl Loop {
         Ok((array(py, &high_first(&p))?, array(py, &high_first(&q))?, delay))
     }
 
-    /// Give the characteriztic polynomial with ``1/(1 + R s)`` in place of the delay (Park et al. 2004, eq.
+    /// Return the characteristic polynomial with ``1/(1 + R s)`` in place of the delay (Park et al. 2004, eq.
     /// 16).
     ///
-    /// The lag is late by less than the delay from 1/R on: what it calls stable need not be.
+    /// From 1/R up the lag is smaller than the delay: a loop that it calls stable need not be.
     ///
     /// Returns
     /// -------
@@ -505,7 +505,7 @@ impl Loop {
     /// Raises
     /// ------
     /// TheoryError
-    ///     If the delay does not stand apart; see :meth:`rational`.
+    ///     If the delay cannot be separated; see :meth:`rational`.
     /// ModuleNotFoundError
     ///     If python-control is not installed.
     fn to_control<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, f64)> {

@@ -86,7 +86,7 @@ impl Map {
         (x, y): (Vec<f64>, Vec<f64>),
         found: Vec<Result<Option<f64>, TheoryError>>,
     ) -> PyResult<Map> {
-        // A parameter that is wrong everywhere is wrong with the question.
+        // A parameter that is wrong at every point is an error of the question.
         if let Some(Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. }))) =
             found.first().filter(|_| found.iter().all(Result::is_err))
         {
@@ -144,9 +144,9 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// scenario : str, os.PathLike or dict
 ///     As for :func:`analyze`, without a sweep.
 /// x : tuple
-///     What varies across: its name, its values, and their unit where it is not the scenario's.
-///     Names are "flows", "rate" (bit/s), "rtt" (the mean without queueing, a packet's own transmission
-///     in it, seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
+///     What varies across: its name, its values, and their unit if it is not the scenario's. Names are
+///     "flows", "rate" (bit/s), "rtt" (the mean without queueing, including a packet's own transmission, in
+///     seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
 /// y : tuple
 ///     What varies from bottom to top.
 /// show : str, default "growth"
@@ -172,7 +172,7 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// Raises
 /// ------
 /// TheoryError
-///     If there is no such axis, or no point of the map has a figure for a reason of its parameters.
+///     If there is no such axis, or if its parameters leave no point of the map with a figure.
 /// ScenarioError
 ///     If the scenario breaks a rule.
 ///
@@ -216,7 +216,7 @@ pub fn map(
     Map::of(py, show, [x_name, y_name], (x, y), found)
 }
 
-/// Fills the map of a closed form; what varies need not be given otherwise.
+/// Fills the map of a closed form; what varies need not be given separately.
 fn closed<'py>(
     py: Python<'py>,
     names: &[(&str, Input)],

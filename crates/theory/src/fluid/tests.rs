@@ -108,7 +108,7 @@ fn packets_are_conserved() {
 }
 
 /// The growth rate of Park et al.'s loop with one class of marked flows near its equilibrium, from the
-/// characteriztic equation with the exact delay: its rightmost root, by Newton's method.
+/// characteristic equation with the exact delay: its rightmost root, by Newton's method.
 ///
 /// With `W = W0 + w` and so on, `w' = -(1/(R W0)...)`: Chen 2010, eq. 4.2 before it is simplified,
 /// `s w = -(p W/(a R)) (w + w_R e^-sR) - W^2/(a R) p_R e^-sR - (queueing terms)`.
@@ -139,9 +139,9 @@ fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex6
 }
 
 /// Park et al. 2004, section 3.2, the exact boundary for PI with K_P = 0.0024 and K_I = 0.0045: R = 0.242 s.
-/// A small perturbation grows on one side and decays on the other, at the rate of the characteriztic root.
+/// A small perturbation grows on one side and decays on the other, at the rate of the characteristic root.
 #[test]
-fn small_perturbations_follow_the_characteriztic_root() {
+fn small_perturbations_follow_the_characteristic_root() {
     let (k_p, k_i, q_ref) = (0.0024, 0.0045, 50.0);
     for rtt in [0.22, 0.235, 0.25, 0.26] {
         let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);

@@ -1,4 +1,4 @@
-//! The roots of the characteriztic function: how many lie to the right, and which lies furthest there.
+//! The roots of the characteristic function: how many lie to the right, and which lies furthest there.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -133,7 +133,7 @@ impl Loop {
         let top = self.ceiling(sigma)?;
         let (z, d) = (&self.controller.numerator, &self.controller.denominator);
         let (dz, dd) = (z.derivative(), d.derivative());
-        let value = |w: f64| self.characteriztic(Complex64::new(sigma, w)).0;
+        let value = |w: f64| self.characteristic(Complex64::new(sigma, w)).0;
         let slope = |a: f64, b: f64| {
             let v = self.bounds(sigma, a, b)?;
             let r = sigma.hypot(b);
@@ -220,10 +220,10 @@ impl Loop {
         })
     }
 
-    /// Newton's step at `s`, for F times the windows' own characteriztics: F has poles at their roots,
+    /// Newton's step at `s`, for F times the windows' own characteristics: F has poles at their roots,
     /// the product has none.
     pub(super) fn step(&self, s: Complex64) -> Complex64 {
-        let (f, slope) = self.characteriztic(s);
+        let (f, slope) = self.characteristic(s);
         if f == Complex64::ZERO {
             return f;
         }
@@ -253,7 +253,7 @@ impl Loop {
         let v = self.bounds(s.re, s.im, s.im)?;
         let size = v.e * self.controller.denominator.bound(s.norm())
             + v.b * self.controller.numerator.bound(s.norm());
-        let found = last <= 1e-6 && size.is_finite() && self.characteriztic(s).0.norm() <= 1e-9 * size;
+        let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
         found.then_some(Complex64::new(s.re, s.im.abs()))
     }
 

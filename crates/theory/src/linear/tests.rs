@@ -41,7 +41,7 @@ fn close(x: f64, wanted: f64, relative: f64) {
 
 /// Park et al. 2004, eq. 15 and 16, coefficient by coefficient.
 #[test]
-fn the_characteriztic_equation_of_vrc() {
+fn the_characteristic_equation_of_vrc() {
     let (n, r, c, k_d, k_p, k_i) = (100.0, 0.1, 1250.0, 0.001, 0.02, 0.01);
     let (tau1, tau2) = (n / (r * r * c), c * c / (1.5 * n));
     let l = one(n, r, c, Tcp::SAWTOOTH, &pid(k_p, k_i, k_d), Plant::Exact);
@@ -67,7 +67,7 @@ fn the_characteriztic_equation_of_vrc() {
 /// The loop's value is that of eq. 15: `L = Q e^(-sR)/P` where the delay's part of the plant is
 /// counted into neither, checked through `F = 0` on the roots.
 #[test]
-fn the_response_and_the_characteriztic_equation_agree() {
+fn the_response_and_the_characteristic_equation_agree() {
     for plant in [Plant::Exact, Plant::Simplified] {
         let l = one(100.0, 0.1, 1250.0, Tcp::SAWTOOTH, &pid(0.0024, 0.0045, 0.0003), plant);
         let (p, q, r) = l.quasi_polynomial().unwrap();
@@ -77,9 +77,9 @@ fn the_response_and_the_characteriztic_equation_agree() {
                 Plant::Simplified => s + 16.0,
             };
             let f = (p.at(s) + q.at(s) * (-s * r).exp()) / window;
-            assert!((f - l.characteriztic(s).0).norm() < 1e-9 * f.norm(), "{s}");
-            let slope = (l.characteriztic(s + 1e-6).0 - l.characteriztic(s - 1e-6).0) / 2e-6;
-            assert!((slope - l.characteriztic(s).1).norm() < 1e-5 * slope.norm(), "{s}");
+            assert!((f - l.characteristic(s).0).norm() < 1e-9 * f.norm(), "{s}");
+            let slope = (l.characteristic(s + 1e-6).0 - l.characteristic(s - 1e-6).0) / 2e-6;
+            assert!((slope - l.characteristic(s).1).norm() < 1e-5 * slope.norm(), "{s}");
         }
     }
     let (rational, delay) = hollot(Plant::Simplified).rational().unwrap();

@@ -181,7 +181,7 @@ impl Loop {
         ))
     }
 
-    /// The characteriztic equation of one class, `P(s) + Q(s) e^(-s R) = 0`, as P, Q and R (Park et al. 2004,
+    /// The characteristic equation of one class, `P(s) + Q(s) e^(-s R) = 0`, as P, Q and R (Park et al. 2004,
     /// eq. 15).
     /// `None` for several classes or a further delay.
     pub fn quasi_polynomial(&self) -> Option<(Poly, Poly, f64)> {
@@ -208,7 +208,7 @@ impl Loop {
         Some((&(&e0 * d) + &(&b0 * z), &(&e1 * d) + &(&b1 * z), c.rtt))
     }
 
-    /// The characteriztic polynomial with the first-order lag `1/(1 + R s)` in place of the delay, its
+    /// The characteristic polynomial with the first-order lag `1/(1 + R s)` in place of the delay, its
     /// leading coefficient 1: Park et al. 2004, eq. 16, for any algorithm. `None` where the quasi-polynomial
     /// is.
     ///
@@ -273,7 +273,7 @@ impl Loop {
     }
 
     /// F at `s`, whose roots are the modes, and its slope.
-    pub(super) fn characteriztic(&self, s: Complex64) -> (Complex64, Complex64) {
+    pub(super) fn characteristic(&self, s: Complex64) -> (Complex64, Complex64) {
         let v = self.values(s);
         let (z, d) = (&self.controller.numerator, &self.controller.denominator);
         let (zs, ds) = (z.at(s), d.at(s));

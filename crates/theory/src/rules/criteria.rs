@@ -198,7 +198,7 @@ fn taus(now: &Conditions, tcp: Tcp) -> (f64, f64) {
     (tcp.increase * n / (r * r * c), c * c / (tcp.decrease * n))
 }
 
-/// Park et al. 2004, eq. 16: `s^4 + a1 s^3 + a2 s^2 + a3 s + a4`, the characteriztic equation with the
+/// Park et al. 2004, eq. 16: `s^4 + a1 s^3 + a2 s^2 + a3 s + a4`, the characteristic equation with the
 /// first-order lag
 /// `1/(1 + R s)` in place of the delay; [a1, a2, a3, a4].
 pub fn vrc_coefficients(gains: &PidGains, now: &Conditions, tcp: Tcp) -> [f64; 4] {
@@ -496,7 +496,7 @@ pub fn auto_tuning_max_p(now: &Conditions) -> f64 {
     16.0 / 3.0 * share * share
 }
 
-/// The characteriztic polynomial of eq. 16 itself, for those who want its scheme: [`Routh::of`].
+/// The characteristic polynomial of eq. 16 itself, for those who want its scheme: [`Routh::of`].
 pub fn vrc_polynomial(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Poly {
     let [a1, a2, a3, a4] = vrc_coefficients(gains, now, tcp);
     Poly::new([a4, a3, a2, a1, 1.0])

@@ -28,7 +28,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// Values beyond this are taken for infinite: their differences would overflow.
+/// Values beyond this are treated as infinite: their differences would overflow.
 const HUGE: f64 = 1e100;
 /// A smaller share of the values than this is not a range.
 const LEAST_SPREAD: f64 = 1e-9;

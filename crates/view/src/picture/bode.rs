@@ -8,9 +8,9 @@ use super::svg::{INK, Stroke, Svg};
 const HEIGHT: f64 = 210.0;
 const GAP: f64 = 18.0;
 
-/// A delay turns the phase without end; below this it is only drawn where a margin is.
+/// A delay turns the phase without limit; below this it is drawn only where a margin is.
 const LEAST_PHASE: f64 = -360.0;
-/// Gains beyond this say no more than that they are beyond it.
+/// Gains beyond this are not told apart.
 const MOST_GAIN: f64 = 100.0;
 
 /// Where a loop crosses the gain of one or the phase of -180 degrees.
@@ -57,7 +57,7 @@ impl Response<'_> {
 ///
 /// # Panics
 ///
-/// If a response has not as many gains and phases as frequencies.
+/// If a response does not have as many gains and phases as frequencies.
 pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
     for r in responses {
         assert_eq!(r.gain.len(), r.frequency.len(), "gains and frequencies of {:?}", r.label);

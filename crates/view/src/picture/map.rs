@@ -14,9 +14,9 @@ const BAR_ROOM: f64 = 112.0;
 /// From the panel to the bar, and its width.
 const GAP: f64 = 18.0;
 const BAR: f64 = 16.0;
-/// More cells than this along an axis nobody can see.
+/// More cells than this along an axis cannot be seen.
 const MOST_CELLS: usize = 200;
-/// As many colors as eyes can tell apart in a map.
+/// As many colors as the eye can tell apart in a map.
 const COLORS: usize = 64;
 const MISSING: &str = "#c4c4c4";
 
@@ -66,8 +66,8 @@ pub struct Spot<'a> {
 ///
 /// # Panics
 ///
-/// If the places of rows or columns do not rise or have no place on their axis, or if the values are not as
-/// many as rows times columns.
+/// If the places of rows or columns do not rise or are not on their axis, or if there are not as many
+/// values as rows times columns.
 pub fn map(sheet: &Sheet<'_>, map: &Map<'_>) -> String {
     assert_eq!(map.values.len(), map.xs.len() * map.ys.len(), "values, and rows times columns");
     let (sheet, mut svg) = (sheet.sized(), Svg::default());
@@ -164,7 +164,7 @@ impl Cells {
     }
 }
 
-/// The color's number of a share of the way from the lowest value to the highest.
+/// The number of the color for a share of the range from the lowest value to the highest.
 fn level(share: f64) -> Option<usize> {
     Some(((share * COLORS as f64) as usize).min(COLORS - 1))
 }
@@ -205,8 +205,8 @@ fn cells(
     paths.into_iter().enumerate().filter(|(_, d)| !d.is_empty()).collect()
 }
 
-/// Where a quantity between the middles of the cells changes its sign, by marching squares. Along the edge
-/// of the map it goes on as in the cells there.
+/// Where a quantity between the middles of the cells changes its sign, by marching squares. Along the
+/// edge of the map it continues as in the cells there.
 fn contour(columns: &Cells, rows: &Cells, value: impl Fn(usize, usize) -> f64) -> Vec<Vec<Place>> {
     // Middles and both outer edges, each with the cell whose value it has.
     let ends = |c: &Cells| -> Vec<(f64, usize)> {

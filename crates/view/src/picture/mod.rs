@@ -2,9 +2,9 @@
 //! packets do, and series over time.
 //!
 //! Each function takes plain figures and gives one SVG document that needs nothing else: no font, no
-//! script, no style sheet. It stands on white, so that it can be read on dark pages. The same figures give
-//! the same bytes. What an axis cannot show (no number, an infinite one, one that is not positive on a
-//! logarithmic axis) leaves a gap, and where that would hide something the picture says so.
+//! script, no style sheet. Its background is white, so that it can be read on dark pages. The same
+//! figures give the same bytes. What an axis cannot show (no number, an infinite one, one that is not
+//! positive on a logarithmic axis) leaves a gap, and where that would hide something the picture says so.
 //!
 //! Written by hand because the SVG of `plotters` 0.3 rounds every coordinate to whole pixels, which turns
 //! flat curves into stairs.
@@ -39,7 +39,7 @@ pub use verdicts::{Case, Cases, Verdicts, verdicts};
 pub struct Sheet<'a> {
     /// The title, written above the picture; long ones are broken into lines.
     pub title: &'a str,
-    /// What is to be seen, in words, for those who cannot see it.
+    /// A description in words, for those who cannot see the picture.
     pub description: &'a str,
     /// The width in pixels; heights follow from the content.
     pub width: f64,

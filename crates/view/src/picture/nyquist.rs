@@ -7,9 +7,9 @@ use super::svg::{Anchor, FAINT, Font, INK, Stroke, Svg};
 
 /// How far to the left of zero the picture reaches, if no curve crosses the real axis farther left.
 const REACH: f64 = 2.5;
-/// It reaches no farther than this: around -1 nothing would be seen any more.
+/// It reaches no farther than this, so that the surroundings of -1 remain visible.
 const FARTHEST: f64 = 12.0;
-/// What of its width is left of zero, and its height over its width.
+/// The share of its width left of zero, and its height over its width.
 const LEFT_SHARE: f64 = 0.62;
 const ASPECT: f64 = 0.75;
 
@@ -54,12 +54,13 @@ impl Locus<'_> {
     }
 }
 
-/// Draws the curves of Nyquist around -1, both axes to one scale. What is far from there is cut off:
-/// integrators come from infinity. Arrows point to higher frequencies; a dot is where the gain is one.
+/// Draws the Nyquist curves around -1, with both axes to one scale. What is far from there is cut off,
+/// because integrators come from infinity. Arrows point to higher frequencies; a dot is where the gain is
+/// one.
 ///
 /// # Panics
 ///
-/// If a curve has not as many imaginary parts as real ones.
+/// If a curve does not have as many imaginary parts as real ones.
 pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
     for l in loci {
         assert_eq!(l.real.len(), l.imaginary.len(), "real and imaginary parts of {:?}", l.label);

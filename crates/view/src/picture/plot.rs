@@ -21,13 +21,13 @@ pub(super) const SMALL: f64 = 12.0;
 /// From one row of a legend to the next.
 pub(super) const ROW: f64 = 19.0;
 
-/// Okabe and Ito's colors, which people who see colors differently can tell apart; the yellow of the
-/// eight is too light for lines on white.
+/// Okabe and Ito's colors, which color-blind people can tell apart; the yellow of the eight is too light
+/// for lines on white.
 const COLORS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 /// Beyond seven curves the dashes change.
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "8 3 2 3"];
 
-/// How the curve of a number looks.
+/// The style of the curve with a number.
 pub(super) fn style(curve: usize) -> Stroke<'static> {
     let (color, dashes) = (COLORS[curve % COLORS.len()], DASHES[curve / COLORS.len() % DASHES.len()]);
     Stroke { color, width: 1.7, dashes }
@@ -261,7 +261,7 @@ pub(super) fn mark(svg: &mut Svg, (x, y): Place, form: Form, radius: f64, fill: 
     }
 }
 
-/// What stands before a name in a legend.
+/// The sign before a name in a legend.
 #[derive(Clone, Copy)]
 pub(super) enum Sign<'a> {
     Line(Stroke<'a>),

@@ -18,12 +18,12 @@ pub struct Line<'a> {
     pub y: &'a [f64],
 }
 
-/// Draws lines into one diagram. Those that jump about are drawn as their highest and lowest values in each
-/// half pixel, so that a long series makes no large file and loses no peak.
+/// Draws lines into one diagram. Lines that vary fast are drawn as their highest and lowest values in
+/// each half pixel, so that a long series does not make a large file and loses no peak.
 ///
 /// # Panics
 ///
-/// If a line has not as many places as values.
+/// If a line does not have as many places as values.
 pub fn series(sheet: &Sheet<'_>, x: Axis<'_>, y: Axis<'_>, lines: &[Line<'_>]) -> String {
     for line in lines {
         assert_eq!(line.x.len(), line.y.len(), "places and values of {:?}", line.label);

@@ -26,7 +26,8 @@ impl Display for Px {
     }
 }
 
-/// Text that XML takes: its five signs as entities, and a replacement character for what it does not allow.
+/// Text that is valid in XML: its five special characters as entities, and a replacement character for
+/// what it does not allow.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -87,7 +88,7 @@ pub(super) struct Font {
     pub anchor: Anchor,
     pub bold: bool,
     pub color: &'static str,
-    /// Read from below, turned about its position.
+    /// Turned about its position, to be read from below upwards.
     pub upright: bool,
     /// A white rim, for text on a colored ground.
     pub rim: bool,
@@ -206,8 +207,8 @@ impl Svg {
     }
 }
 
-/// About how wide a text is. No font is at hand; the widths are those of DejaVu Sans by kind of letter,
-/// which is wider than the others of the list, so that what fits by this fits.
+/// The approximate width of a text. No font is available; the widths are those of DejaVu Sans by kind of
+/// letter, which is wider than the other fonts of the list, so a text that fits by this measure fits.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' => 0.32,

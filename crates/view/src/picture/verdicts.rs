@@ -59,7 +59,7 @@ impl Case {
     }
 }
 
-/// The outcomes: agreement is round, and the two ways to disagree have each their form.
+/// The outcomes: agreement is round, and each of the two kinds of disagreement has its own form.
 const OUTCOMES: [(Form, &str, &str); 4] = [
     (Form::Circle, "#0072B2", "both stable"),
     (Form::Circle, "#E69F00", "both unstable"),

@@ -8,11 +8,11 @@ use crate::figures;
 
 use super::thin::{Num, Thinning, mean, nums};
 
-/// About as many numbers as the time series of a whole page may have: some two megabytes.
+/// About as many numbers as the time series of a whole page may have: about two megabytes.
 const BUDGET: usize = 350_000;
 /// No chart is wide enough for more values than this.
 const MOST_VALUES: usize = 1000;
-/// A series of fewer values than this shows nothing; rather leave out seeds or points.
+/// A series of fewer values than this shows nothing; it is better to leave out seeds or points.
 const LEAST_VALUES: usize = 120;
 /// Points on the curve of sorted goodputs.
 const MOST_RANKS: usize = 100;

@@ -1,8 +1,8 @@
 //! The report: one HTML file that opens offline.
 //!
 //! `assets/report.html` is the page, a template that escapes what it is given; `assets/report.js` draws
-//! the charts with uPlot from data that the page carries as JSON. Whatever can be said without a script
-//! (tables, scenario, how to repeat it) is in the HTML itself.
+//! the charts with uPlot from data that the page carries as JSON. Everything that needs no script
+//! (tables, scenario, how to repeat the run) is in the HTML itself.
 
 mod charts;
 mod tables;
@@ -188,7 +188,7 @@ fn to_the_second(time: &str) -> String {
     }
 }
 
-/// Many seeds in few words.
+/// A list of seeds in few words.
 fn runs_of(seeds: &[u64]) -> String {
     let consecutive = seeds.windows(2).all(|w| w[1] == w[0].wrapping_add(1));
     match (seeds.first(), seeds.last()) {
@@ -204,7 +204,7 @@ fn text_of(point: &PointInfo, key: &str) -> Option<String> {
     scenario.get(key)?.as_str().map(str::to_string)
 }
 
-/// What the page does not show for want of room.
+/// What the page does not show for lack of room.
 fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
     let points = results.run.points.len();
     let mut notes = Vec::new();
@@ -215,7 +215,9 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
         ));
     }
     if charts.leaves_out_seeds(results) {
-        notes.push("Curves over time are shown for the first seeds and as the mean over all.".to_string());
+        notes.push(
+            "Curves over time are shown for the first seeds and for the mean over all seeds.".to_string(),
+        );
     }
     if points > DETAILED_POINTS {
         notes.push(format!(
@@ -224,7 +226,7 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
         ));
     }
     if !notes.is_empty() {
-        notes.push("Everything is in the Parquet files beside run.json.".to_string());
+        notes.push("The Parquet files beside run.json hold everything.".to_string());
     }
     notes
 }
@@ -246,7 +248,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// As JSON that may stand within a script element: nothing in it ends one or begins a comment.
+/// As JSON that is safe within a script element: nothing in it ends one or begins a comment.
 fn json(charts: &Charts<'_>) -> String {
     let text = serde_json::to_string(charts).expect("plain structs with string keys are always JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

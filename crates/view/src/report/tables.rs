@@ -39,7 +39,7 @@ pub(super) struct Cell {
     pub figure: Figure,
     /// How many replications, where that is fewer than were asked for.
     pub fewer: Option<usize>,
-    /// How it is set: `number`, and `best` or `significant` where that is so.
+    /// Its CSS class: `number`, and `best` or `significant` where that applies.
     pub class: &'static str,
 }
 
@@ -90,7 +90,7 @@ fn best(results: &Results, view: &View, algorithms: &[String], metric: Metric) -
     (rivals > 0 && beaten == rivals).then_some(at)
 }
 
-/// Traffic classes and algorithms by metrics; none where there is but one class.
+/// Traffic classes and algorithms by metrics; none if there is only one class.
 pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     const METRICS: &[Metric] = &[
         Metric::Throughput,
@@ -160,7 +160,7 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
     };
     let column = |a: &String| Column { title: a.clone(), unit: String::new(), doc: String::new() };
     Table {
-        caption: "Every figure that applies, over the whole measured window".to_string(),
+        caption: "All figures that apply, over the whole measured window".to_string(),
         keys: vec!["figure", "unit"],
         explained: true,
         columns: point.algorithms.iter().map(column).collect(),

@@ -1,4 +1,4 @@
-//! Series of a size that a page can carry.
+//! Thins series to a size that a page can hold.
 
 use serde::{Serialize, Serializer};
 
@@ -27,8 +27,8 @@ pub(super) fn nums(values: &[f64], factor: f64) -> Vec<Num> {
     values.iter().map(|x| Num(x * factor)).collect()
 }
 
-/// Cuts a series into buckets and keeps the smallest and the largest value of each, in the order in
-/// which they came, so that no peak is lost.
+/// Cuts a series into buckets and keeps the smallest and the largest value of each, in their order, so
+/// that no peak is lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thinning {
     /// Samples per bucket; 1 or 2 keep everything.

@@ -5,8 +5,8 @@
 //!
 //! What the paper leaves open, and what this file does:
 //! - It gives neither the gain nor the filter nor the interval; the defaults say where they come from.
-//! - The original also drops nothing while the queue is shorter than a threshold; Park et al. 2004 do not say
-//!   so, and it is left out.
+//! - The original also drops nothing while the queue is shorter than a threshold; Park et al. 2004 do
+//!   not mention that, and it is left out.
 //! - The filter starts with an empty queue, like PI.
 
 use quell_units::{Duration, QueueSize, Time};
@@ -19,7 +19,7 @@ params! {
     /// DRED's parameters.
     pub struct DredParams {
         /// Step of p for an error of a whole buffer.
-        alpha: f64 = 0.001, unit "1", source "not in Park et al. 2004; holds its Table 2's queue with the least deviation";
+        alpha: f64 = 0.001, unit "1", source "not in Park et al. 2004; holds the queue of its Table 2 with the smallest deviation";
         /// Weight of a new sample in the filtered error.
         filter: f64 = 0.1, unit "1", source "not in Park et al. 2004; a time constant of 10 updates";
         /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.

@@ -1,15 +1,14 @@
 //! LRED: loss ratio based RED (Wang et al. 2007, after Wang et al. 2004).
 //!
-//! Measures the share of arrivals that was lost lately and uses it as the probability: that share
-//! tells how many flows there are. The distance of the queue from its target only corrects it, the
-//! more the higher the loss.
+//! LRED measures the share of recent arrivals that was lost and uses it as the probability: that share
+//! tells how many flows there are. The distance of the queue from its target only corrects it, by more
+//! at a higher loss.
 //!
 //! Experimental: not checked against the paper. Not verified: the measurement over the last M periods, its
-//! exponential average, and `p = l + beta sqrt(l) (q - q_ref)` for every arrival, with M = 4, weight 0.1,
-//! beta
-//! 0.001. Chosen here: the period's length and the target; marks count as losses where packets are
-//! marked; periods without any arrival measure no loss. A link that has lost nothing signals
-//! nothing: the first losses are those of a full buffer.
+//! exponential average, and `p = l + beta sqrt(l) (q - q_ref)` for every arrival, with M = 4, weight
+//! 0.1 and beta 0.001. Chosen here: the period's length and the target; marks count as losses where
+//! packets are marked; periods without any arrival measure no loss. A link that has lost nothing
+//! signals nothing: the first losses are those of a full buffer.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -67,7 +66,7 @@ pub struct Lred {
     law: Law,
     gauge: Gauge,
     ticker: Ticker,
-    /// The last periods, the one under way among them.
+    /// The last periods, including the current one.
     periods: Vec<Period>,
     current: usize,
     weight: f64,
@@ -142,7 +141,7 @@ impl Law {
     }
 }
 
-/// Wang et al. 2007: what was lost over what came in the last M periods; 0 if nothing came.
+/// Wang et al. 2007: packets lost over packets that arrived in the last M periods; 0 if none arrived.
 pub fn loss_ratio(lost: f64, arrived: f64) -> f64 {
     if arrived > 0.0 { lost / arrived } else { 0.0 }
 }

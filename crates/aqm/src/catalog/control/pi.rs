@@ -2,11 +2,11 @@
 //! eq. 24-25).
 //!
 //! At a fixed rate the probability moves with the queue's distance from `q_ref` and with the change
-//! of that distance; every arrival is signaled with it, independently. The gains may be given, or
-//! designed for a number of flows and a round-trip time on this link.
+//! of that distance; every arrival is signaled with that probability, independently. The gains may be
+//! given, or designed for a number of flows and a round-trip time on this link.
 //!
 //! What the papers leave open, and what this file does:
-//! - The probability is kept in [0, 1] (Park et al. 2004, eq. 24 bounds it only below).
+//! - The probability is kept in [0, 1] (Park et al. 2004, eq. 24 bounds it only from below).
 //! - Signals are independent: no spacing, unlike RED.
 //! - Signals stay marks at any probability.
 

@@ -1,4 +1,4 @@
-//! PI in integers: [`pi`](crate::pi) without floating point, neither per packet nor per update.
+//! PI in integers: [`pi`](crate::pi) without floating point, either per packet or per update.
 
 use quell_units::Duration;
 use serde::{Deserialize, Serialize};

@@ -2,15 +2,16 @@
 //! (Park et al. 2004, eq. 12).
 //!
 //! At fixed intervals `p = K_P e + K_I int e + K_D e'` with `e = q - q_ref`. Without K_D it is PI
-//! (Park et al. 2004, eq. 24), with K_I alone and a filtered error DRED (Park et al. 2004, eq. 23), with K_P
-//! alone a proportional controller. What VRC does better is to measure e' as a rate; here it is the queue's
-//! own change.
+//! (Park et al. 2004, eq. 24), with K_I alone and a filtered error it is DRED (Park et al. 2004, eq.
+//! 23), and with K_P alone it is a proportional controller. VRC improves on it by measuring e' as a
+//! rate; here e' is the queue's own change.
 //!
 //! What the paper leaves open, and what this file does:
 //! - Sampled, the change of a queue is noise of whole packets: the derivative is averaged
 //!   exponentially (`derivative_memory`), as VRC averages its rate.
 //! - Windup: the proportional and integral part is kept in [0, 1], as PI and DRED keep p; the
-//!   derivative is added after that. A derivative that drives p to a bound so leaves the integral alone.
+//!   derivative is added after that. So a derivative that drives p to a bound does not affect the
+//!   integral.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -23,7 +24,7 @@ params! {
     pub struct PidParams {
         /// Proportional gain.
         k_p: f64 = 0.0024, unit "1/packet", source "Park et al. 2004, Table 1";
-        /// Integral gain; 0 leaves a steady error.
+        /// Integral gain; 0 leaves a steady-state error.
         k_i: f64 = 0.0045, unit "1/(packet s)", source "Park et al. 2004, Table 1";
         /// Derivative gain; 0 makes it PI.
         k_d: f64 = 0.0003, unit "s/packet", source "Park et al. 2004, Table 1";
@@ -150,7 +151,7 @@ pub struct Law {
 impl Law {
     /// Park et al. 2004, eq. 12 without its derivative, from the errors now and one sample ago: Park et al.
     /// 2004, eq. 24 with
-    /// `a = K_P + K_I T_s` and `b = K_P`. Without an integral there is nothing to remember.
+    /// `a = K_P + K_I T_s` and `b = K_P`. Without an integral there is no state.
     #[inline]
     pub fn settled(&self, settled: f64, e: f64, before: f64) -> f64 {
         if self.k_i_t > 0.0 {

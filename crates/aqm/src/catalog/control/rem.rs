@@ -6,12 +6,11 @@
 //! along a path the prices add up.
 //!
 //! What the papers leave open, and what this file does:
-//! - The rate is a count: the packets that arrived in the update interval against those the link
-//!   could have sent in it, at the link's rate now where the host knows it. Every arrival counts,
-//!   also one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the sum that the
-//!   price forms is the same.
-//! - The papers signal arrivals. The authors' own code, in ns-2, drops on arrival but marks what
-//!   leaves, and so brings its marks to the sender one queueing delay earlier: `mark_at`.
+//! - The rate is a count: the packets that arrived in the update interval against those the link could
+//!   have sent in it, at the link's current rate if the host knows it. Every arrival counts, including
+//!   one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the price sums to the same.
+//! - The papers signal arrivals. The authors' own code, in ns-2, drops on arrival but marks departures,
+//!   so its marks reach the sender one queueing delay earlier: `mark_at`.
 //! - ns-2 fixes alpha at 0.1.
 
 use quell_units::{Duration, QueueSize, Time};

@@ -3,14 +3,14 @@
 //! A PI controller whose target follows the size of the queue's oscillations: two averages of
 //! `(q - q_ref)^2`, a fast one (s) that measures and a slow one (g) that detects. If both say that
 //! the deviation is above `h_l q_ref` or below `h_s q_ref`, then `q_ref` is multiplied by the ratio k and
-//! the gains are divided by k^2, as the gain of TCP, `(RC)^2/2N`, asks when RC has changed by k.
+//! the gains are divided by k^2, as the gain of TCP, `(RC)^2/2N`, requires when RC has changed by k.
 //!
 //! What Chen 2010 leaves open, and what this file does:
 //! - It bounds neither `q_ref` nor k. A constant queue would drive both to 0, a violent one
 //!   `q_ref` beyond the buffer, where no packet is ever signaled again. Here `q_ref` stays in
-//!   [`q_ref_min`, `q_ref_max`], and the gains follow what it does: `a q_ref^2` is constant.
-//! - phi1 is "the system time constant" in Fig. 6.1; the text has it right, its inverse is. Here it is
-//!   given as that time.
+//!   [`q_ref_min`, `q_ref_max`], and the gains follow it: `a q_ref^2` is constant.
+//! - phi1 is "the system time constant" in Fig. 6.1; the text is right that its inverse is. Here the
+//!   parameter is that time.
 //! - `h_s` is "fixed in terms of the initial parameters", by no rule.
 
 use quell_units::{Duration, QueueSize};
@@ -172,7 +172,7 @@ impl Aqm for StPi {
 }
 
 /// Chen 2010, eq. 6.6: the gains for another target, `K_P / k^2` with `k = q_ref / q_ref0`. Dividing step by
-/// step gives the same, without piling up rounding.
+/// step gives the same, without accumulating rounding errors.
 pub fn retuned(start: &Gains, q_ref: f64) -> Gains {
     let k = q_ref / start.q_ref;
     Gains { a: start.a / (k * k), b: start.b / (k * k), q_ref }

@@ -1,27 +1,28 @@
 //! CoDel: controlled delay (Nichols and Jacobson 2012; RFC 8289).
 //!
-//! A queue is bad when even its least delay stays above `target` for an `interval`. From then on packets
-//! are dropped as they leave, `interval / sqrt(count)` apart, ever closer, until a packet has waited less
-//! than `target`. How long that takes is all that matters: the length of the queue and the rate of the
-//! link do not.
+//! A queue is bad when even its least delay stays above `target` for an `interval`. From then on
+//! packets are dropped as they leave, `interval / sqrt(count)` apart, at ever shorter intervals, until
+//! a packet has waited less than `target`. Only the waiting time matters, not the length of the queue
+//! or the rate of the link.
 //!
 //! What the papers leave open, and what this file does:
 //! - RFC 8289, section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
-//!   decided by a call of its own; the time of the next drop is set when the packet after a drop shows
-//!   that the drop state goes on, as there. If the packet after the first drop shows that it does not, the
-//!   state ends with it, and not with the one after it: no packet's fate differs.
-//! - The pseudo-code drops; sections 1 and 4.5 speak of marks as well. A packet that is marked leaves, so there is
-//!   none after it to ask: the time of the next mark is set at once, and one departure is marked at most
-//!   once. Where the schedule is behind, the next departure is marked as well.
+//!   decided in its own call; the time of the next drop is set when the packet after a drop shows that
+//!   the drop state continues, as there. If the packet after the first drop shows that it does not, the
+//!   state ends with it, and not with the one after it; no packet is treated differently.
+//! - The pseudo-code drops; sections 1 and 4.5 speak of marks as well. A marked packet leaves, so there is no further
+//!   packet to ask about: the time of the next mark is set at once, and one departure is marked at most
+//!   once. If the schedule is behind, the next departure is marked as well.
 //! - `maxpacket` is 512 in section 5.3, which adds that it should be the MTU; section 4.1 allows the
 //!   largest packet seen so far, the default here, or what the interface says: `mtu`. Section 4.1 drops
-//!   if at least an MTU remains, the pseudo-code if more does: here as in the pseudo-code.
-//! - `now - drop_next` is negative if the drop state comes back before the drop that was left undone.
-//!   That is recent.
+//!   if at least an MTU remains, the pseudo-code only if more remains; this file follows the
+//!   pseudo-code.
+//! - `now - drop_next` is negative if the drop state returns before the pending drop was due. That
+//!   counts as recent.
 //! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
-//! - `interval / sqrt(count)` is exact to the nanosecond; Linux has 16 bits of the reciprocal root.
-//! - What Linux adds, marking every packet that has waited longer than `ce_threshold`, is another
-//!   algorithm and left out.
+//! - `interval / sqrt(count)` is exact to the nanosecond; Linux uses 16 bits of the reciprocal root.
+//! - Linux also marks every packet that has waited longer than `ce_threshold`; that is another
+//!   algorithm and is left out.
 
 use quell_units::{Bytes, Duration, Time};
 
@@ -35,8 +36,8 @@ params! {
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289, section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289, section 4.2";
-        /// Nothing is signaled that would leave no more bytes than this waiting for the link; without it, the largest
-        /// packet seen so far.
+        /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
+        /// left out: the largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289, section 4.1";
     }
 }
@@ -45,8 +46,8 @@ impl CodelParams {
     /// CoDel for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that does not exceed it or an
-    /// hour.
+    /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that
+    /// does not exceed it or that exceeds an hour.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
         positive_duration("target", self.target, "RFC 8289, section 4.3")?;
@@ -92,7 +93,7 @@ pub struct Codel {
     drop_next: Time,
     /// Signals in this drop state, continued from the last one if that was recent.
     count: u32,
-    /// What it was when this drop state began.
+    /// Its value when this drop state began.
     last_count: u32,
 }
 
@@ -185,8 +186,8 @@ impl Aqm for Codel {
     }
 }
 
-/// RFC 8289 section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes waiting for the link
-/// tells of a standing queue.
+/// RFC 8289, section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes waiting
+/// for the link indicates a standing queue.
 #[inline]
 pub fn standing(sojourn: Duration, target: Duration, left: u64, mtu: u64) -> bool {
     sojourn >= target && left > mtu
@@ -198,8 +199,8 @@ pub fn control_law(t: Time, interval: Duration, count: u32) -> Time {
     t + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }
 
-/// RFC 8289, section 5.5: the count at which a drop state begins: where the last one came to, less what it
-/// began with, if that was `recent`.
+/// RFC 8289, section 5.5: the count at which a drop state begins: where the last one ended, less what
+/// it began with, if that was `recent`.
 pub fn first_count(count: u32, last_count: u32, recent: bool) -> u32 {
     let delta = count - last_count;
     if delta > 1 && recent { delta } else { 1 }

@@ -1,34 +1,36 @@
 //! PIE: proportional integral controller enhanced (Pan et al. 2013; RFC 8033).
 //!
 //! Every `update_interval` the drop probability moves with the queueing delay's distance from `target` and
-//! with the delay's change, in steps that are smaller the smaller the probability is. Arrivals are dropped
-//! with it, not quite independently: neither too soon after a drop nor too late.
+//! with the delay's change, in steps that shrink with the probability. Arrivals are dropped with that
+//! probability, but not quite independently: neither too soon after a drop nor too late.
 //!
 //! What the papers leave open, and what this file does:
 //! - RFC 8033 has a basic scheme (section 4, Appendix A) and options (section 5, Appendix B). The default is
 //!   the basic scheme with marks (5.1), derandomization (5.4) and the capped step (5.5), as Linux has it;
-//!   `derandomize`, `cap`, `delay_from` and `activate_at` choose otherwise.
+//!   `derandomize`, `cap`, `delay_from` and `activate_at` select the others.
 //! - The decay: both delays are 0 (4.2 and Appendix A), or below half of the target (Appendix B): `decay`.
-//! - A time stamp tells of the delay only when a packet leaves. A link that has fallen idle has no delay, so
-//!   the sample is 0 from then on; the RFC would keep the last one for good.
+//! - A time stamp gives the delay only when a packet leaves. A link that has fallen idle has no delay,
+//!   so the sample is 0 from then on; the RFC would keep the last one indefinitely.
 //! - Dequeue rate: section 5.2 counts the packet with which a measurement begins, and its "else" would end
-//!   every measurement at the next packet. Appendix B is followed: it counts what departs after the first,
-//!   and takes the first sample unweighted. A measurement that the queue runs out of is dropped.
+//!   every measurement at the next packet. This file follows Appendix B: it counts what departs after
+//!   the first packet, and takes the first sample unweighted. A measurement during which the queue
+//!   empties is discarded.
 //! - Until the dequeue rate has been measured the delay counts as 0, as in Appendix B: the probability is 0,
-//!   and the burst allowance stays whole. It does not end PIE's activity.
+//!   and the burst allowance stays whole. It does not make PIE inactive.
 //! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567, section 4.4,
 //!   advises against.
-//! - The burst allowance is looked at before a packet is judged (4.4, Appendix A), so protected packets do
-//!   not count toward derandomization; Appendix B judges them first.
+//! - The burst allowance is checked before a packet is judged (4.4, Appendix A), so protected packets
+//!   do not count toward derandomization; Appendix B judges them first.
 //! - A signal resets the accumulated probability, whether it is a mark, a drop, or a loss to a full buffer.
 //!   Read literally, Appendix B loses the packets that it marks.
-//! - The current delay at an arrival is what would be sampled then.
-//! - A buffer that is full is for the host to find: an arrival that does not fit is judged first.
+//! - The current delay at an arrival is what a sample would give at that time.
+//! - The host detects a full buffer: an arrival that does not fit is judged first.
 //! - Activation: at an arrival that finds the share of the buffer taken (5.3; Appendix B counts the arrival).
-//!   PIE ends its activity at an update, when the probability is 0 and both delays are below half of the target
-//!   (5.3; Appendix B wants 0, which at every arrival would end it with the one that began it).
-//! - Updates come at multiples of the interval, also when PIE becomes active in between.
-//! - Other intervals or targets want other gains (4.2): they are not adapted.
+//!   PIE becomes inactive at an update, when the probability is 0 and both delays are below half of the
+//!   target (5.3; Appendix B requires 0, which, checked at every arrival, would end it at the arrival
+//!   that began it).
+//! - Updates come at multiples of the interval, even if PIE becomes active in between.
+//! - Other intervals or targets need other gains (4.2); they are not adapted.
 
 use quell_units::{Bytes, Duration, Time};
 
@@ -69,7 +71,7 @@ params! {
         alpha: f64 = 0.125, unit "1/s", source "RFC 8033, Appendix A";
         /// Gain of the delay's change since the last update.
         beta: f64 = 1.25, unit "1/s", source "RFC 8033, Appendix A";
-        /// Time for which the start of a congestion passes unharmed (MAX_BURST).
+        /// Time for which the onset of congestion passes without signals (MAX_BURST).
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033, section 4.4";
         /// Probability from which ECN-capable packets are dropped as well.
         mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033, section 5.1";
@@ -77,7 +79,7 @@ params! {
         delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "RFC 8033, Appendix A";
         /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
         dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033, section 5.2";
-        /// Whether drops are kept from coming too close and too far apart.
+        /// Whether drops are kept from coming too close together or too far apart.
         derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4";
         /// Whether a step up is at most 0.02 where the probability is 0.1 or more.
         cap: bool = true, unit "true or false", source "RFC 8033, section 5.5";
@@ -169,7 +171,7 @@ pub struct Pie {
     /// The sum of the probabilities of the arrivals since the last signal.
     accumulated: f64,
     burst_allowance: Duration,
-    /// How long the last departure had waited; nothing since the link fell idle.
+    /// How long the last departure had waited; none since the link fell idle.
     waited: Duration,
     /// The delay at the last update, in seconds.
     delay_old: f64,
@@ -190,7 +192,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033, Appendix B: begins with nothing known.
+    /// RFC 8033, Appendix B: begins with nothing measured.
     fn activate(&mut self, now: Time) {
         self.active = true;
         self.p = 0.0;
@@ -375,7 +377,7 @@ struct Drain {
     threshold: u64,
     /// Mean time that they take, in seconds.
     time: Option<f64>,
-    /// When the measurement that is under way began.
+    /// When the current measurement began.
     since: Option<Time>,
     /// Bytes that have left since.
     left: u64,
@@ -386,12 +388,12 @@ impl Drain {
         Drain { threshold: threshold.get(), time: None, since: None, left: 0 }
     }
 
-    /// Forgets what it knows, and measures from `now`.
+    /// Forgets its measurements, and measures from `now`.
     fn restart(&mut self, now: Time) {
         (self.time, self.since, self.left) = (None, Some(now), 0);
     }
 
-    /// Drops the measurement that is under way.
+    /// Discards the current measurement.
     fn stop(&mut self) {
         self.since = None;
     }

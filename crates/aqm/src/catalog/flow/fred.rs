@@ -1,19 +1,19 @@
 //! FRED: flow random early drop (Lin and Morris 1997).
 //!
-//! RED that counts the packets of each flow in the queue. A flow may always hold `min_q` packets,
-//! never more than `max_q`, and between the two it takes part in RED's lottery only while it holds at
-//! least its share. A flow that tries to exceed `max_q` gets a strike; with more than one strike it
-//! may hold no more than the mean flow. So fragile flows are spared and flows that do not respond are
-//! kept in check. What is remembered of a flow goes with its last packet.
+//! FRED is RED that counts the packets of each flow in the queue. A flow may always hold `min_q`
+//! packets, never more than `max_q`, and between the two it takes part in RED's lottery only while it
+//! holds at least its share. A flow that tries to exceed `max_q` gets a strike; with more than one
+//! strike it may hold no more than the mean flow. So fragile flows are spared and unresponsive flows
+//! are kept in check. A flow's state is forgotten with its last packet.
 //!
 //! Experimental: not checked against the paper. A textbook's list of its parameters confirms
 //! `min_th = min(buffer/4, RTT)`, `max_th = 2 min_th`, `max_p` 0.02, `min_q` 2 or 4 and the weight
 //! 0.002; an implementation for Linux confirms `avgcq = max(avg/Nactive, 1)`, `max_q = min_th`, and
 //! that each flow may hold two packets while the average is above `max_th`. Not verified: the order of
 //! the tests, and the sampling of the average at arrivals that are kept and at departures. Chosen here:
-//! `rtt`, by which `min_th` is computed; packets that fit no longer and those whose flow has no room in the
-//! table are as if they had not come; a signal by chance marks ECN-capable packets, while what exceeds a
-//! flow's bounds is dropped.
+//! `rtt`, by which `min_th` is computed; packets that do not fit, and those whose flow has no room in
+//! the table, are treated as if they had not arrived; a random signal marks ECN-capable packets, while
+//! packets beyond a flow's bounds are dropped.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -24,8 +24,8 @@ use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, param
 params! {
     /// FRED's parameters.
     pub struct FredParams {
-        /// Average queue below which nothing is signaled by chance; auto: min(a quarter of the buffer, rtt
-        /// C).
+        /// Average queue below which nothing is signaled at random; auto: min(a quarter of the buffer,
+        /// rtt C).
         min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
         /// Average queue above which flows are held to two packets; auto: 2 min_th.
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Lin and Morris 1997";
@@ -33,7 +33,7 @@ params! {
         rtt: Duration = Duration::from_millis(100), unit "s", source "chosen";
         /// Probability at max_th.
         max_p: f64 = 0.02, unit "1", source "Lin and Morris 1997; Floyd and Jacobson 1993";
-        /// Packets that a flow may hold without risk.
+        /// Packets that a flow may hold without being signaled at random.
         min_q: u32 = 4, unit "packets", source "Lin and Morris 1997: 2 for small buffers, 4 for large ones";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
@@ -46,7 +46,7 @@ impl FredParams {
     /// FRED for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: those of RED, a `min_th` of nothing.
+    /// Names the field that breaks a rule: those of RED, a `min_th` of zero.
     pub fn build(&self, link: &Link) -> Result<Fred, ParamError> {
         link.check()?;
         positive_duration("rtt", self.rtt, "Lin and Morris 1997")?;
@@ -105,7 +105,7 @@ pub struct Fred {
 /// How much a flow may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Average queue from which on flows are held to two packets, or to none.
+    /// Average queue above which flows are held to two packets, or to none.
     pub max_th: f64,
     /// What a flow may hold without risk.
     pub min_q: f64,
@@ -116,8 +116,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Lin and Morris 1997: whether a flow with `held` packets and so many strikes exceeds its bounds;
-    /// `mean` is the mean flow's queue, avgcq.
+    /// Lin and Morris 1997: whether a flow with `held` packets and `strikes` exceeds its bounds; `mean`
+    /// is the mean flow's queue, avgcq.
     #[inline]
     pub fn exceeded(&self, held: f64, strikes: u32, avg: f64, mean: f64) -> bool {
         let above = avg >= self.max_th;

@@ -2,20 +2,20 @@
 //!
 //! Two queues share one buffer. The first, drop-tail, is for young flows and UDP, whose losses cost
 //! them much and inform no sender that could slow down for long; the second, Adaptive RED, is for flows
-//! that are older than `young_packets` packets. What the first gets of the link follows its length.
+//! that are older than `young_packets` packets. The first queue's share of the link follows its length.
 //!
 //! What the paper leaves open, and what this file does:
 //! - It gives rates for the two queues, not an order of service. Here the first queue's claim is kept
-//!   as a number of bytes, and it is served when it has one ([`Claim`]). The link is never idle while
-//!   something waits: a queue that has the link to itself is charged nothing.
+//!   as a number of bytes, and the queue is served while the claim is not negative ([`Claim`]). The
+//!   link is never idle while something waits: a queue that has the link to itself is charged nothing.
 //! - N, T, `C1_min` and `C1_max` are not printed; see the parameters.
 //! - UDP goes to the first queue by its protocol. The paper classifies TCP connections by age, and
 //!   says that web *and* UDP are served in the first queue (abstract, Fig. 4); its CBR source sends a
-//!   packet each 50 ms, and would be old within seconds if its packets were counted.
+//!   packet every 50 ms, and would be old within seconds if its packets were counted.
 //! - Section III and eq. 1 differ where `q1` has passed `min_th1` and `C q1/max_th1` is below `C1_min`;
-//!   eq. 1 is taken, by which the rate never falls as the queue grows.
-//! - Packets of the first queue are never signaled, not by marks either. The inner algorithm is told
-//!   of its own queue only, and of the whole link's rate.
+//!   eq. 1 is used, by which the rate never falls as the queue grows.
+//! - Packets of the first queue are never signaled, not even by marks. The inner algorithm is told only
+//!   of its own queue, and of the whole link's rate.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -53,11 +53,13 @@ impl ParamValue for Inner {
 params! {
     /// RED+Tail's parameters.
     pub struct RedTailParams {
-        /// N of the paper: packets of a flow that wait in the first queue; what follows waits in the second.
+        /// N of the paper: packets of a flow that wait in the first queue; later ones wait in the
+        /// second.
         young_packets: u32 = 64, unit "packets", source "not printed; Jou et al.'s ssthresh";
         /// T of the paper: a flow that has been silent for longer is young again.
         forget_after: Duration = Duration::from_secs(3), unit "s", source "not printed; TCP's first timeout, so that a flow that waits for its timer is not young again";
-        /// Flows that are remembered at a time; with more, those that have been silent for longest are forgotten.
+        /// Flows that are remembered at a time; with more, those that have been silent longest are
+        /// forgotten.
         flows: u32 = 4096, unit "flows", source "own";
         /// Where UDP waits: "young" (the first queue) or "counted" (by age, as TCP).
         udp: Udp = Udp::Young, unit "name", source "Jou et al. 2003, abstract and Fig. 4";
@@ -69,7 +71,8 @@ params! {
         c1_min: Option<f64> = None, unit "1", source "not printed";
         /// Largest share of the link for the first queue while packets wait in the second.
         c1_max: f64 = 0.9, unit "1", source "not printed";
-        /// The algorithm of the second queue with its parameters, a table as for a link: any that is for one queue.
+        /// The algorithm of the second queue with its parameters, a table as for a link: any algorithm
+        /// for a single queue.
         vq2: Inner = Box::new(AqmConfig::Ared(AredParams::default())), unit "table", source "Jou et al. 2003, section III";
     }
 }
@@ -90,8 +93,9 @@ impl RedTailParams {
     /// RED+Tail for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, shares that
-    /// are none, nothing to remember, an inner algorithm that is refused or is not for one queue.
+    /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, shares
+    /// outside their range, nothing to remember, an inner algorithm that is refused or is not for one
+    /// queue.
     pub fn build(&self, link: &Link) -> Result<RedTail, ParamError> {
         link.check()?;
         require(self.young_packets > 0, "young_packets", self.young_packets, "must be at least 1")?;
@@ -179,7 +183,7 @@ impl Split {
     }
 }
 
-/// In which of the two queues packets wait when one is taken.
+/// Which of the two queues have packets waiting when one is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Backlog {
@@ -203,12 +207,12 @@ impl Backlog {
     }
 }
 
-/// Bytes that the first queue may claim: what its rate came to less what it sent, while packets
+/// Bytes that the first queue may claim: what its rate amounted to, less what it sent, while packets
 /// waited in both queues.
 ///
-/// Service by turns for rates that change with every packet. The first queue is served when its claim
-/// is not negative, so the claim stays within one packet on either side, and over any time in which
-/// both wait each gets what its rate comes to, to within that packet.
+/// Alternating service for rates that change with every packet. The first queue is served when its
+/// claim is not negative, so the claim stays within one packet on either side, and over any time in
+/// which both wait each gets what its rate amounts to, to within that packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Claim(pub f64);
 
@@ -247,7 +251,7 @@ pub struct RedTail {
     gauge: Gauge,
     split: Split,
     claim: Claim,
-    /// Of the link, for the first queue, when the last packet was taken.
+    /// The first queue's share of the link when the last packet was taken.
     share: f64,
     /// Connections that were new, and of those the ones that grew old.
     flows: u64,

@@ -1,18 +1,19 @@
 //! SRED: stabilized random early drop (Ott et al. 1999).
 //!
-//! Estimates how many flows are active without a state per flow: each arrival is compared with a
-//! packet drawn from a list of recent ones (zombies). If both are of one flow, that is a hit; the
+//! SRED estimates how many flows are active without per-flow state: each arrival is compared with a
+//! packet drawn from a list of recent ones (zombies). If both belong to one flow, that is a hit; the
 //! share of hits P(t) is the sum of the squares of the flows' shares of the traffic, so 1/P(t) is the
 //! number of flows of equal rate. The probability grows with the square of that number, because the
-//! loss rate at which N flows share a link does, and with the buffer's filling only in steps.
+//! loss rate at which N flows share a link does, and grows with the fill level of the buffer only in
+//! steps.
 //!
 //! What the paper leaves open, and what this file does:
-//! - Nothing is compared until the list is full, and P(0) = 0, so that the start meets the largest
-//!   load factor.
-//! - The paper gives the weight of a hit as p/M (eq. 3.3) and simulates with 1/M; `alpha` left out is
-//!   eq. 3.3.
-//! - The zombies' counts and times of arrival, which the paper keeps to find misbehaving flows and
-//!   which enter no probability, are not kept.
+//! - Nothing is compared until the list is full, and P(0) = 0, so the initial load factor is the
+//!   largest.
+//! - The paper gives the weight of a hit as p/M (eq. 3.3) and simulates with 1/M; if `alpha` is left
+//!   out, eq. 3.3 gives it.
+//! - The zombies' counts and times of arrival, which the paper keeps to find misbehaving flows, do not
+//!   affect the probability and are not kept.
 
 use alloc::vec::Vec;
 
@@ -24,7 +25,7 @@ use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, param
 choice! {
     /// Which of the paper's two laws.
     pub enum Law {
-        /// The probability depends on filling and load.
+        /// The probability depends on the fill level and the load.
         Simple = "simple",
         /// A hit multiplies it by 1 + 1/P(t): flows that send more are signaled more.
         Full = "full",
@@ -42,7 +43,7 @@ params! {
         alpha: Option<f64> = None, unit "1", source "Ott et al. 1999, eq. 3.3; its simulations use 1 / zombies";
         /// Probability in a buffer filled to a third or more; a quarter of it from a sixth on.
         p_max: f64 = 0.15, unit "1", source "Ott et al. 1999, eq. 4.3";
-        /// Flows from which on more load does not raise the probability.
+        /// Number of flows beyond which more load does not raise the probability.
         flows: u32 = 256, unit "1", source "Ott et al. 1999, eq. 4.4";
         /// "full" or "simple": whether a hit raises the probability.
         law: Law = Law::Full, unit "name", source "Ott et al. 1999, section V";
@@ -102,7 +103,7 @@ struct Zombies {
 }
 
 impl Clone for Zombies {
-    /// With room for the whole list, which a copied `Vec` would not have.
+    /// With capacity for the whole list, which a cloned `Vec` would not have.
     fn clone(&self) -> Self {
         let mut list = Vec::with_capacity(self.room as usize);
         list.extend_from_slice(&self.list);
@@ -156,7 +157,7 @@ impl Aqm for Sred {
     }
 }
 
-/// Ott et al. 1999, eq. 4.3: the probability by the buffer's filling alone.
+/// Ott et al. 1999, eq. 4.3: the probability from the fill level alone.
 #[inline]
 pub fn p_sred(filling: f64, p_max: f64) -> f64 {
     if filling >= 1.0 / 3.0 {

@@ -9,16 +9,16 @@
 //! - The names are Chen's; Park et al. 2004 write alpha for phi and gamma for tau, and its beta is the
 //!   initial share of the capacity.
 //! - Fig. 3.4 adapts the capacity at every arrival, so that x is the offered rate. Where signals are
-//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the
-//!   link settles 6 % below tau, and against sources that do not respond the capacity sinks to
-//!   nothing. The aim of Chen 2010, section 3.7.1, a link used to tau, needs the admitted rate; ns-2 uses
-//!   that, and so does this file by default. With marks the two are the same.
-//!   A packet that AVQ lets pass and that the real buffer has no room for is input either way: the
-//!   load that overflows a buffer is to be held down.
-//! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it is taken
-//!   for a mark; a queue that does not mark should not be offered ECN-capable packets.
-//! - With the first arrival no time has passed, so the virtual capacity still is the initial one.
-//! - The link's capacity is its rate now, where the host knows it.
+//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the link
+//!   settles 6 % below tau, and with unresponsive sources the capacity falls to zero. The aim of Chen
+//!   2010, section 3.7.1, a utilization of tau, needs the admitted rate; ns-2 uses that, and so does
+//!   this file by default. With marks the two are the same. A packet that AVQ accepts but the real
+//!   buffer has no room for is input either way, because the load that overflows a buffer must be
+//!   reduced.
+//! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it counts as a
+//!   mark; a queue that does not mark should not be offered ECN-capable packets.
+//! - At the first arrival no time has passed, so the virtual capacity is still the initial one.
+//! - The link's capacity is its current rate, if the host knows it.
 
 use quell_units::{BitRate, QueueSize, Time};
 
@@ -112,7 +112,7 @@ pub struct Avq {
     queue: VirtualQueue,
     phi: f64,
     tau: f64,
-    /// The link's rate, for hosts that do not know it now.
+    /// The link's initial rate, for hosts that do not know the current one.
     link_rate: BitRate,
     per_bit: f64,
     /// A packet's size in the virtual queue is `bytes * per_byte + per_packet`.
@@ -123,7 +123,7 @@ pub struct Avq {
     input_rate: InputRate,
     /// When the previous packet arrived.
     last_arrival: Option<Time>,
-    /// When the previous packet that counts as input did.
+    /// When the previous packet that counts as input arrived.
     last_input: Option<Time>,
 }
 
@@ -153,7 +153,7 @@ impl Aqm for Avq {
 /// The virtual queue, in packets or in bytes throughout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VirtualQueue {
-    /// What waits in it.
+    /// Its length.
     pub length: f64,
     /// Its capacity, per second.
     pub capacity: f64,

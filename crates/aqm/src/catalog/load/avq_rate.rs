@@ -1,15 +1,15 @@
 //! AVQ read as a rate controller (Park et al. 2004, eq. 30-32).
 //!
 //! AVQ's virtual capacity adapts as in [`avq`](crate::avq), but there is no virtual queue: an arrival is
-//! signaled with the probability that [`spf`](crate::spf) has for a link of that capacity,
-//! `p = 1 - Cv/r`. AVQ's own paper uses this form in its analysis. Signals come at random and so
-//! favor no flow for the burstiness of its packets.
+//! signaled with the probability that [`spf`](crate::spf) would use on a link of that capacity,
+//! `p = 1 - Cv/r`. AVQ's own paper uses this form in its analysis. Signals come at random, so they do
+//! not depend on how bursty a flow is.
 //!
 //! What the paper leaves open, and what this file does:
 //! - Park et al. 2004 state the law without a way to measure r; it is Stoica's estimator, as for VRC.
 //! - The names are Chen's: phi for Park et al.'s alpha, tau for its gamma, `initial_capacity` for its beta.
 //! - Where signals are drops the virtual capacity follows the admitted rate, as in [`avq`](crate::avq).
-//! - Park et al. 2004, eq. 31 leaves out that Cv stays between nothing and the link's capacity (Chen 2010,
+//! - Park et al. 2004, eq. 31 leaves out that Cv stays between 0 and the link's capacity (Chen 2010,
 //!   Fig. 3.4).
 
 use quell_units::{Duration, Time};

@@ -6,8 +6,8 @@
 //!
 //! What the papers leave open, and what this file does:
 //! - An idle period is one event, at its beginning, however long it lasts.
-//! - Chen 2010 would draw `freeze_time` at random to keep queues from moving in step; with one
-//!   queue there is nothing to keep apart, and it is fixed.
+//! - Chen 2010 would draw `freeze_time` at random to keep queues from moving in step; with one queue
+//!   that is not needed, and it is fixed.
 //! - The first event is not frozen.
 
 use quell_units::{Duration, QueueSize, Time};

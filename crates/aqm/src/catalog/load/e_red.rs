@@ -1,16 +1,16 @@
 //! E-RED: exponential RED (Liu et al. 2005).
 //!
 //! A virtual queue receives what the real one receives and is served at a rate slightly below the
-//! link's. The probability is an exponential function of its length, so its logarithm is the
-//! integral of how much the traffic exceeds that rate: the controller for which a network of TCP
-//! flows has been shown to be stable. The real queue stays short.
+//! link's. The probability is an exponential function of its length, so its logarithm is the integral
+//! of the traffic in excess of that rate: the controller for which a network of TCP flows has been
+//! shown to be stable. The real queue stays short.
 //!
 //! Experimental: not checked against the paper beyond its abstract. Not verified: the virtual queue,
 //! its lower rate and the exponential.
 //! Chosen here: the exponential runs from `p_min` at an empty virtual queue to 1 at `vq_max`, and an
 //! empty virtual queue signals nothing; packets that are dropped do not enter it (the paper marks,
-//! and marked packets enter); its rate follows the link's where the host knows it; 0.98 of the rate
-//! (the paper says slightly smaller), `p_min` and `vq_max`.
+//! and marked packets enter); its rate follows the link's if the host knows it; 0.98 of the rate (the
+//! paper says slightly smaller), `p_min` and `vq_max`.
 
 use quell_units::{BitRate, QueueSize, Time};
 
@@ -73,7 +73,7 @@ pub struct ERed {
     curve: Exponential,
     /// The virtual rate in the virtual queue's unit per second, for each bit per second of the link.
     per_bit: f64,
-    /// The link's rate, for hosts that do not know it now.
+    /// The link's initial rate, for hosts that do not know the current one.
     link_rate: BitRate,
     /// A packet's size in the virtual queue is `bytes * per_byte + per_packet`.
     per_byte: f64,

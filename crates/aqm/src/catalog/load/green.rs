@@ -1,20 +1,20 @@
 //! GREEN: generalized random early evasion network (Feng et al. 2002).
 //!
-//! Signals each flow with the probability at which TCP's steady state is its fair share of the link:
-//! with throughput `MSS c / (R sqrt p)`, the share L/N asks for `p = (N MSS c / (L R))^2`. Flows with
-//! short round-trip times are signaled more often than those with long ones. The queue is not looked
-//! at. N and R are measured from the packets that pass.
+//! GREEN signals each flow with the probability at which TCP's steady-state throughput is its fair
+//! share of the link: with throughput `MSS c / (R sqrt p)`, the share L/N requires
+//! `p = (N MSS c / (L R))^2`. Flows with short round-trip times are signaled more often than those with long ones. The
+//! queue is ignored. N and R are measured from the packets that pass.
 //!
-//! Experimental: written from the equation. What is not known of the paper, and what this file does:
+//! Experimental: written from the equation. What is not known about the paper, and what this file does:
 //! - How long a flow counts as active: `flow_interval`.
 //! - How round-trip times are known: from the handshake of each flow; for a flow whose handshake was not
 //!   seen, the mean of the handshakes of the last `flow_interval`, and before the first one `rtt`.
-//! - MSS is the size of the packet in question, headers included. Acknowledgments are then next to never
+//! - MSS is the size of the packet in question, headers included. Acknowledgments are then almost never
 //!   signaled.
-//! - c depends on how packets are acknowledged and lost; the default is for one acknowledgment per packet and
-//!   losses at even distances (Mathis et al. 1997).
-//! - L is the link's rate now, where the host knows it.
-//! - An idle link gains nothing by signals: fewer than `min_backlog` packets wait.
+//! - c depends on how packets are acknowledged and lost; the default is for one acknowledgment per
+//!   packet and evenly spaced losses (Mathis et al. 1997).
+//! - L is the link's current rate, if the host knows it.
+//! - Signals gain nothing on an idle link: none is sent while fewer than `min_backlog` packets wait.
 
 use quell_units::{BitRate, Duration};
 
@@ -28,10 +28,11 @@ params! {
         /// c: TCP's throughput is MSS c / (R sqrt p).
         c: f64 = 1.22, unit "1", source "sqrt(3/2): Mathis et al. 1997";
         /// Round-trip time of flows before any has been measured.
-        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual one";
-        /// Time without packets after which a flow is not active any more.
+        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual value";
+        /// Time without packets after which a flow is no longer active.
         flow_interval: Duration = Duration::from_secs(10), unit "s", source "this implementation";
-        /// Connections that can be told apart within flow_interval; beyond, the count stays there.
+        /// Largest number of connections that can be told apart within flow_interval; the count stops
+        /// there.
         max_flows: u32 = 16_384, unit "1", source "this implementation";
         /// Packets that must wait before an arrival is signaled at all; 0 follows the paper literally.
         min_backlog: u32 = 2, unit "packets", source "this implementation, as in RED";
@@ -42,7 +43,7 @@ impl GreenParams {
     /// GREEN for a link.
     ///
     /// # Errors
-    /// Names the field that is not positive, a table without room, a backlog that cannot be.
+    /// Names the field that is not positive, a table without room, an impossible backlog.
     pub fn build(&self, link: &Link) -> Result<Green, ParamError> {
         link.check()?;
         positive("c", self.c, "Mathis et al. 1997")?;
@@ -72,7 +73,7 @@ pub struct Green {
     /// That of flows before any is known.
     rtt: Duration,
     min_backlog: u32,
-    /// The link's rate, where the host does not tell.
+    /// The link's initial rate, for hosts that do not give the current one.
     rate: BitRate,
     /// The probability of the last arrival.
     p: f64,

@@ -2,7 +2,7 @@
 //!
 //! Of arrivals at a rate above the link's, the share that the link can carry passes: `p = 1 - C/r`.
 //! It looks at the rate alone. Where signals are drops, what is admitted equals the capacity and the
-//! queue may stand anywhere; where they are marks, the queue stays full. It is the law that the
+//! queue may settle anywhere; where they are marks, the queue stays full. It is the law that the
 //! rate-controller reading of AVQ ([`avq_rate`](crate::avq_rate)) corrects.
 //!
 //! What the paper leaves open: the time constant of the rate estimator. Between two arrivals the
@@ -28,7 +28,7 @@ impl SpfParams {
     /// SPF for a link.
     ///
     /// # Errors
-    /// Names `rate_memory` if it is nothing.
+    /// Names `rate_memory` if it is zero.
     pub fn build(&self, link: &Link) -> Result<Spf, ParamError> {
         link.check()?;
         positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
@@ -49,7 +49,7 @@ pub struct Spf {
     p: f64,
     rate: RateEstimator,
     sizer: Sizer,
-    /// The link's rate, for hosts that do not know it now.
+    /// The link's initial rate, for hosts that do not know the current one.
     link_rate: BitRate,
     mean_packet: Bytes,
 }

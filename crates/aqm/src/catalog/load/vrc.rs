@@ -1,8 +1,8 @@
 //! VRC: virtual rate control (Park et al. 2004, sections 2-3).
 //!
-//! Holds the arrival rate at a target rate that falls with the queue's excess over `q_ref`. An
-//! arrival is signaled in proportion to the rate's excess over a virtual target, which lies below
-//! the real one by as much as it takes to leave no steady error. As a function of the queue it is a
+//! VRC holds the arrival rate at a target rate that falls with the queue's excess over `q_ref`. An
+//! arrival is signaled in proportion to the rate's excess over a virtual target, which lies below the
+//! real one by as much as is needed to leave no steady-state error. As a function of the queue it is a
 //! PID controller whose derivative is measured as a rate, before the queue has moved.
 //!
 //! What the paper leaves open, and what this file does:
@@ -11,16 +11,16 @@
 //!   in that paper, the estimate lies b above the rate, b = 1/(2 K) for Poisson arrivals; D then brings the
 //!   estimate to the target, and the queue settles at `q_ref - b/gamma`. Once per T_s, with what arrived
 //!   in it, there is no bias, and the queue settles at q_ref, as Park et al. 2004, Table 2 has it.
-//! - At every arrival: between two of them the estimator is constant in its paper; here a silence
-//!   lowers it.
+//! - At every arrival: between two of them the estimator is constant in its paper; here it falls during
+//!   silence.
 //! - Without bounds the correction D winds up while p is 0 or 1. Here it stays in
 //!   [-gamma q_ref, 1/alpha]: the upper end is `p/alpha` in equilibrium at p = 1, and at the lower one p
 //!   rises from 0 at twice the target. Tighter bounds bias the queue at small loads: p is noisy, and
-//!   a noise that is cut off on one side is integrated.
+//!   noise that is cut off on one side is integrated.
 //! - r is "the aggregate input rate of the queue", which marks. Where signals are drops, what is dropped
-//!   does not enter the queue, and eq. 7, 10 and 12 hold for the admitted rate only; with the offered
-//!   one, sources that do not respond are shut out entirely (`input_rate`, as in [`avq`](crate::avq)).
-//! - The capacity is the link's rate now, where the host knows it.
+//!   does not enter the queue, and eq. 7, 10 and 12 hold only for the admitted rate; with the offered
+//!   one, unresponsive sources are shut out entirely (`input_rate`, as in [`avq`](crate::avq)).
+//! - The capacity is the link's current rate, if the host knows it.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -54,7 +54,8 @@ params! {
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in Park et al. 2004; comes nearest to its Table 2";
-        /// When the estimate is brought up to date: "interval", at each update with what arrived since the last; "arrival", at each arrival, which overestimates and holds the queue below q_ref.
+        /// When the estimate is updated: "interval", at each update with what arrived since the last;
+        /// "arrival", at each arrival, which overestimates and holds the queue below q_ref.
         rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
@@ -238,11 +239,11 @@ impl Aqm for Vrc {
 /// The gains of Park et al. 2004, section 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
-    /// Of the rate's excess over the virtual target.
+    /// Gain of the rate's excess over the virtual target.
     pub alpha: f64,
-    /// Of the correction.
+    /// Gain of the correction.
     pub beta: f64,
-    /// Of the queue, in the target rate.
+    /// Gain of the queue in the target rate.
     pub gamma: f64,
 }
 
@@ -275,9 +276,9 @@ impl Gains {
     /// Park et al. 2004, eq. 12 backwards: beta and gamma are the roots of `x^2 - (K_P/K_D) x + K_I/K_D`.
     /// `None` if they are not real.
     ///
-    /// The smaller is beta. Eq. 12 does not say which is which: on the queue the two controllers are one.
-    /// They differ in what an error b of the measured rate costs, b/gamma packets of queue, and in how far
-    /// D may fall, gamma q_ref; the larger gamma makes both errors smaller.
+    /// The smaller is beta. Eq. 12 does not say which is which: on the queue the two controllers are
+    /// the same. They differ in what an error b of the measured rate costs, b/gamma packets of queue,
+    /// and in how far D may fall, gamma q_ref; the larger gamma makes both errors smaller.
     pub fn from_pid(k_p: f64, k_i: f64, k_d: f64) -> Option<Gains> {
         let (half_sum, product) = (k_p / k_d / 2.0, k_i / k_d);
         let discriminant = half_sum * half_sum - product;

@@ -6,19 +6,19 @@
 //!
 //! What Chen 2010 leaves open, and what this file does:
 //! - N and R are measured over `flow_interval` (60 s in Chen 2010). Nothing is adapted to a measurement
-//!   before one such time has passed, nor to round-trip times before there is one: the reference is used.
-//! - The measured N counts every connection of the last `flow_interval`, web transfers that are over
-//!   and acknowledgments on their way back included, and the measured R includes queueing. The reference must be
-//!   measured in the same way: run the algorithm where the setting is known to be good and read `flows_measured` and
-//!   `rtt_measured`.
-//! - C is the link's rate now, where the host knows it, and that of the start otherwise.
-//! - How often the parameters follow ("less frequently", 4.4): every `interval`.
-//! - Eq. 4.6 needs `w` to be small; it is kept at most 1. Thresholds are not kept within the buffer:
-//!   eq. 4.3 does not, and where the buffer is too small for the product R C nothing else would be right.
+//!   before one such time has passed, nor to round-trip times before there is one; until then the
+//!   reference is used.
+//! - The measured N counts every connection of the last `flow_interval`, including web transfers that
+//!   have ended and acknowledgments on the reverse path, and the measured R includes queueing. The
+//!   reference must be measured in the same way: run the algorithm where the setting is known to be
+//!   good and read `flows_measured` and `rtt_measured`.
+//! - C is the link's current rate if the host knows it, and the initial rate otherwise.
+//! - How often the parameters are updated ("less frequently", 4.4): every `interval`.
+//! - Eq. 4.6 needs `w` to be small; it is at most 1. Thresholds are not kept within the buffer: eq. 4.3
+//!   does not, and where the buffer is too small for the product R C no other choice would be right.
 //! - The stability proposition (eq. 4.9) is [`stability_bound`]. The reference setting of Chen 2010, section
-//!   4.5.1 does not meet it as Chen 2010 says: L w is 5.0e-8 against a bound of 4.1e-8 with R = 120 ms, and
-//!   of
-//!   9.8e-9 with the delay of 100 packets in R.
+//!   4.5.1 does not meet it, although Chen 2010 says so: L w is 5.0e-8 against a bound of 4.1e-8 with R
+//!   = 120 ms, and of 9.8e-9 with the delay of 100 packets in R.
 
 use alloc::format;
 use alloc::string::String;
@@ -41,7 +41,7 @@ choice! {
     }
 }
 
-/// A quantity that is measured, or known to the user: one value, or one from each of several times on.
+/// A quantity that is measured, or known to the user: one value, or several, each from its time on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected \"measured\", a value, or a list of { from = \"0 s\", value = ... }")]
 pub enum Known<T> {
@@ -138,7 +138,8 @@ red_params! {
         interval: Duration = Duration::from_secs(1), unit "s", source "this implementation; Chen 2010, section 4.4 leaves it to trial";
         /// Time over which flows and round-trip times are measured.
         flow_interval: Duration = Duration::from_secs(60), unit "s", source "Chen 2010, section 4.4";
-        /// Connections that can be told apart within flow_interval; beyond, the count stays there.
+        /// Largest number of connections that can be told apart within flow_interval; the count stops
+        /// there.
         max_flows: u32 = 16_384, unit "1", source "this implementation: four times what Chen 2010, section 4.5.1 has";
         /// Largest max_p.
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 4.3.1";
@@ -228,7 +229,7 @@ pub struct ApRed {
     flows: Known<f64>,
     rtt: Known<Duration>,
     table: FlowTable,
-    /// When a measurement spans its interval for the first time.
+    /// When a measurement first spans its interval.
     measures_from: Time,
     ticker: Ticker,
     link: Link,

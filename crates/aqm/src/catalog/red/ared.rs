@@ -7,14 +7,14 @@
 //! What the papers leave open, and what this file does:
 //! - The step up is at most `max_p / 4` (the "0.1" in the prose of Chen 2010, section 3.2.2 is a slip for
 //!   0.01, which Fig. 5.3 prints).
-//! - Figure 3.1 tests `max_p` before it changes it, so that one last step passes each bound; the
-//!   prose restricts `max_p` to [0.01, 0.5], and so does this file.
+//! - Figure 3.1 tests `max_p` before it changes it, so the last step can exceed each bound; the prose
+//!   restricts `max_p` to [0.01, 0.5], and so does this file.
 //! - Updates fall on multiples of `interval`. ns-2 looks at the clock only when a packet arrives, so
 //!   its periods are longer by up to one gap, and it does not adapt while the link is idle; here the
 //!   average ages and `max_p` falls.
-//! - Both slopes of the curve follow `max_p`. In ns-2 the gentle slope keeps that of the start, so
-//!   its probability jumps down at `max_th` once `max_p` has grown, and a heavy load holds the
-//!   average above `max_th`. That is a defect; nothing here imitates it.
+//! - Both slopes of the curve follow `max_p`. In ns-2 the gentle slope keeps its initial value, so the
+//!   probability jumps down at `max_th` once `max_p` has grown, and a heavy load holds the average
+//!   above `max_th`. That is a defect and is not reproduced here.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -64,7 +64,7 @@ impl AredParams {
         (min_th, max_th)
     }
 
-    /// The RED that adaptive RED is at the start.
+    /// RED with the initial parameters of Adaptive RED.
     pub(super) fn red(&self, link: &Link) -> RedParams {
         let (min_th, max_th) = self.thresholds(link);
         RedParams {

@@ -2,17 +2,17 @@
 //!
 //! [Adaptive RED](crate::ared) whose thresholds rise together while the mean drop probability is above
 //! a desired range and fall while it is below, so that a heavy load costs delay instead of loss. The
-//! distance D between the thresholds, and so the slope of the curve, stays.
+//! distance D between the thresholds, and so the slope of the curve, does not change.
 //!
 //! What the paper leaves open, and what this file does:
-//! - When the thresholds move: with `max_p`, every `interval`, after it.
+//! - When the thresholds move: every `interval`, after `max_p`.
 //! - The probability that is averaged is that of RED's curve, before spacing, as Fig. 11 seems to show;
 //!   with uniform spacing nearly twice as many arrivals are signaled, with `wait` two thirds. The
 //!   weight of the average is a parameter.
-//! - An idle time ages the mean as it ages RED's average: as if small packets had met an empty queue.
+//! - An idle period ages the mean as it ages RED's average: as if small packets had met an empty queue.
 //! - Bounds: `min_th` falls no lower than `min_th_bottom` and rises no higher than `min_th_top`. The
-//!   document has none, and a threshold that only ever changes by a factor would take as long to
-//!   return from the depths of a night without traffic as it took to fall.
+//!   paper has none, and a threshold that changes only by factors would take as long to return from a
+//!   night without traffic as it took to fall.
 
 use quell_units::Duration;
 
@@ -81,8 +81,8 @@ impl AredDtParams {
     /// Adaptive RED with dynamic thresholds for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: those of Adaptive RED, a range of probabilities that is
-    /// none, bounds of `min_th` that do not contain it.
+    /// Names the field that breaks a rule: those of Adaptive RED, an empty range of probabilities,
+    /// bounds of `min_th` that do not contain it.
     pub fn build(&self, link: &Link) -> Result<AredDt, ParamError> {
         let ared = self.ared().build(link)?;
         require(
@@ -137,7 +137,7 @@ pub struct AredDt {
 }
 
 impl AredDt {
-    /// Ages the mean as RED ages its average; comes before RED does.
+    /// Ages the mean as RED ages its average; runs before RED does so.
     #[inline]
     fn age(&mut self, cx: &Ctx<'_>) {
         let red = self.ared.red();

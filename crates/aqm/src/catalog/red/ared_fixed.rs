@@ -1,5 +1,5 @@
-//! Adaptive RED in integers: [`ared`](crate::ared) around [`red_fixed`](crate::red_fixed), whose updates
-//! hold no floating point either.
+//! Adaptive RED in integers: [`ared`](crate::ared) around [`red_fixed`](crate::red_fixed), whose
+//! updates use no floating point either.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,18 @@
 //! Auto-Tuning RED (Sirisena et al. 2002, as Chen 2010, section 3.3 and Fig. 3.2 give it).
 //!
 //! RED whose `max_p` is multiplied, every four round-trip times, by a factor in proportion to the
-//! average's distance from `q_ref`, half way between the thresholds: the next `max_p` would hold the
-//! present probability at `q_ref`. Thresholds and weight follow from the round-trip time and the
-//! link.
+//! average's distance from `q_ref`, halfway between the thresholds: the next `max_p` would give the
+//! present probability at `q_ref`. Thresholds and weight follow from the round-trip time and the link.
 //!
 //! What the papers leave open, and what this file does:
 //! - Automatic thresholds: `max_th - min_th = 0.21 R C` with `max_th = 3 min_th` gives `min_th =
 //!   0.105 R C`. The printed `min_th >= 0.13 R C` is a looser choice. Below 5 packets nothing can be
-//!   controlled: at least that, as in Adaptive RED.
+//!   controlled, so that is the minimum, as in Adaptive RED.
 //! - Figure 3.2 gives neither the round-trip time nor how to know it: `rtt` is a parameter.
 //! - One step multiplies `max_p` by 1 + 2 epsilon zeta (avg - q_ref)/(max_th - min_th); where the
 //!   product epsilon zeta is so large that this would be negative, `max_p` goes to its lower bound.
-//! - Updates fall on multiples of the interval, and the average ages in an idle time before it is used.
+//! - Updates fall on multiples of the interval, and the average ages over an idle period before it is
+//!   used.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -26,7 +26,7 @@ red_params! {
     /// Auto-Tuning RED's parameters.
     pub struct AutoTuningRedParams {
         /// The round-trip time R that the automatic values are for, queueing included.
-        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual one; Chen 2010, section 3.2.3";
+        rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual value; Chen 2010, section 3.2.3";
         /// Average queue below which nothing is signaled; auto: max(5 packets, 0.105 R C), measured in the
         /// unit of the buffer.
         min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.3.2";
@@ -42,7 +42,7 @@ red_params! {
         interval: Option<Duration> = None, unit "s", source "Chen 2010, Fig. 3.2";
         /// Acceleration factor.
         epsilon: f64 = 1.5, unit "1", source "Chen 2010, Fig. 3.2";
-        /// Fraction of the theoretical settling time that a period is.
+        /// Length of a period as a fraction of the theoretical settling time.
         zeta: f64 = 0.1, unit "1", source "Chen 2010, Fig. 3.2";
         /// Weight of a new sample in the average, or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }; left out: a time constant of 10 rtt.
         weight: Option<Weight> = None, unit "1", source "Chen 2010, section 3.3.2, n = 10";

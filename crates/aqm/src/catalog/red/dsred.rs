@@ -1,13 +1,14 @@
 //! DSRED: double slope random early detection (Zheng and Atiquzzaman 2000).
 //!
-//! RED whose probability rises in two straight pieces that meet half way between the thresholds: a
-//! flat one and a steep one, so that light congestion is answered gently and heavy congestion is
-//! answered before the buffer is full.
+//! RED whose probability rises in two straight pieces that meet halfway between the thresholds: a flat
+//! one and a steep one, so that light congestion is answered gently and heavy congestion is answered
+//! before the buffer is full.
 //!
 //! Experimental: not checked against the paper. Not verified: the average (RED's, weight 0.002), the
 //! two slopes `alpha = 2 (1 - gamma)/(k_h - k_l)` and `beta = 2 gamma/(k_h - k_l)`, the middle
-//! `k_m = (k_l + k_h)/2` and `gamma` 0.96. Chosen here: default thresholds that span what RED's
-//! gentle curve spans, independent decisions unless `spacing` says otherwise, RED's idle time.
+//! `k_m = (k_l + k_h)/2` and `gamma` 0.96. Chosen here: default thresholds that span the range of RED's
+//! gentle curve, independent decisions unless `spacing` says otherwise, and RED's aging over idle
+//! periods.
 
 use quell_units::{QueueSize, Time};
 
@@ -23,7 +24,7 @@ params! {
         k_l: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "chosen: RED's min_th";
         /// K_h: average queue from which everything is dropped.
         k_h: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "chosen: twice RED's max_th, where its gentle curve ends";
-        /// The probability half way between the two is 1 - gamma.
+        /// The probability halfway between the two is 1 - gamma.
         gamma: f64 = 0.96, unit "1", source "Zheng and Atiquzzaman 2000, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
@@ -107,7 +108,7 @@ pub struct Slopes {
     pub k_l: f64,
     /// Where it ends.
     pub k_h: f64,
-    /// One minus the probability half way.
+    /// One minus the probability halfway.
     pub gamma: f64,
 }
 

@@ -1,18 +1,20 @@
 //! Adaptive RED of Feng et al. 1999a ("self-configuring RED"; Trinh and Molnár, sections 4.1, 6).
 //!
 //! RED whose `max_p` changes when the average crosses a threshold: it is divided by `alpha` when the
-//! average falls below `min_th`, for RED is too aggressive, and multiplied by `beta` when it rises above
-//! `max_th`, for RED is too mild. A status (below, between, above) makes it change once per crossing.
+//! average falls below `min_th`, because RED is then too aggressive, and multiplied by `beta` when it
+//! rises above `max_th`, because RED is then too mild. A status (below, between, above) makes it change
+//! once per crossing.
 //!
 //! What the papers leave open, and what this file does:
-//! - The status at the start is "below", where an empty queue is: the first change is the average's
-//!   first stay above `max_th`.
-//! - An average that equals a threshold is neither below nor above, nor between: the status stays.
-//! - The paper does not bound `max_p`. As a probability it ends at 1, and `max_p_bottom` keeps it from
-//!   falling to where it would take minutes to return from; while the average jumps to and fro between
-//!   below and above without a stop between, it falls by a third each time, and that without end.
-//! - `max_p` changes at arrivals only, since the average does. An idle time ages the average at the
-//!   next arrival.
+//! - The initial status is "below", as for an empty queue: `max_p` first changes when the average first
+//!   exceeds `max_th`.
+//! - An average that equals a threshold is neither below, nor above, nor between: the status does not
+//!   change.
+//! - The paper does not bound `max_p`. As a probability it is at most 1, and `max_p_bottom` keeps it
+//!   from falling to where it would take minutes to return from; while the average jumps back and forth
+//!   between below and above with no sample between, it falls by a third each time, without limit.
+//! - `max_p` changes only at arrivals, since the average does. The average ages over an idle period at
+//!   the next arrival.
 //! - The slopes of the curve follow `max_p`.
 
 use quell_units::QueueSize;

@@ -1,7 +1,7 @@
 //! Fuzzy RED (Trinh and Molnár, section 5; after Keshav 1991).
 //!
 //! RED whose weight is chosen at each arrival from how far the queue is from the average, the scaled
-//! error `|q - avg| / avg`, by three fuzzy rules. Everything else of RED stays.
+//! error `|q - avg| / avg`, by three fuzzy rules. The rest is RED.
 //!
 //! The printed rules are: error high, weight low; error medium, weight medium; error low, weight high.
 //! For an average in which the weight is that of the new sample (Trinh and Molnár, eq. 2) that is the
@@ -10,11 +10,12 @@
 //!
 //! What the paper leaves open, and what this file does:
 //! - The shapes in Fig. 4 are not given in numbers, only the ranges. Here the sets divide the range of
-//!   the error into thirds: low falls from 1 to 0 over the first, medium rises over the first, is 1 over
-//!   the second and falls over the third, high rises over the third. Degrees add up to one.
-//! - The weight is the mean of the values low, medium (half way) and high, by the degrees of the rules
-//!   (height defuzzification).
-//! - An average of zero makes the scaled error infinite, hence high; 0 for an empty queue.
+//!   the error into thirds: low falls from 1 to 0 over the first, medium rises over the first, is 1
+//!   over the second and falls over the third, and high rises over the third. The degrees add up to
+//!   one.
+//! - The weight is the mean of the values low, medium (halfway) and high, weighted by the degrees of
+//!   the rules (height defuzzification).
+//! - An average of zero makes the scaled error infinite, hence high; for an empty queue it is 0.
 //! - No smoothed proportional error, as in the paper.
 //! - Idle: every packet that could have passed would have met an empty queue, an error of exactly 1,
 //!   and the average ages with the weight for it.
@@ -30,7 +31,8 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 choice! {
     /// Which way the rules go.
     pub enum FuzzyRule {
-        /// A large error lowers the weight of the new sample (Trinh and Molnár, section 5.1, the letter).
+        /// A large error lowers the weight of the new sample (Trinh and Molnár, section 5.1, as
+        /// printed).
         Printed = "printed",
         /// A large error raises it (Trinh and Molnár, section 5.1, the reasoning; Keshav 1991).
         Keshav = "keshav",
@@ -122,7 +124,7 @@ pub struct FuzzyRed {
     rules: Rules,
     /// The weight of the last arrival.
     weight: f64,
-    /// The scaled error of the last arrival, at most 1: beyond, nothing changes any more.
+    /// The scaled error of the last arrival, at most 1: nothing changes beyond.
     error: f64,
 }
 
@@ -172,8 +174,8 @@ impl Rules {
     }
 }
 
-/// To what degree an error is low, medium and high (Trinh and Molnár, section 5.1.1, trapezoids over the
-/// thirds of the range).
+/// The degrees to which an error is low, medium and high (Trinh and Molnár, section 5.1.1, trapezoids
+/// over the thirds of the range).
 #[inline]
 pub fn memberships(error: f64, (low, high): (f64, f64)) -> [f64; 3] {
     let thirds = 3.0 * (error - low) / (high - low);

@@ -5,10 +5,10 @@
 //! Beyond the thresholds every arrival moves `min_p`, and with it the line. There is no average.
 //!
 //! What the paper leaves open, and what this file does:
-//! - `min_p` at 0 would stay there, since its steps are proportional to p: it has a floor. It has a
-//!   ceiling too, at which `max_p` is 1; without one it would wind up.
+//! - `min_p` at 0 would stay there, since its steps are proportional to p: it has a floor. It also has
+//!   a ceiling, at which `max_p` is 1; without one it would wind up.
 //! - Fig. 1 uses p before it is adjusted; the arrival is signaled with that p as well.
-//! - Where to start is not said: `min_p`.
+//! - The paper does not say where to start: `min_p`.
 //! - The line may fall below 0 at short queues if kappa is less than `min_th / max_th`; p is then 0.
 //! - The additional increment at an overflow (III.D) has no size there, and is off by default.
 
@@ -25,7 +25,8 @@ params! {
         min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
         /// Queue above which min_p rises; auto: half the buffer.
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
-        /// Flattens the line: its slope is min_p / (kappa max_th). More is stabler and holds the queue less tightly.
+        /// Flattens the line: its slope is min_p / (kappa max_th). A larger kappa is more stable and
+        /// holds the queue less tightly.
         kappa: f64 = 2.0, unit "1", source "Joo et al. 2006, Table 1";
         /// T_alpha: time in which p follows a rise of the load; not less than the round-trip time.
         t_alpha: Duration = Duration::from_millis(400), unit "s", source "Joo et al. 2006, Table 1";
@@ -198,8 +199,8 @@ pub fn least_stable_queue(min_th: f64, max_th: f64, kappa: f64, bandwidth_delay:
 }
 
 /// Joo et al. 2006, section III.B: the least buffer with which every queue from `min_th` on is stable, for
-/// thresholds that are shares of the buffer; with a quarter and a half it is `4/(4 kappa - 1) C RTT`. `None`
-/// if no buffer will do.
+/// thresholds that are shares of the buffer; with a quarter and a half it is `4/(4 kappa - 1) C RTT`.
+/// `None` if no buffer suffices.
 pub fn least_stable_buffer(min_share: f64, max_share: f64, kappa: f64, bandwidth_delay: f64) -> Option<f64> {
     let room = kappa * max_share - min_share / 2.0;
     (room > 0.0).then(|| bandwidth_delay / (2.0 * room))

@@ -1,13 +1,13 @@
-//! PD-RED: RED whose `max_p` a proportional-derivative rule sets (Sun et al. 2003).
+//! PD-RED: RED whose `max_p` is set by a proportional-derivative rule (Sun et al. 2003).
 //!
-//! As in Adaptive RED `max_p` follows the load, but by a control law instead of steps: at every
-//! interval it moves by a share of how far the average is from its target, and by a share of how far
-//! the average has moved since the last time.
+//! As in Adaptive RED, `max_p` follows the load, but by a control law instead of steps: at every
+//! interval it moves by a share of the average's distance from its target, and by a share of how far
+//! the average has moved since the last interval.
 //!
 //! Experimental: not checked against the paper. Not verified: the law in [`Gains::next_max_p`], errors as
-//! shares of the buffer, gains 0.001 and 0.05, an interval of 10 ms, `max_p` kept in [0, 1]. Chosen here: the
-//! target half way between the thresholds where none is given (Adaptive RED's), RED's thresholds and
-//! gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
+//! shares of the buffer, gains 0.001 and 0.05, an interval of 10 ms, `max_p` kept in [0, 1]. Chosen
+//! here: the target halfway between the thresholds if none is given (Adaptive RED's), RED's thresholds
+//! and gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
 
 use quell_units::{Duration, QueueSize, Time};
 
@@ -24,7 +24,7 @@ params! {
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "as RED";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "as RED";
-        /// Average queue to hold; auto: half way between the thresholds.
+        /// Average queue to hold; auto: halfway between the thresholds.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "chosen: as Adaptive RED";
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "as RED";

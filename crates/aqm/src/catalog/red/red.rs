@@ -1,21 +1,21 @@
 //! RED: random early detection (Floyd and Jacobson 1993; Chen 2010, sections 2.2-2.3).
 //!
-//! Keeps an average of the queue and signals arrivals with a probability that rises with it:
-//! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond
-//! that every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
+//! RED keeps an average of the queue and signals arrivals with a probability that rises with it:
+//! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond that
+//! every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
 //!
 //! What the papers leave open, and what this file does:
 //! - By size: Chen 2010, eq. 2.5 scales the probability before the spacing and counts packets, so small
 //!   packets use up the gaps of large ones. Here, as in ns-2, the count is in mean packets and the
-//!   scaling comes last. ns-2 also cuts the count down to a whole number; nothing is gained by it.
-//! - Overflow: a packet lost to a full buffer has signaled its sender, so the count restarts.
-//! - Idle time ages the average at the link's rate now, where the host knows it; ns-2 keeps the
-//!   rate of the start.
+//!   scaling comes last. ns-2 also truncates the count to a whole number, which gains nothing.
+//! - Overflow: a packet lost to a full buffer informs its sender, so the count restarts.
+//! - An idle period ages the average at the link's current rate, if the host knows it; ns-2 keeps the
+//!   initial rate.
 //! - A queue that has drained while its average is still high is not signaled: fewer than
-//!   `min_backlog` packets wait. The paper has no such condition, ns-2 has it, and it matters: 100
+//!   `min_backlog` packets wait. The paper has no such condition, but ns-2 has it, and it matters: 100
 //!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
-//!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is next to
-//!   nothing anyway; that is left out.
+//!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is close to 0
+//!   anyway; that is left out.
 
 use alloc::format;
 
@@ -40,7 +40,7 @@ macro_rules! red_params {
                 mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
                 /// Packets that must wait before an arrival is signaled at all, however high the average; 0
                 /// follows the paper literally.
-                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the papers print (in byte mode it asks for 1)";
+                min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the papers print (in byte mode it requires 1)";
             }
         }
 
@@ -52,7 +52,7 @@ macro_rules! red_params {
         }
 
         impl From<super::red::Signals> for $name {
-            /// The defaults, but for these.
+            /// The defaults, except for these.
             fn from(given: super::red::Signals) -> Self {
                 let super::red::Signals { spacing, signal, mark_limit, min_backlog } = given;
                 $name { spacing, signal, mark_limit, min_backlog, ..$name::default() }
@@ -172,7 +172,7 @@ impl Red {
         self.avg.measure(cx)
     }
 
-    /// Since when the link has been idle, as far as the average has been aged.
+    /// The time up to which the average has been aged while the link is idle.
     #[inline]
     pub(super) fn idle_since(&self) -> Option<Time> {
         self.avg.idle_since()
@@ -205,7 +205,7 @@ impl Red {
         was_idle
     }
 
-    /// Decides about an arrival at which the queue has been sampled.
+    /// Decides on an arrival at which the queue has been sampled.
     #[inline(always)]
     pub(super) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
         let verdict = self.judge(cx, pkt);

@@ -1,23 +1,23 @@
 //! ST-RED: statistical tuning of RED (Chen 2010, chapter 5, Fig. 5.3).
 //!
-//! [Adaptive RED](crate::ared) that also watches how much the queue varies around `q_ref`, half way
-//! between its thresholds. Oscillations that are large beside `q_ref` mean that the bandwidth-delay
-//! product has grown: thresholds and interval grow with it, and the weight shrinks. Oscillations that are small
-//! mean the opposite. Two geometric averages of the squared distance tell: a fast one measures (sigma),
-//! a slow one over a narrower range detects (g).
+//! [Adaptive RED](crate::ared) that also watches how much the queue varies around `q_ref`, halfway
+//! between its thresholds. Oscillations that are large compared with `q_ref` mean that the
+//! bandwidth-delay product has grown: thresholds and interval grow with it, and the weight shrinks.
+//! Oscillations that are small mean the opposite. Two geometric averages of the squared distance show
+//! this: a fast one (sigma) measures, and a slow one (g), over a narrower range, detects.
 //!
 //! What Chen 2010 leaves open, and what this file does:
 //! - `h_s` is printed as 0.03/sqrt 3 (ch. 5) and 0.04/sqrt 3 (ch. 6). With `q_ref` = 40 that is a
 //!   deviation of 0.7 packets, which no run reaches, so that the thresholds would never fall again, as
 //!   Fig. 5.4 shows that they do. The default is ten times that; see the page.
-//! - "Unlike ARED, we do not restrict `max_p`": it ends at 1, being a probability, and
-//!   `max_p_bottom` is low enough to stay out of the way and high enough to return from in seconds.
-//! - Bounds of `q_ref`: a queue that equals `q_ref` gives k = 0, and then all ends. k is cut so
-//!   that `q_ref` stays within `q_ref_bottom` and `q_ref_top`. Chen 2010 has no bounds; in its
-//!   experiments `q_ref` stays between 40 and 130 packets.
-//! - A period under way ends as planned; a new interval holds from the next one on.
-//! - Figure 5.1 tests `q < l_range` and `q < d_range` where Fig. 5.3 has both ends of the ranges; the
-//!   latter is followed.
+//! - "Unlike ARED, we do not restrict `max_p`": as a probability it is at most 1, and `max_p_bottom` is
+//!   low enough to have no effect and high enough to return from in seconds.
+//! - Bounds of `q_ref`: a queue that equals `q_ref` gives k = 0, from which there is no return. k is
+//!   clipped so that `q_ref` stays within `q_ref_bottom` and `q_ref_top`. Chen 2010 has no bounds; in
+//!   its experiments `q_ref` stays between 40 and 130 packets.
+//! - The current period ends as planned; a new interval takes effect with the next one.
+//! - Figure 5.1 tests `q < l_range` and `q < d_range` where Fig. 5.3 has both ends of the ranges; this
+//!   file follows the latter.
 //! - Table 5-1 to 5-5 use thresholds, interval and weight that change together by k; `sigma^2` is not
 //!   reset, `g^2` is.
 
@@ -160,7 +160,7 @@ pub struct StRed {
 }
 
 impl StRed {
-    /// Chen 2010, Fig. 5.3: the parameters by a factor, as far as the bounds let it.
+    /// Chen 2010, Fig. 5.3: the parameters by a factor, as far as the bounds allow.
     #[cold]
     fn adjust(&mut self, k: f64) {
         let (bottom, top) = self.bounds;

@@ -1,21 +1,21 @@
 //! WRED: weighted random early detection (Cisco IOS 11.1; Chen 2010, section 2.5).
 //!
 //! One buffer and one average of its queue for all packets, and a RED per precedence: each class has
-//! thresholds, a largest probability and a count of its own. A class whose thresholds are higher
-//! begins to lose later, and loses less.
+//! its own thresholds, largest probability and count. A class with higher thresholds begins to lose
+//! later, and loses less.
 //!
 //! Chen 2010 names WRED and cites Cisco's description, which gives the shared average, its weight
 //! 2^-9, the probability 1/10 at `max_th`, and default thresholds: `max_th` is common to all, the
-//! `min_th` of precedence 0 is half of it, and those of the others lie between at even intervals.
-//! With `max_th` 40 packets Cisco prints 20, 22, 24, 26, 28, 31, 33, 35, and 37 for RSVP: ninths of
-//! the upper half. They are not rounded here.
+//! `min_th` of precedence 0 is half of it, and those of the others are evenly spaced between. With
+//! `max_th` 40 packets Cisco prints 20, 22, 24, 26, 28, 31, 33, 35, and 37 for RSVP: ninths of the
+//! upper half. They are not rounded here.
 //!
 //! What the papers leave open, and what this file does:
 //! - The spacing of the signals: RED's, with a count per class, since Chen 2010 calls each class a
 //!   RED.
 //! - Above `max_th` every arrival of the class is dropped, as Cisco says; `gentle` makes the class
 //!   gentle as in RED.
-//! - `min_backlog`, the measuring by size and the idle time are RED's, see there.
+//! - `min_backlog`, measuring by size and aging over idle periods are RED's; see [`red`](crate::red).
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -32,11 +32,11 @@ use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 /// Precedences are three bits.
 const CLASSES: usize = 8;
 
-/// What one precedence has of its own.
+/// The parameters of one precedence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassParams {
-    /// Which: 0 to 7.
+    /// The precedence, 0 to 7.
     pub precedence: u8,
     /// Its `min_th`; default by [`automatic_min_th`] from its `max_th`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,8 @@ params! {
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
-        /// Classes with thresholds of their own: { precedence = 3, min_th = "30 packets", max_th = "40 packets", max_p = 0.1 }, of which all but the precedence may be left out.
+        /// Classes with their own thresholds: { precedence = 3, min_th = "30 packets", max_th = "40
+        /// packets", max_p = 0.1 }, where all but the precedence may be left out.
         classes: Vec<ClassParams> = Vec::new(), unit "list of tables", source "none: every class as above";
     }
 }
@@ -168,7 +169,7 @@ pub struct Wred {
     p_b: f64,
 }
 
-/// What holds for all classes.
+/// State common to all classes.
 #[derive(Clone, Debug)]
 struct Rule {
     sizer: Sizer,
@@ -183,7 +184,7 @@ struct Class {
 }
 
 impl Class {
-    /// Decides about an arrival whose probability is `p_b`.
+    /// Decides on an arrival whose probability is `p_b`.
     #[inline]
     fn decide(&mut self, p_b: f64, rule: &Rule, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if p_b <= 0.0 || cx.queue.packets.get() < rule.min_backlog {
