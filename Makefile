@@ -37,6 +37,7 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 	$(BENCH) cases $(WRITE)
 	$(BENCH) memory $(WRITE)
 	$(BENCH) decisions $(WRITE)
+	$(BENCH) lanes $(WRITE)
 	$(BENCH) scaling $(WRITE)
 	$(BENCH) fluid $(WRITE)
 	$(BENCH) map $(WRITE)

@@ -6,6 +6,7 @@ mod cost;
 mod decisions;
 mod fluid;
 mod instructions;
+mod lanes;
 mod maps;
 mod memory;
 mod one;
@@ -49,6 +50,11 @@ enum Command {
     },
     /// What one decision of every algorithm of the catalog costs
     Decisions {
+        #[command(flatten)]
+        write: Write,
+    },
+    /// What a packet costs in a queue of 2 lanes, and of 1024
+    Lanes {
         #[command(flatten)]
         write: Write,
     },
@@ -120,6 +126,7 @@ fn main() -> ExitCode {
         }
         Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
+        Command::Lanes { write } => lanes::few_and_many().and_then(|s| write.publish(&s)),
         Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
         Command::Fluid { times, write } => fluid::against_jitcdde(times.times)

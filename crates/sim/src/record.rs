@@ -130,6 +130,57 @@ struct Integrals {
     bytes2: u128,
 }
 
+/// What waits, and its integrals by parts: up to T, the integral of x is x(T) T less the sum of each
+/// change of x times when it happened. A change costs fewer instructions than what has been so since the
+/// last one. Sums wrap, and an integral that fits in 128 bits comes out right all the same; the change of
+/// a square fits in 64 bits for a queue of up to 4 GB.
+#[derive(Clone, Copy, Default)]
+struct Backlog {
+    packets: u64,
+    bytes: u64,
+    /// Less the sums of changes times when they happened.
+    sums: Integrals,
+}
+
+impl Backlog {
+    /// A packet of `bytes` waits from `now` on.
+    #[inline]
+    fn join(&mut self, now: Time, bytes: u64) {
+        let times = |x: u64| x as u128 * now.nanos() as u128;
+        let sums = &mut self.sums;
+        sums.packets = sums.packets.wrapping_sub(now.nanos() as u128);
+        sums.bytes = sums.bytes.wrapping_sub(times(bytes));
+        sums.packets2 = sums.packets2.wrapping_sub(times(2 * self.packets + 1));
+        sums.bytes2 = sums.bytes2.wrapping_sub(times((2 * self.bytes + bytes) * bytes));
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+
+    /// A packet of `bytes` waits no longer.
+    #[inline]
+    fn leave(&mut self, now: Time, bytes: u64) {
+        let times = |x: u64| x as u128 * now.nanos() as u128;
+        self.packets -= 1;
+        self.bytes -= bytes;
+        let sums = &mut self.sums;
+        sums.packets = sums.packets.wrapping_add(now.nanos() as u128);
+        sums.bytes = sums.bytes.wrapping_add(times(bytes));
+        sums.packets2 = sums.packets2.wrapping_add(times(2 * self.packets + 1));
+        sums.bytes2 = sums.bytes2.wrapping_add(times((2 * self.bytes + bytes) * bytes));
+    }
+
+    /// The integrals from the start up to `t`, at or after every change.
+    fn integrals(&self, t: Time) -> Integrals {
+        let up_to = |x: u64, sum: u128| (x as u128 * t.nanos() as u128).wrapping_add(sum);
+        Integrals {
+            packets: up_to(self.packets, self.sums.packets),
+            bytes: up_to(self.bytes, self.sums.bytes),
+            packets2: up_to(self.packets * self.packets, self.sums.packets2),
+            bytes2: up_to(self.bytes * self.bytes, self.sums.bytes2),
+        }
+    }
+}
+
 /// The bits that a link can send. A packet keeps the rate at which its transmission began, so a change
 /// of the rate holds from the end of the transmission that it falls into.
 struct Capacity {
@@ -266,11 +317,7 @@ pub(crate) struct Recorder {
     link: LinkId,
     name: String,
     capacity: Capacity,
-    /// What waits now, and since when it has been so.
-    packets: u64,
-    bytes: u64,
-    since: Time,
-    sums: Integrals,
+    waiting: Backlog,
     /// The packet whose transmission began last: when, and its size.
     last_start: Time,
     last_bytes: u16,
@@ -324,10 +371,7 @@ impl Recorder {
             name: spec.name.clone(),
             next_mark: bounds[0].min(step_end).min(capacity.next_change()),
             capacity,
-            packets: 0,
-            bytes: 0,
-            since: Time::ZERO,
-            sums: Integrals::default(),
+            waiting: Backlog::default(),
             last_start: Time::ZERO,
             last_bytes: 0,
             digest: 0,
@@ -356,7 +400,6 @@ impl Recorder {
     #[cold]
     pub fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
         let t = self.next_mark;
-        self.integrate(t);
         self.capacity.change(t, busy_until);
         if t == self.step_end {
             self.end_step(t, observe);
@@ -368,23 +411,12 @@ impl Recorder {
         self.next_mark = self.step_end.min(bound).min(self.capacity.next_change());
     }
 
-    #[inline]
-    fn integrate(&mut self, to: Time) {
-        let dt = (to - self.since).nanos();
-        self.since = to;
-        // The squares fit for a queue of up to 4 GB.
-        let times = |x: u64| x as u128 * dt as u128;
-        self.sums.packets += times(self.packets);
-        self.sums.bytes += times(self.bytes);
-        self.sums.packets2 += times(self.packets * self.packets);
-        self.sums.bytes2 += times(self.bytes * self.bytes);
-    }
-
     fn end_step(&mut self, t: Time, observe: impl FnOnce(&mut dyn Probe)) {
         let Some(step) = self.step else { return };
         let out = &mut self.series;
-        let area = (self.sums.packets - self.sums_at_step.packets) as f64;
-        self.sums_at_step = self.sums;
+        let sums = self.waiting.integrals(t);
+        let area = (sums.packets - self.sums_at_step.packets) as f64;
+        self.sums_at_step = sums;
         let (mut departed, mut delay_ns, mut dropped, mut marked) = (0, 0, 0, 0);
         for (class, rates) in self.classes.iter_mut().zip(&mut out.throughput_bps) {
             let (now, then) = (&class.counts, &class.at_step);
@@ -396,8 +428,8 @@ impl Recorder {
             class.at_step = class.counts;
         }
         out.time_s.push(t.as_secs_f64());
-        out.queue_packets.push(self.packets as f64);
-        out.queue_bytes.push(self.bytes as f64);
+        out.queue_packets.push(self.waiting.packets as f64);
+        out.queue_bytes.push(self.waiting.bytes as f64);
         out.queue_mean_packets.push(area / step.nanos() as f64);
         out.delay_mean_s.push(delay_ns as f64 * 1e-9 / departed as f64);
         out.dropped.push(dropped);
@@ -424,6 +456,7 @@ impl Recorder {
         let sent_bits = (begun_bytes * 8) as f64 + self.carried_bits - after;
         self.carried_bits = after;
         let capacity_bits = self.capacity.take(t);
+        let sums = self.waiting.integrals(t);
         if self.passed == 0 {
             self.classes.iter_mut().for_each(|c| c.delays.clear()); // the warm-up's
         } else {
@@ -432,7 +465,7 @@ impl Recorder {
                 class.counts.since(&class.at_segment, stats);
                 class.delays.move_to(&mut stats.delay_us);
             }
-            let (now, then) = (self.sums, self.sums_at_segment);
+            let (now, then) = (sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
             self.segments.push(Segment {
                 from,
@@ -447,7 +480,7 @@ impl Recorder {
             });
         }
         self.classes.iter_mut().for_each(|c| c.at_segment = c.counts);
-        self.sums_at_segment = self.sums;
+        self.sums_at_segment = sums;
         self.passed += 1;
     }
 
@@ -465,7 +498,7 @@ impl Recorder {
         let counts = &mut self.classes[class as usize].counts;
         counts.arrived += 1;
         counts.arrived_bytes += pkt.bytes() as u64;
-        counts.queue_seen_packets += self.packets;
+        counts.queue_seen_packets += self.waiting.packets;
         if let Admission::Dropped(cause) = admission {
             self.count_drop(class, pkt.bytes(), cause);
         }
@@ -474,14 +507,12 @@ impl Recorder {
     /// A packet that arrived now waits.
     #[inline]
     pub fn waits(&mut self, now: Time, bytes: u16) {
-        self.integrate(now);
-        self.packets += 1;
-        self.bytes += bytes as u64;
+        self.waiting.join(now, bytes as u64);
     }
 
     /// A packet that waited was dropped.
     pub fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
-        self.leave_queue(now, bytes);
+        self.waiting.leave(now, bytes as u64);
         self.count_drop(class, bytes, cause);
     }
 
@@ -495,17 +526,10 @@ impl Recorder {
         }
     }
 
-    #[inline]
-    fn leave_queue(&mut self, now: Time, bytes: u16) {
-        self.integrate(now);
-        self.packets -= 1;
-        self.bytes -= bytes as u64;
-    }
-
     /// The transmission of a packet that waited began at `now`.
     #[inline]
     pub fn departed(&mut self, now: Time, packet: Departure) {
-        self.leave_queue(now, packet.bytes);
+        self.waiting.leave(now, packet.bytes as u64);
         self.passed(now, packet);
     }
 
@@ -564,5 +588,40 @@ impl Probe for Internals<'_> {
         self.out[i].values.resize(self.samples - 1, f64::NAN);
         self.out[i].values.push(x);
         self.at = i + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::Seed;
+
+    /// Integrals by parts are those of what has been so since the last change, added up; late in a
+    /// long run too, where the sums of squared bytes pass 2^64.
+    #[test]
+    fn integrals_by_parts_are_the_integrals() {
+        let mut rng = Seed(1).stream("recorder");
+        let mut backlog = Backlog::default();
+        let (mut waiting, mut now, mut sums) = (Vec::new(), 0u64, Integrals::default());
+        for _ in 0..10_000 {
+            let gap = rng.uniform_in(0.0, 2e9) as u64;
+            let (n, b) = (waiting.len() as u128, waiting.iter().sum::<u64>() as u128);
+            now += gap;
+            sums.packets += n * gap as u128;
+            sums.bytes += b * gap as u128;
+            sums.packets2 += n * n * gap as u128;
+            sums.bytes2 += b * b * gap as u128;
+            if !waiting.is_empty() && rng.chance(0.48) {
+                backlog.leave(Time::from_nanos(now), waiting.remove(0));
+            } else {
+                let bytes = rng.uniform_in(1.0, 65_535.0) as u64;
+                waiting.push(bytes);
+                backlog.join(Time::from_nanos(now), bytes);
+            }
+            let found = backlog.integrals(Time::from_nanos(now));
+            let all = |i: &Integrals| [i.packets, i.bytes, i.packets2, i.bytes2];
+            assert_eq!(all(&found), all(&sums));
+        }
+        assert!(sums.bytes2 > 1 << 64 && waiting.len() > 100, "{} wait", waiting.len());
     }
 }

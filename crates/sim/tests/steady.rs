@@ -84,6 +84,11 @@ fn course<'o>(outcome: &'o Outcome, name: &str) -> &'o [f64] {
     &signal.values[series.time_s.partition_point(|t| *t < SETTLED)..]
 }
 
+/// The smallest and the largest value.
+fn range(course: &[f64]) -> (f64, f64) {
+    course.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)))
+}
+
 /// What was found about one thing that an algorithm tunes, in the three minutes after the settling
 /// time.
 struct Finding {
@@ -108,12 +113,10 @@ const FINDINGS: &[Finding] = &[
     found("ared", "max_p", (8, 22), (1.3, 1.8)),
     found("ared-dt", "max_p", (120, 180), (2.5, 7.0)),
     found("ared-dt", "min_th", (1, 8), (1.1, 1.5)),
-    found("feng-ared", "max_p", (0, 14), (1.0, 9.5)),
     found("auto-tuning-red", "max_p", (1, 14), (1.2, 1.6)),
     found("ap-red", "max_p", (0, 0), (1.0, 1.0)),
     found("ap-red", "min_th", (0, 0), (1.0, 1.12)),
     found("ap-red", "w", (0, 0), (1.0, 1.12)),
-    found("st-red", "max_p", (0, 0), (1.0, 1.25)),
     found("st-red", "q_ref", (0, 0), (1.0, 1.0)),
     found("st-pi", "q_ref", (0, 0), (1.0, 1.0)),
     found("st-pi", "a", (0, 0), (1.0, 1.0)),
@@ -132,8 +135,7 @@ fn what_is_tuned_under_a_steady_load() {
             let outcome = steady(of_one[0].algorithm, seed);
             for f in of_one {
                 let course = course(&outcome, f.tunes);
-                let (low, high) =
-                    course.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
+                let (low, high) = range(course);
                 let (turns, factor) = (turns(course, SHARE), high / low);
                 let line = format!(
                     "{} {}: seed {seed}, {turns} turns, {low:.4e} to {high:.4e}, factor {factor:.2}",
@@ -149,6 +151,88 @@ fn what_is_tuned_under_a_steady_load() {
         }
     }
     assert!(misses.is_empty(), "not as found:\n{}", misses.join("\n"));
+}
+
+/// What moves in rare steps, so that few runs say little about it: the share of runs that stay within
+/// a bound, of the 900 with the seeds 1 to 900. Which runs move is chance. A client that begins 1 to
+/// 16 ms later changes the factor of one seed as much as another seed does, and so does any rule of
+/// TCP that is not idle: with and without a measurement of the round-trip time that begins anew after
+/// four doublings, the factors of a seed have a correlation of 0.005 (feng-ared) and 0.17 (st-red), and
+/// their distributions are the same (Kolmogorov-Smirnov, 900 and 666 runs: D = 0.02, p = 0.99).
+struct Steps {
+    algorithm: &'static str,
+    /// The largest `max_p` over the smallest, and the share of runs in which it is at most this.
+    factors: &'static [(f64, f64)],
+    /// Turns, and the share of runs with at most as many.
+    turns: &'static [(f64, f64)],
+}
+
+const STEPS: &[Steps] = &[
+    Steps {
+        algorithm: "feng-ared",
+        factors: &[(1.0, 0.207), (3.0, 0.570), (4.5, 0.863), (9.0, 0.961)],
+        turns: &[(0.0, 0.242), (2.0, 0.539), (4.0, 0.786), (7.0, 0.966)],
+    },
+    Steps {
+        algorithm: "st-red",
+        factors: &[(1.0, 0.829), (1.2, 0.928), (1.35, 0.984)],
+        turns: &[(0.0, 0.970)],
+    },
+];
+
+/// Runs in which the shares of [`STEPS`] are looked for.
+const RUNS: u64 = 40;
+/// How unlikely a count of runs may be, on either side, where the share is as it was.
+const UNLIKELY: f64 = 0.0005;
+
+/// The probability of at most `k` of `n` where each has probability `p`.
+fn at_most(k: u64, n: u64, p: f64) -> f64 {
+    let mut term = (1.0 - p).powi(n as i32);
+    let mut sum = term;
+    for i in 0..k {
+        term *= (n - i) as f64 / (i + 1) as f64 * p / (1.0 - p);
+        sum += term;
+    }
+    sum
+}
+
+#[test]
+fn what_moves_in_rare_steps() {
+    let mut misses = Vec::new();
+    for of_one in STEPS {
+        let name = of_one.algorithm;
+        let (mut factors, mut moves) = (Vec::new(), Vec::new());
+        for seed in 1..=RUNS {
+            let outcome = steady(name, seed);
+            let course = course(&outcome, "max_p");
+            let (low, high) = range(course);
+            factors.push(high / low);
+            moves.push(turns(course, SHARE) as f64);
+        }
+        for (what, found, shares) in [("factor", &factors, of_one.factors), ("turns", &moves, of_one.turns)] {
+            for &(bound, share) in shares {
+                // Room for the last bit of a quotient, so that three steps of a factor are three.
+                let within = found.iter().filter(|x| **x <= bound * (1.0 + 1e-9)).count() as u64;
+                let line = format!("{name}: {what} at most {bound} in {within} of {RUNS}, {share} of 900");
+                println!("{line}");
+                let few = at_most(within, RUNS, share);
+                let many = at_most(RUNS - within, RUNS, 1.0 - share);
+                if few < UNLIKELY || many < UNLIKELY {
+                    misses.push(line);
+                }
+            }
+        }
+    }
+    assert!(misses.is_empty(), "not as found:\n{}", misses.join("\n"));
+}
+
+#[test]
+fn probabilities_of_counts() {
+    // (1 + 4 + 6)/16; and one of two at 0.3 or none: 1 - 0.09.
+    assert!((at_most(2, 4, 0.5) - 11.0 / 16.0).abs() < 1e-12);
+    assert!((at_most(1, 2, 0.3) - 0.91).abs() < 1e-12);
+    // What the shares above leave out: none of 40 where 0.207 are expected, all where 0.786 are.
+    assert!(at_most(0, RUNS, 0.207) < UNLIKELY && at_most(0, RUNS, 1.0 - 0.786) < UNLIKELY);
 }
 
 #[test]

@@ -110,9 +110,33 @@ impl Receiver {
         if seq < self.next {
             return false;
         }
+        let new = if seq == self.next {
+            // It fills a gap, and perhaps reaches the first block.
+            self.next += 1;
+            if let Some(&(from, to)) = self.blocks.front()
+                && from == self.next
+            {
+                self.next = to;
+                self.blocks.pop_front();
+            }
+            true
+        } else if let Some((_, to)) = self.blocks.back_mut()
+            && *to == seq
+        {
+            *to += 1;
+            true
+        } else {
+            self.take_apart(seq)
+        };
+        self.recent = [seq, self.recent[0], self.recent[1]];
+        new
+    }
+
+    /// Takes in a packet beyond the next one that does not go on where the last block ends.
+    fn take_apart(&mut self, seq: u32) -> bool {
         // The first block that ends at or after seq.
         let at = self.blocks.partition_point(|&(_, to)| to < seq);
-        let new = match self.blocks.get_mut(at) {
+        match self.blocks.get_mut(at) {
             Some(&mut (from, to)) if from <= seq && seq < to => false,
             Some(block) if block.1 == seq => {
                 block.1 += 1;
@@ -130,15 +154,7 @@ impl Receiver {
                 self.blocks.insert(at, (seq, seq + 1));
                 true
             }
-        };
-        if let Some(&(from, to)) = self.blocks.front()
-            && from == self.next
-        {
-            self.next = to;
-            self.blocks.pop_front();
         }
-        self.recent = [seq, self.recent[0], self.recent[1]];
-        new
     }
 
     /// The acknowledgment to send, without [`Receiver::report`].
@@ -207,6 +223,36 @@ mod tests {
         assert_eq!(acked(&cfg, &mut r, &[6]), 8);
         assert!(r.blocks.is_empty());
         assert!(!r.on_packet(&cfg, Time::ZERO, data(5)).unwrap().new);
+    }
+
+    /// Packets in any order, some twice: what is new, and what comes next, is as for a set of numbers, and
+    /// blocks are its runs.
+    #[test]
+    fn blocks_are_the_runs_of_what_has_come() {
+        let cfg = config(TcpParams::default());
+        let mut rng = quell_aqm::Seed(1).stream("receiver");
+        for _ in 0..200 {
+            let (mut r, mut come) = (Receiver::new(), std::collections::BTreeSet::new());
+            for _ in 0..100 {
+                // Mostly the next one or the one behind the last.
+                let seq = match rng.uniform_in(0.0, 4.0) as u32 {
+                    0 => r.next,
+                    1 => come.last().map_or(1, |s| s + 1),
+                    _ => 1 + rng.uniform_in(0.0, 40.0) as u32,
+                };
+                assert_eq!(r.on_packet(&cfg, Time::ZERO, data(seq)).unwrap().new, come.insert(seq));
+                let next = (1..).find(|s| !come.contains(s)).unwrap();
+                assert_eq!(r.next, next);
+                let mut runs: Vec<Block> = Vec::new();
+                for &s in come.range(next..) {
+                    match runs.last_mut() {
+                        Some((_, to)) if *to == s => *to += 1,
+                        _ => runs.push((s, s + 1)),
+                    }
+                }
+                assert_eq!(r.blocks, runs);
+            }
+        }
     }
 
     #[test]

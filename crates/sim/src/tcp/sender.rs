@@ -514,7 +514,10 @@ impl Sender {
             }
         }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
-        let cwr = (!retransmission || cfg.ecn_retransmissions) && std::mem::take(&mut self.cwr);
+        let cwr = self.cwr && (!retransmission || cfg.ecn_retransmissions);
+        if cwr {
+            self.cwr = false;
+        }
         if self.deadline == Time::MAX {
             self.arm(now);
         }
