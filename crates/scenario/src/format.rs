@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::plan;
+use crate::plan::{self, own_algorithm};
 use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
 use crate::write;
 
@@ -328,6 +328,16 @@ pub struct AqmChoice {
 impl AqmChoice {
     /// The algorithm called `name` with every default.
     pub fn named(name: &str) -> Self {
+impl Scenario {
+    /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
+    pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
+        match own_algorithm(self, link)? {
+            Some(own) => Some(own),
+            None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
+        }
+    }
+}
+
         AqmChoice { algorithm: name.to_string(), label: None, parameters: toml::Table::new() }
     }
 

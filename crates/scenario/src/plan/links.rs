@@ -167,6 +167,12 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
     let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
     let [name, name_back] = d.names;
+/// The algorithm of its own that a link with a queue has, if it has one.
+pub(crate) fn own_algorithm(s: &Scenario, name: &str) -> Option<Option<AqmChoice>> {
+    let link = links(s).ok()?.into_iter().find(|l| l.name == name)?;
+    Some(link.queue?.own.map(|(choice, _)| choice))
+}
+
     let [from, to] = d.ends;
     let buffer_back = r.buffer.or(link.buffer);
     if buffer_back.is_none() {

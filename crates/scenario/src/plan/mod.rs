@@ -33,6 +33,7 @@ use routes::Frame;
 
 pub use flows::FlowFact;
 pub(crate) use groups::applies;
+pub(crate) use links::own_algorithm;
 pub use measure::ACKS;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
