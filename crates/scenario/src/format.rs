@@ -189,7 +189,8 @@ link_table! {
         loss /// The probability that the wire loses a packet; default 0.
         then {
             /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+            /// at most what sends the smallest packet in 1 ns.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
@@ -215,7 +216,8 @@ link_table! {
         loss /// The probability that a wire loses a packet; default 0.
         then {
             /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+            /// at most what sends the smallest packet in 1 ns.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
@@ -229,7 +231,8 @@ link_table! {
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The links; the nodes are those that they name.
@@ -325,9 +328,6 @@ pub struct AqmChoice {
     pub parameters: toml::Table,
 }
 
-impl AqmChoice {
-    /// The algorithm called `name` with every default.
-    pub fn named(name: &str) -> Self {
 impl Scenario {
     /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
     pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
@@ -338,6 +338,9 @@ impl Scenario {
     }
 }
 
+impl AqmChoice {
+    /// The algorithm called `name` with every default.
+    pub fn named(name: &str) -> Self {
         AqmChoice { algorithm: name.to_string(), label: None, parameters: toml::Table::new() }
     }
 
