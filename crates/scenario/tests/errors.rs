@@ -388,6 +388,16 @@ fn a_link_on_which_packets_take_no_time_is_refused() {
 }
 
 #[test]
+fn a_round_trip_time_without_an_access_link_says_which_field_gives_one() {
+    let e = message("buffer = \"100 packets\"", "buffer = \"100 packets\"\naccess_rate = \"none\"");
+    let want = "flows[0].rtt = \"100 ms\": needs an access link to add the delay, but there is none: give \
+                dumbbell.access_rate a rate";
+    assert!(e.ends_with(want), "{e}");
+    let e = message("count = 2", "count = 2\naccess_rate = \"none\"");
+    assert!(e.ends_with("but there is none: give flows[0].access_rate a rate"), "{e}");
+}
+
+#[test]
 fn names_that_others_have_are_said_not_to_be_here() {
     let e = message("\"red\"", "\"cake\"");
     assert!(e.contains("aqm[0].algorithm = \"cake\": not in this version; the closest in purpose is"), "{e}");
