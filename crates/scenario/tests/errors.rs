@@ -402,6 +402,12 @@ fn names_that_others_have_are_said_not_to_be_here() {
     let e = message("\"red\"", "\"cake\"");
     assert!(e.contains("aqm[0].algorithm = \"cake\": not in this version; the closest in purpose is"), "{e}");
     assert!(e.contains("; known: drop-tail, red, "), "{e}");
+    let e = message("\"red\"", "\"cubic\"");
+    assert!(
+        e.contains("aqm[0].algorithm = \"cubic\": a congestion control of senders, not an algorithm"),
+        "{e}"
+    );
+    assert!(e.contains("such as flows[0].tcp.variant; known: drop-tail, "), "{e}");
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
     let e = message("count = 2", "tcp = { variant = \"bbr\" }");
