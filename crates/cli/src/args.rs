@@ -294,11 +294,17 @@ pub enum ScenarioCommand {
         #[allow(missing_docs)]
         format: FormatArgs,
     },
-    /// Print a scenario with every default filled in, once for each point of its sweep.
+    /// Print a scenario with every default filled in, as a scenario file.
+    ///
+    /// Of a sweep that is one of its points, the first unless --point says otherwise; a comment lists the
+    /// others.
     Show {
         /// The scenario file.
         file: PathBuf,
         /// Set a field of the scenario.
+        /// The number of the sweep's point; default: 1.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        point: Option<u32>,
         #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
         set: Vec<(String, String)>,
     },
