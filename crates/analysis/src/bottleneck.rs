@@ -7,7 +7,7 @@ use quell_sim::network::{FlowSpec, Traffic};
 use quell_theory::rules::design::Design;
 use quell_theory::{Class, FluidNetwork, Signal, Tcp};
 use quell_units::Time;
-use quell_units::text::seconds;
+use quell_units::text::{cut, seconds};
 
 /// Flows are grouped by round-trip time into at most as many classes as this.
 const MOST_CLASSES: usize = 16;
@@ -96,7 +96,8 @@ fn link_name(point: &Point, link: Option<&str>) -> Result<String, ScenarioError>
         None => Ok(names.first().cloned().unwrap_or_default()),
         Some(name) if names.iter().any(|n| n == name) => Ok(name.to_string()),
         Some(name) => {
-            let rule = format!("no link is called {name}; the measured links are {}", names.join(", "));
+            let rule =
+                format!("no link is called {}; the measured links are {}", cut(name), names.join(", "));
             Err(point.refuse(rule))
         }
     }

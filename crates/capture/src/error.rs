@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use quell_units::text::cut;
+
 /// An option that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
@@ -15,7 +17,7 @@ pub struct OptionError {
 
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.option, self.value, self.rule)
+        write!(f, "{} = {}: {}", self.option, cut(&self.value), self.rule)
     }
 }
 

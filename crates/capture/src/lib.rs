@@ -280,7 +280,8 @@ pub struct Acknowledged {
 
 impl Acknowledged {
     /// Whether the stretches agree: half of them within 5 % of the median on either side. They do not
-    /// where the link beyond changes, or carries traffic that is not in the capture.
+    /// where the link beyond changes, or carries traffic that is not in the capture, or where losses are
+    /// repaired: an acknowledgment that fills a gap stands for all that came behind it.
     pub fn agrees(&self) -> bool {
         self.quartiles_bps.iter().all(|rate| (rate / self.rate_bps - 1.0).abs() <= 0.05)
     }
@@ -299,7 +300,9 @@ impl Acknowledged {
 /// between two) show the slowest link before the place of the capture, where packets left back to
 /// back, if time was stamped as finely as that and no card handed packets over in batches. Where both
 /// agree within a tenth, the link was full and is the slowest; or else one sender paced its packets
-/// evenly all along, which no capture can tell from a full link.
+/// evenly all along, which no capture can tell from a full link. Of the two the finer is the capacity: a
+/// packet that was late at an edge of the busiest stretch makes that one too fast, by one packet in all those
+/// of the stretch; pairs are as coarse as a tick of the clock in the gap between two packets.
 ///
 /// All that holds behind the slowest link. A capture before it, on the senders' side, shows it by the
 /// clock of acknowledgments ([`Acknowledged`]), or cannot tell.
@@ -326,7 +329,7 @@ pub struct Capacity {
 #[serde(rename_all = "snake_case")]
 pub enum CapacityVerdict {
     /// The busiest stretch and the pairs agree: the link was full for 100 ms at least, unless a sender
-    /// paced its packets. The capacity is the busiest stretch's.
+    /// paced its packets. The capacity is that of the finer of the two.
     Full,
     /// The pairs say more: never full for that long. The capacity is the pairs', of the slowest link
     /// before the capture.
@@ -345,9 +348,11 @@ pub enum CapacityVerdict {
 const SENDERS: f64 = 0.1;
 
 impl Capacity {
+    /// `finer` says that the pairs are finer than the busiest stretch.
     fn of(
         busiest: Option<(f64, f64)>,
         pairs: Option<Pairs>,
+        finer: bool,
         acknowledged: Option<Acknowledged>,
         senders_share: Option<f64>,
     ) -> Self {
@@ -358,7 +363,7 @@ impl Capacity {
                 if (busiest / pairs - 1.0).abs() <= 0.1
                     && beyond.is_none_or(|a| !a.agrees() || a.rate_bps >= 0.9 * busiest) =>
             {
-                (CapacityVerdict::Full, Some(busiest))
+                (CapacityVerdict::Full, Some(if finer { pairs } else { busiest }))
             }
             (None, None) => (CapacityVerdict::Unknown, None),
             _ if beyond.is_some() || senders_share.is_some_and(|share| share < SENDERS) => {
@@ -558,6 +563,9 @@ impl Lane {
         let over = |n: u64, d: u64| (d > 0).then(|| n as f64 / d as f64);
         let [_, ect1, ect0, ce] = self.marks;
         let median = |i: usize| self.counts[i].value_at_quantile(0.5);
+        let full_packet = f64::from(self.largest);
+        let pairs = self.dispersion.mode(full_packet);
+        let finer = pairs.is_some_and(|pairs| self.dispersion.is_finer(&pairs, full_packet));
         let busiest = self.busiest.best.map(|(rate, at)| (rate, at.saturating_sub(start) as f64 / 1e9));
         Summary {
             direction,
@@ -568,7 +576,8 @@ impl Lane {
             flows: FlowCount { flows: median(0), data_flows: median(1), active: median(2) },
             capacity: Capacity::of(
                 busiest,
-                self.dispersion.mode(f64::from(self.largest)),
+                pairs,
+                finer,
                 self.clock.told(),
                 over(self.sides.0, self.sides.1),
             ),

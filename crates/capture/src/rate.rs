@@ -43,10 +43,19 @@ impl Busiest {
     }
 }
 
+/// The pairs of a rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    pairs: u64,
+    /// The bytes and the gaps of all, in nanoseconds.
+    bytes: f64,
+    gaps: f64,
+}
+
 /// The rates at which packets follow each other: a histogram with bins of 1 %.
 #[derive(Debug)]
 pub(super) struct Dispersion {
-    counts: Vec<u64>,
+    bins: Vec<Bin>,
     total: u64,
     last: Option<u64>,
     tick: u64,
@@ -67,7 +76,7 @@ const TICKS: f64 = 10.0;
 
 impl Dispersion {
     pub fn new() -> Self {
-        Dispersion { counts: vec![0; BINS], total: 0, last: None, tick: 1 }
+        Dispersion { bins: vec![Bin::default(); BINS], total: 0, last: None, tick: 1 }
     }
 
     /// Takes in a packet; only those of at least `least` bytes count, for the gaps behind shorter ones
@@ -82,30 +91,41 @@ impl Dispersion {
             let rate = f64::from(bytes) * 8e9 / gap as f64;
             // A cast saturates.
             let bin = ((rate / LEAST_RATE).ln() / STEP.ln()) as usize;
-            self.counts[bin.min(BINS - 1)] += 1;
+            let bin = &mut self.bins[bin.min(BINS - 1)];
+            bin.pairs += 1;
+            bin.bytes += f64::from(bytes);
+            bin.gaps += gap as f64;
         }
         self.total += u64::from(gap.is_some());
     }
 
-    /// The mode, if pairs agree on one; `bytes` is the size of a typical packet that counts.
+    /// The mode, if pairs agree on one; `bytes` is the size of a typical packet that counts. Its rate is
+    /// what these pairs carried over the time they took, exact for a link that sends without pause.
     pub fn mode(&self, bytes: f64) -> Option<Pairs> {
         let width = 2 * AROUND + 1;
         let (at, count) = self
-            .counts
+            .bins
             .windows(width)
-            .map(|w| w.iter().sum::<u64>())
+            .map(|w| w.iter().map(|bin| bin.pairs).sum::<u64>())
             .enumerate()
             .max_by_key(|&(at, count)| (count, std::cmp::Reverse(at)))?;
         if count == 0 {
             return None;
         }
-        let middle = |bin: usize| LEAST_RATE * STEP.powf(bin as f64 + 0.5);
-        let within = at..at + width;
-        let sum: f64 = within.map(|bin| self.counts[bin] as f64 * middle(bin)).sum();
-        let (rate_bps, share) = (sum / count as f64, count as f64 / self.total as f64);
+        let within = &self.bins[at..at + width];
+        let sum = |of: fn(&Bin) -> f64| within.iter().map(of).sum::<f64>();
+        let rate_bps = sum(|bin| bin.bytes) * 8e9 / sum(|bin| bin.gaps);
+        let share = count as f64 / self.total as f64;
         let ticks = bytes * 8e9 / rate_bps / self.tick as f64;
         let told = share >= CONVINCING && self.total >= FEWEST && ticks >= TICKS;
         Some(Pairs { rate_bps, pairs: self.total, share, told })
+    }
+
+    /// Whether a tick of the clock is less in the gap between two packets of so many bytes than that gap is in
+    /// a [`STRETCH`].
+    pub fn is_finer(&self, pairs: &Pairs, bytes: f64) -> bool {
+        let gap = bytes * 8e9 / pairs.rate_bps;
+        gap * gap > self.tick as f64 * STRETCH as f64
     }
 }
 
@@ -153,7 +173,7 @@ mod tests {
                 pairs.see(time, 1500, 500, 1000);
             }
             let mode = pairs.mode(1500.0).unwrap();
-            assert!((mode.rate_bps / 1e7 - 1.0).abs() < 0.01, "{mode:?}");
+            assert!((mode.rate_bps / 1e7 - 1.0).abs() < 1e-4, "{mode:?}");
             assert!((mode.share - back_to_back as f64 / 20.0).abs() < 0.02, "{mode:?}");
             assert_eq!(mode.told, told, "{mode:?}");
         }

@@ -289,6 +289,29 @@ fn r_n_and_c_of_a_known_link() {
     assert_eq!(intervals.iter().map(|i| i.down.packets + i.up.packets).sum::<u64>(), report.packets);
 }
 
+/// A packet that comes late, and just before its successor, begins a stretch that is busier than the link.
+#[test]
+fn a_late_packet_does_not_make_the_link_faster() {
+    let mut packets = busy_link();
+    let late = packets.len() / 2;
+    let late = late + packets[late..].iter().position(|p| p.from == SERVER.0).unwrap();
+    packets[late].at += MS / 2;
+    packets.sort_by_key(|p| p.at);
+    let c = report(&simple(&packets)).directions[1].capacity;
+    assert_eq!(c.verdict, CapacityVerdict::Full);
+    assert!(c.busiest_bps.unwrap() > 1.004e7, "{c:?}");
+    assert!((c.capacity_bps.unwrap() / 1e7 - 1.0).abs() < 1e-6, "{c:?}");
+    // A clock of microseconds is too coarse for the gaps of a fast link: 12.112 us are 12 or 13.
+    let mut fast: Vec<Sent> =
+        (0..20_000).map(|k| tcp(START + k * 12_112, SERVER, (1, 40_000), 9001, 1460)).collect();
+    fast.iter_mut().zip(0..).for_each(|(p, k)| p.header.sequence_number += k * 1460);
+    let file = pcap(1, Endianness::Little, false, 65_535, &frames(Link::Ethernet, false, &fast));
+    let c = *report(&file).directions.map(|d| d.capacity).iter().find(|c| c.busiest_bps.is_some()).unwrap();
+    assert_eq!(c.verdict, CapacityVerdict::Full);
+    assert!(c.pairs.unwrap().rate_bps > 1.009e9, "{c:?}");
+    assert!((c.capacity_bps.unwrap() / 1e9 - 1.0).abs() < 1e-4, "{c:?}");
+}
+
 #[test]
 fn every_format_and_link_says_the_same() {
     let packets = busy_link();

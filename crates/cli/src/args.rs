@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
+use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 const STYLES: Styles = Styles::styled()
@@ -294,10 +295,16 @@ pub enum ScenarioCommand {
         #[allow(missing_docs)]
         format: FormatArgs,
     },
-    /// Print a scenario with every default filled in, once for each point of its sweep.
+    /// Print a scenario with every default filled in, as a scenario file.
+    ///
+    /// Of a sweep that is one of its points, the first unless --point says otherwise; a comment lists the
+    /// others.
     Show {
         /// The scenario file.
         file: PathBuf,
+        /// The number of the sweep's point; default: 1.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        point: Option<u32>,
         /// Set a field of the scenario.
         #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
         set: Vec<(String, String)>,
@@ -526,8 +533,9 @@ impl std::str::FromStr for AxisArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let shown = cut(text);
         let wrong = || {
-            format!("\"{text}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
+            format!("\"{shown}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
         };
         let (name, range) = text.split_once('=').ok_or_else(wrong)?;
         if name.trim().is_empty() {
@@ -542,17 +550,19 @@ impl std::str::FromStr for AxisArg {
         let (to, unit) = value(to).ok_or_else(wrong)?;
         if !first_unit.is_empty() && first_unit != unit {
             return Err(format!(
-                "\"{text}\": both ends must have the same unit, not \"{first_unit}\" and \"{unit}\""
+                "\"{shown}\": both ends must have the same unit, not \"{}\" and \"{}\"",
+                cut(&first_unit),
+                cut(&unit)
             ));
         }
         if from >= to {
-            return Err(format!("\"{text}\": the first value must be smaller than the second"));
+            return Err(format!("\"{shown}\": the first value must be smaller than the second"));
         }
         if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
-            return Err(format!("\"{text}\": the ends are too far apart for numbers between them"));
+            return Err(format!("\"{shown}\": the ends are too far apart for numbers between them"));
         }
         if logarithmic && from <= 0.0 {
-            return Err(format!("\"{text}\": a logarithmic axis needs a positive first value"));
+            return Err(format!("\"{shown}\": a logarithmic axis needs a positive first value"));
         }
         Ok(AxisArg { name: name.trim().to_string(), from, to, unit, logarithmic })
     }
@@ -605,9 +615,9 @@ const MAX_SEEDS: u64 = 100_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |s: &str| {
-        s.trim()
-            .parse::<u64>()
-            .map_err(|_| format!("\"{}\" is not a seed: it must be a whole number of at least 0", s.trim()))
+        s.trim().parse::<u64>().map_err(|_| {
+            format!("\"{}\" is not a seed: it must be a whole number of at least 0", cut(s.trim()))
+        })
     };
     if !text.contains(',') && !text.contains('-') {
         return match text.trim().parse::<u32>() {
@@ -622,7 +632,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
             Some((first, last)) => {
                 let (first, last) = (number(first)?, number(last)?);
                 if last < first || last - first >= MAX_SEEDS {
-                    return Err(format!("\"{part}\" is not a range of 1 to {MAX_SEEDS} seeds"));
+                    return Err(format!("\"{}\" is not a range of 1 to {MAX_SEEDS} seeds", cut(part)));
                 }
                 list.extend(first..=last);
             }

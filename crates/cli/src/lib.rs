@@ -21,6 +21,8 @@ mod terminal;
 use std::ffi::OsString;
 
 use clap::Parser;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use failure::Failure;
 use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
@@ -35,7 +37,8 @@ where
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let cli = match args::Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            cut_values(&mut error);
             // Help goes to stdout, errors to stderr; a closed pipe is not an error.
             let _ = error.print();
             return error.exit_code();
@@ -47,6 +50,29 @@ where
             terminal::complain(failure.kind(), failure.message());
             failure.code()
         }
+    }
+}
+
+/// Cuts what a user wrote in an error of the command line's parser, and what is made of it.
+fn cut_values(error: &mut clap::Error) {
+    let cut_styled = |text: &StyledStr| match text.to_string() {
+        plain if cut(&plain) != plain => StyledStr::from(cut(&plain)),
+        _ => text.clone(),
+    };
+    let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in context {
+        let value = match value {
+            // Not of the user's making.
+            _ if kind == ContextKind::Usage => continue,
+            ContextValue::String(text) => ContextValue::String(cut(&text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(|t| cut(t)).collect()),
+            ContextValue::StyledStr(text) => ContextValue::StyledStr(cut_styled(&text)),
+            ContextValue::StyledStrs(texts) => {
+                ContextValue::StyledStrs(texts.iter().map(cut_styled).collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, value);
     }
 }
 

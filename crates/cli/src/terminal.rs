@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use console::{Term, measure_text_width, style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::Progress;
+use quell_units::text::cut;
 
 use crate::failure::Failure;
 
@@ -86,7 +87,21 @@ pub fn say(line: &str) {
 /// A message on stderr that begins with a word for its kind.
 pub fn complain(kind: &str, message: &str) {
     let word = style(format!("{kind}:")).for_stderr().red().bold();
-    say(&format!("{word} {message}"));
+    say(&format!("{word} {}", without_endless_paths(message)));
+}
+
+/// Paths are said whole, but for those that no file can have.
+fn without_endless_paths(message: &str) -> String {
+    // Linux's PATH_MAX; other systems have less, or hardly more.
+    const LONGEST: usize = 4096;
+    let words = message.split(' ').map(|word| {
+        let path = word.trim_end_matches(':');
+        match path.len() > LONGEST {
+            true => format!("{}{}", cut(path), &word[path.len()..]),
+            false => word.to_string(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A remark on stderr.

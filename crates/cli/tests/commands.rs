@@ -150,8 +150,22 @@ fn a_sweep_gives_a_table_per_point() {
     assert_eq!(out.lines().filter(|l| l.starts_with("drop-tail")).count(), 2);
     let json = bench.json(&["show", "results/sweep", "--format", "json"]);
     assert_eq!(json["points"][1]["settings"][0]["value"], "2 Mbit/s");
-    let shown = bench.ok(&["scenario", "show", "sweep.toml"]);
-    assert!(shown.contains("# Point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{shown}");
+    // What is shown is a scenario: that of one point.
+    let shown = |args: &[&str]| bench.ok(&[&["scenario", "show", "sweep.toml"], args].concat());
+    let (first, second) = (shown(&[]), shown(&["--point", "2"]));
+    let head = "# Point 1 of 2: dumbbell.rate = 1 Mbit/s\n# The others, which --point shows:\n\
+                #   2 of 2: dumbbell.rate = 2 Mbit/s\n";
+    assert!(first.starts_with(head), "{first}");
+    assert!(second.starts_with("# Point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{second}");
+    for (text, rate) in [(first, "1 Mbit/s"), (second, "2 Mbit/s")] {
+        bench.file("point.toml", &text);
+        bench.ok(&["scenario", "check", "point.toml"]);
+        assert_eq!(text.matches("schema = 1").count(), 1, "{text}");
+        assert!(text.contains(&format!("\nrate = \"{rate}\"\n")), "{text}");
+    }
+    let beyond = bench.run(&["scenario", "show", "sweep.toml", "--point", "3"]);
+    let want = "error: --point 3: the scenario has 2 points: must be at most 2\n";
+    assert_eq!((beyond.code, beyond.err.as_str()), (2, want));
 }
 
 #[test]

@@ -85,6 +85,50 @@ fn wrong_arguments_are_refused() {
 }
 
 #[test]
+fn what_is_endless_is_cut() {
+    let bench = Bench::new();
+    let letters = "x".repeat(100_000);
+    let [option, equation, digits] = [format!("--{letters}"), format!("{letters}=1..2"), "7".repeat(100_000)];
+    let axes =
+        |x: &str| ["map", "small.toml", "--aqm", "red", "--y", "flows=1..2", "--x", x].map(str::to_string);
+    let of = |args: &[&str]| args.iter().map(|a| a.to_string()).collect::<Vec<_>>();
+    for args in [
+        of(&[&letters]),
+        of(&["run", &letters]),
+        of(&["run", "small.toml", &letters]),
+        of(&["run", "small.toml", &option]),
+        of(&["run", "small.toml", "--seeds", &digits]),
+        of(&["run", "small.toml", "--seeds", &format!("1,{letters}")]),
+        of(&["run", "small.toml", "--seeds", &format!("1-{digits}")]),
+        of(&["run", "small.toml", "--threads", &digits]),
+        of(&["run", "small.toml", "--format", &letters]),
+        of(&["run", "small.toml", "--metric", &letters]),
+        of(&["run", "small.toml", "--out", &letters]),
+        of(&["run", "small.toml", "--set", &letters]),
+        of(&["run", "small.toml", "--set", &equation]),
+        of(&["analyze", "small.toml", "--link", &letters]),
+        of(&["analyze", "small.toml", "--at", &digits]),
+        of(&["measure", &letters]),
+        of(&["measure", "small.toml", "--inside", &letters]),
+        of(&["scenario", "check", &letters]),
+        of(&["show", &letters]),
+        axes(&letters).to_vec(),
+        axes(&equation).to_vec(),
+        axes(&format!("rtt=1ms..2{letters}")).to_vec(),
+    ] {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = bench.run(&args);
+        assert!([1, 2].contains(&ran.code), "{:.60}", ran.err);
+        assert!(
+            ran.err.len() < 1000 && ran.err.contains("\u{2026} (1"),
+            "{} bytes: {:.300}",
+            ran.err.len(),
+            ran.err
+        );
+    }
+}
+
+#[test]
 fn results_take_no_options_of_scenarios() {
     let bench = Bench::new();
     bench.ok(&["run", "small.toml", "-q", "--out", "r"]);

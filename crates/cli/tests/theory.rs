@@ -429,7 +429,15 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("design", &["--aqm", "blue"]),
-            "error: --aqm blue: no source gives a rule for its parameters; there are rules for red, ",
+            "error: --aqm blue: no rule for its parameters is written here; there are rules for red, ",
+        ),
+        (
+            in_words("design", &["--aqm", "codel"]),
+            "error: --aqm codel: RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest ",
+        ),
+        (
+            in_words("design", &["--aqm", "pie"]),
+            "error: --aqm pie: RFC 8033 section 4.2 says how its gains follow its target and its interval: ",
         ),
         (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"? Known: drop-tail, "),
         (

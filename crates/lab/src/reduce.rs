@@ -110,7 +110,7 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     values.set(Metric::DelayMean, delay);
     values.set(Metric::Power, bits / seconds / delay);
     if let Some(histogram) = delay_histogram(segments, classes) {
-        let at = |q| histogram.value_at_quantile(q) as f64 * 1e-6;
+        let at = |q| histogram.value_at_quantile(q) as f64 * 1e-9;
         values.set(Metric::DelayP50, at(0.50));
         values.set(Metric::DelayP95, at(0.95));
         values.set(Metric::DelayP99, at(0.99));
@@ -132,7 +132,7 @@ fn delay_histogram(segments: &[Segment], classes: &[usize]) -> Option<Histogram<
     let mut parts = segments
         .iter()
         .flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c)))
-        .map(|c| &c.delay_us)
+        .map(|c| &c.delay_ns)
         .filter(|h| !h.is_empty());
     let mut sum = parts.next()?.clone();
     sum.auto(true);
@@ -336,7 +336,7 @@ pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
                 link: link.name.clone(),
                 scope: scope.clone(),
                 cumulative_probability: share,
-                queue_delay_s: histogram.value_at_quantile(share) as f64 * 1e-6,
+                queue_delay_s: histogram.value_at_quantile(share) as f64 * 1e-9,
             }));
         }
     }
@@ -382,8 +382,8 @@ mod tests {
     }
 
     fn class(arrived: u64, dropped: [u64; 3], departed: u64, marked: u64, delays_us: &[u64]) -> ClassStats {
-        let mut delay_us = Histogram::new_with_bounds(1, 10_000_000, 3).unwrap();
-        delays_us.iter().for_each(|d| delay_us.record(*d).unwrap());
+        let mut delay_ns = Histogram::new_with_bounds(1, 10_000_000_000, 3).unwrap();
+        delays_us.iter().for_each(|d| delay_ns.record(*d * 1000).unwrap());
         ClassStats {
             arrived,
             arrived_bytes: arrived * 500,
@@ -397,7 +397,7 @@ mod tests {
             lost: departed / 10,
             departed_bytes: departed * 500,
             delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
-            delay_us,
+            delay_ns,
         }
     }
 

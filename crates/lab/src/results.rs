@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::{ACKS, Setting};
+use quell_scenario::{ACKS, Scenario, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::row;
@@ -100,6 +100,16 @@ fn has_changes(value: &toml::Value) -> bool {
 fn mean_over_time(parts: &[(f64, f64)]) -> Option<f64> {
     let length: f64 = parts.iter().map(|p| p.0).sum();
     (length > 0.0).then(|| parts.iter().map(|p| p.0 * p.1).sum::<f64>() / length)
+}
+
+/// An algorithm that drops many acknowledgments at a link.
+struct AckDrops<'a> {
+    algorithm: &'a str,
+    link: &'a str,
+    /// Of those that reach the link.
+    share: f64,
+    /// Whether a parameter of it would spare them.
+    can_spare: bool,
 }
 
 /// A file of a results folder.
@@ -381,8 +391,14 @@ impl Results {
 
     /// The algorithms that drop more than [`ACKS_DROPPED`] of the acknowledgments at a link (a drop for
     /// want of room is not the algorithm's), the link, and that share as the mean over the seeds.
-    fn ack_drops(&self, point: usize) -> Vec<(&str, &str, f64)> {
+    fn ack_drops(&self, point: usize) -> Vec<AckDrops<'_>> {
         let Some(info) = self.run.points.get(point) else { return Vec::new() };
+        let scenario = toml::from_str::<Scenario>(&info.scenario).ok();
+        // With its defaults filled in, an algorithm that knows the key has it.
+        let can_spare = |algorithm: &str, link: &str| {
+            let choice = scenario.as_ref()?.algorithm_at(link, algorithm)?;
+            Some(choice.parameters.get("signal")?.as_str() != Some("by-size"))
+        };
         let share = |algorithm: &str, link: &String| {
             let view = View { link: Some(link.clone()), scope: ACKS.into(), ..View::of_point(point) };
             let of = |metric| self.estimate(&view, algorithm, metric).map(|e| e.mean);
@@ -390,7 +406,10 @@ impl Results {
         };
         let pairs = info.algorithms.iter().flat_map(|a| info.links.iter().map(move |l| (a, l)));
         pairs
-            .filter_map(|(a, l)| Some((a.as_str(), l.as_str(), share(a, l).filter(|x| *x > ACKS_DROPPED)?)))
+            .filter_map(|(algorithm, link)| {
+                let share = share(algorithm, link).filter(|x| *x > ACKS_DROPPED)?;
+                Some(AckDrops { algorithm, link, share, can_spare: can_spare(algorithm, link) == Some(true) })
+            })
             .collect()
     }
 
@@ -427,17 +446,27 @@ impl Results {
              a longer warmup may help",
         );
         let ack_drops: Vec<_> = (0..self.run.points.len()).map(|p| self.ack_drops(p)).collect();
-        let most = ack_drops.iter().flatten().max_by(|a, b| a.2.total_cmp(&b.2)).map(|(_, link, share)| {
-            format!(
-                "drops acknowledgments, up to {:.1} % of those that reach {link}: they are not ECN-capable, and a \
-                 flow with a small window starves without them; signal = \"by-size\" spares small packets, and \
-                 the link that carries them back can have an algorithm of its own",
-                100.0 * share
-            )
+        let starving = [true, false].map(|can_spare| {
+            let all = || ack_drops.iter().flatten().filter(|d| d.can_spare == can_spare);
+            let most = all().max_by(|a, b| a.share.total_cmp(&b.share))?;
+            let way_back = "the way back can have another algorithm (the link's reverse.aqm)";
+            let help = match can_spare {
+                true => format!("signal = \"by-size\" spares small packets, and {way_back}"),
+                false => way_back.to_string(),
+            };
+            let what = format!(
+                "drops acknowledgments, up to {:.1} % of those that reach {}: they are not ECN-capable, and a \
+                 flow with a small window starves without them; {help}",
+                100.0 * most.share,
+                most.link
+            );
+            let named = ack_drops.iter().map(|at| {
+                let these = at.iter().filter(|d| d.can_spare == can_spare);
+                these.map(|d| d.algorithm).collect()
+            });
+            note(named.collect(), &what)
         });
-        let named = ack_drops.iter().map(|at| at.iter().map(|drops| drops.0).collect()).collect();
-        let starving = most.and_then(|most| note(named, &most));
-        [fixed, drifting, starving].into_iter().flatten().collect()
+        [fixed, drifting].into_iter().chain(starving).flatten().collect()
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.

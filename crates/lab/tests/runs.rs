@@ -225,6 +225,22 @@ fn an_algorithm_that_drops_acknowledgments_is_named() {
     let about: Vec<&String> = notes.iter().filter(|n| n.contains("drops acknowledgments")).collect();
     assert_eq!(about.len(), 1, "{notes:?}");
     assert!(about[0].starts_with("red: drops acknowledgments, up to "), "{about:?}");
+    assert!(about[0].contains("signal = \"by-size\" spares small packets, and the way back"), "{about:?}");
+    // What has no such parameter is not told to set it: an algorithm under comparison, or the link's own.
+    let without = text.replace("\"red\"", "\"pie\"");
+    let own = text.replacen("[[aqm]]", "[dumbbell.reverse]\naqm = { algorithm = \"pie\" }\n[[aqm]]", 1);
+    for (text, first) in [(without, "pie: "), (own, "drop-tail, red: ")] {
+        let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
+        let notes = results.notes();
+        let without_signal = |n: &&String| n.contains("drops acknowledgments") && !n.contains("by-size");
+        let about: Vec<&String> = notes.iter().filter(without_signal).collect();
+        assert_eq!(about.len(), 1, "{notes:?}");
+        assert!(about[0].starts_with(first), "{about:?}");
+        assert!(
+            about[0].ends_with("; the way back can have another algorithm (the link's reverse.aqm)"),
+            "{about:?}"
+        );
+    }
     // Where an algorithm takes small packets for what they are, nothing is said.
     let spared =
         text.replace("\"red\"", "\"red\"\nsignal = \"by-size\"\nmin_th = \"10 kB\"\nmax_th = \"30 kB\"");

@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::plan;
+use crate::plan::{self, own_algorithm};
 use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
 use crate::write;
 
@@ -189,7 +189,8 @@ link_table! {
         loss /// The probability that the wire loses a packet; default 0.
         then {
             /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+            /// at most what sends the smallest packet in 1 ns.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
@@ -215,7 +216,8 @@ link_table! {
         loss /// The probability that a wire loses a packet; default 0.
         then {
             /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+            /// at most what sends the smallest packet in 1 ns.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
@@ -229,7 +231,8 @@ link_table! {
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more: access links are not to be bottlenecks.
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The links; the nodes are those that they name.
@@ -323,6 +326,16 @@ pub struct AqmChoice {
     /// Its parameters.
     #[serde(flatten)]
     pub parameters: toml::Table,
+}
+
+impl Scenario {
+    /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
+    pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
+        match own_algorithm(self, link)? {
+            Some(own) => Some(own),
+            None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
+        }
+    }
 }
 
 impl AqmChoice {

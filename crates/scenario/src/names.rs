@@ -18,6 +18,33 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
     (&["bbr", "bbr2", "bbr3", "vegas", "dctcp", "prague", "ledbat", "yeah", "hybla", "scalable"], &["sack"]),
 ];
 
+/// What governs senders and no queue, as a user may write it; some of it is here as a variant of TCP.
+const CONGESTION_CONTROLS: &[&str] = &[
+    "tahoe",
+    "reno",
+    "newreno",
+    "sack",
+    "cubic",
+    "bic",
+    "htcp",
+    "highspeed",
+    "illinois",
+    "compound",
+    "ctcp",
+    "westwood",
+    "veno",
+    "bbr",
+    "bbr2",
+    "bbr3",
+    "vegas",
+    "dctcp",
+    "prague",
+    "ledbat",
+    "yeah",
+    "hybla",
+    "scalable",
+];
+
 /// Other names of what is here.
 const SYNONYMS: &[(&[&str], &str)] =
     &[(&["fifo", "pfifo", "bfifo", "pfifo_fast", "tail-drop", "none"], "drop-tail")];
@@ -59,6 +86,12 @@ fn is_well_known(plain_name: &str) -> bool {
 /// What a message says of a name of some kind ("algorithm") that is not among `names`, without the list of
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
+    let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
+    if kind.starts_with("algorithm") && same(CONGESTION_CONTROLS) && !same(names) {
+        let rule = "a congestion control of senders, not an algorithm for queues: that of a group of flows is its \
+                    key tcp.variant, such as flows[0].tcp.variant";
+        return (rule.to_string(), None);
+    }
     let meant = nearest(wrong, names.iter().copied());
     let known = WELL_KNOWN.iter().find(|(others, _)| others.iter().any(|o| plain(o) == plain(wrong)));
     let rule = match (known, &meant) {
@@ -145,7 +178,6 @@ mod tests {
             let text = format!("not in this version; the closest in purpose is \"{closest}\"");
             assert_eq!(rule(wrong), text, "{wrong}");
         }
-        assert_eq!(rule("bbr"), "not in this version");
         assert_eq!(rule("redd"), "unknown algorithm");
         // What is there is the closest to itself.
         assert_eq!(
@@ -153,6 +185,24 @@ mod tests {
             ("unknown algorithm".into(), Some("pie".into()))
         );
         assert_eq!(unknown("algorithm", "fq_codel", &["codel", "pie"]).0, unknown("x", "cake", &["codel"]).0);
+    }
+
+    #[test]
+    fn a_congestion_control_is_said_to_be_none_for_queues() {
+        for wrong in ["cubic", "BBR", "reno", "New-Reno", "sack"] {
+            let (rule, meant) = unknown("algorithm", wrong, ALGORITHMS);
+            assert!(rule.starts_with("a congestion control of senders"), "{wrong}: {rule}");
+            assert_eq!(meant, None);
+        }
+        // As a variant of TCP it is looked up among those.
+        let variants = ["tahoe", "reno", "newreno", "sack"];
+        assert_eq!(
+            unknown("name", "bbr", &variants).0,
+            "not in this version; the closest in purpose is \"sack\""
+        );
+        assert_eq!(unknown("name", "new-reno", &variants).1.as_deref(), Some("newreno"));
+        // An algorithm, of a plug-in say, that has such a name is meant.
+        assert_eq!(unknown("algorithm", "CUBIC", &["cubic"]).1.as_deref(), Some("cubic"));
     }
 
     #[test]

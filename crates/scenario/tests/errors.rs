@@ -337,10 +337,77 @@ fn a_long_value_is_cut_and_one_out_of_range_is_called_that() {
 }
 
 #[test]
+fn a_link_on_which_packets_take_no_time_is_refused() {
+    // Acknowledgments of 40 B take 1 ns at 320 Gbit/s.
+    let rule = "must be at most 320 Gbit/s: on a faster link the smallest packet of the scenario (40 B, an \
+                acknowledgment) takes less than 1 ns, the shortest time that is simulated; lower the rate";
+    let rate = "rate = \"10 Mbit/s\"";
+    let e = message(rate, "rate = \"321 Gbit/s\"");
+    assert!(e.ends_with(&format!(": dumbbell.rate = \"321 Gbit/s\": {rule}")), "{e}");
+    for (more, field) in [
+        ("access_rate = \"1000 Gbit/s\"", "dumbbell.access_rate"),
+        ("reverse = { rate = \"1000 Gbit/s\" }", "dumbbell.reverse.rate"),
+        ("changes = [{ at = \"5 s\", rate = \"1000 Gbit/s\" }]", "dumbbell.changes[0].rate"),
+    ] {
+        let e = message(rate, &format!("{rate}\n{more}"));
+        assert!(e.contains(&format!("{field} = \"1000 Gbit/s\": {rule}")), "{e}");
+    }
+    let e = message("count = 2", "count = 2\nreceiver_rate = \"500 Gbit/s\"");
+    assert!(e.contains(&format!("flows[0].receiver_rate = \"500 Gbit/s\": {rule}")), "{e}");
+    // The access links of a fast link are as fast as can be.
+    Study::parse(&GOOD.replace(rate, "rate = \"320 Gbit/s\""), "x.toml", &Plugins::new()).unwrap();
+    // Without acknowledgments it is UDP that counts.
+    let udp = |rate: &str, packet: &str| {
+        let flows = format!("name = \"udp\"\nkind = \"udp\"\nrate = \"1 Gbit/s\"\npacket = {packet}\n");
+        let text =
+            GOOD.split("[[flows]]").next().unwrap().replace("10 Mbit/s", rate) + "[[flows]]\n" + &flows;
+        Study::parse(&text, "x.toml", &Plugins::new()).map(drop).map_err(|e| e.to_string())
+    };
+    for (rate, packet, most) in [
+        ("500 Gbit/s", "\"1000 B\"", None),
+        ("500 Gbit/s", "\"50 B\"", Some("400 Gbit/s")),
+        ("500 Gbit/s", "{ uniform = [\"40 B\", \"1500 B\"] }", Some("320 Gbit/s")),
+        ("80 Gbit/s", "{ exponential = \"1000 B\" }", None),
+        ("100 Gbit/s", "{ exponential = \"1000 B\" }", Some("80 Gbit/s")),
+        ("500 Gbit/s", "{ pareto = { shape = 2, mean = \"1000 B\" } }", None),
+        ("500 Gbit/s", "{ pareto = { shape = 2, mean = \"100 B\" } }", Some("400 Gbit/s")),
+    ] {
+        let found = udp(rate, packet);
+        match most {
+            None => assert_eq!(found, Ok(()), "{rate} {packet}"),
+            Some(most) => {
+                let e = found.unwrap_err();
+                assert!(e.contains(&format!("must be at most {most}: ")), "{e}");
+                assert!(
+                    e.contains("UDP) takes less than 1 ns") && e.ends_with("or send larger packets"),
+                    "{e}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_round_trip_time_without_an_access_link_says_which_field_gives_one() {
+    let e = message("buffer = \"100 packets\"", "buffer = \"100 packets\"\naccess_rate = \"none\"");
+    let want = "flows[0].rtt = \"100 ms\": needs an access link to add the delay, but there is none: give \
+                dumbbell.access_rate a rate";
+    assert!(e.ends_with(want), "{e}");
+    let e = message("count = 2", "count = 2\naccess_rate = \"none\"");
+    assert!(e.ends_with("but there is none: give flows[0].access_rate a rate"), "{e}");
+}
+
+#[test]
 fn names_that_others_have_are_said_not_to_be_here() {
     let e = message("\"red\"", "\"cake\"");
     assert!(e.contains("aqm[0].algorithm = \"cake\": not in this version; the closest in purpose is"), "{e}");
     assert!(e.contains("; known: drop-tail, red, "), "{e}");
+    let e = message("\"red\"", "\"cubic\"");
+    assert!(
+        e.contains("aqm[0].algorithm = \"cubic\": a congestion control of senders, not an algorithm"),
+        "{e}"
+    );
+    assert!(e.contains("such as flows[0].tcp.variant; known: drop-tail, "), "{e}");
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
     let e = message("count = 2", "tcp = { variant = \"bbr\" }");

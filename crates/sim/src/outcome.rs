@@ -105,8 +105,9 @@ pub struct ClassStats {
     pub departed_bytes: u64,
     /// Sum of the queueing delays of the departed packets, in nanoseconds (exact).
     pub delay_sum_ns: u64,
-    /// Distribution of the queueing delay (arrival to start of transmission) in microseconds.
-    pub delay_us: Histogram<u32>,
+    /// Distribution of the queueing delay (arrival to start of transmission) in nanoseconds, to three
+    /// digits.
+    pub delay_ns: Histogram<u32>,
 }
 
 impl ClassStats {

@@ -10,40 +10,40 @@ use crate::network::{LinkId, LinkSpec, Measure, Schedule};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
-/// The longest delay that a run can measure, in microseconds: its own length. Not less than what a
+/// The longest delay that a run can measure, in nanoseconds: its own length. Not less than what a
 /// histogram can be made for.
-fn longest_delay_us(measure: &Measure) -> u64 {
-    (measure.end.nanos() / 1000).max(2)
+fn longest_delay_ns(measure: &Measure) -> u64 {
+    measure.end.nanos().max(2)
 }
 
 /// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
-/// 2048 us, 1024 buckets for every doubling above.
+/// 2048 ns, 1024 buckets for every doubling above.
 struct Delays {
     counts: Vec<u32>,
 }
 
 impl Delays {
-    fn new(longest_us: u64) -> Self {
-        Delays { counts: vec![0; Self::bucket(longest_us) + 1] }
+    fn new(longest_ns: u64) -> Self {
+        Delays { counts: vec![0; Self::bucket(longest_ns) + 1] }
     }
 
     #[inline]
-    fn bucket(us: u64) -> usize {
-        let halvings = 53 - (us | 2047).leading_zeros();
-        ((halvings as usize) << 10) + (us >> halvings) as usize
+    fn bucket(ns: u64) -> usize {
+        let halvings = 53 - (ns | 2047).leading_zeros();
+        ((halvings as usize) << 10) + (ns >> halvings) as usize
     }
 
     #[inline]
-    fn record(&mut self, us: u64) {
-        self.counts[Self::bucket(us)] += 1;
+    fn record(&mut self, ns: u64) {
+        self.counts[Self::bucket(ns)] += 1;
     }
 
     /// Moves what was recorded since the last call to a histogram.
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
             let halvings = (bucket >> 10).saturating_sub(1);
-            let us = ((bucket - (halvings << 10)) as u64) << halvings;
-            histogram.saturating_record_n(us, std::mem::take(count));
+            let ns = ((bucket - (halvings << 10)) as u64) << halvings;
+            histogram.saturating_record_n(ns, std::mem::take(count));
         }
     }
 
@@ -92,7 +92,7 @@ impl Counts {
     }
 }
 
-fn empty_stats(longest_us: u64) -> ClassStats {
+fn empty_stats(longest_ns: u64) -> ClassStats {
     ClassStats {
         arrived: 0,
         arrived_bytes: 0,
@@ -106,7 +106,7 @@ fn empty_stats(longest_us: u64) -> ClassStats {
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
-        delay_us: Histogram::new_with_bounds(1, longest_us, 3).expect("1 <= 2 * 1 <= the longest delay"),
+        delay_ns: Histogram::new_with_bounds(1, longest_ns, 3).expect("1 <= 2 * 1 <= the longest delay"),
     }
 }
 
@@ -358,7 +358,7 @@ impl Recorder {
             internals: Vec::new(),
         };
         let segments = bounds.len() - 1;
-        let longest = longest_delay_us(measure);
+        let longest = longest_delay_ns(measure);
         let capacity = Capacity::new(spec.rate.clone());
         let class = || Class {
             counts: Counts::default(),
@@ -463,7 +463,7 @@ impl Recorder {
             let mut stats = self.blank.pop().expect("one for each segment");
             for (class, stats) in self.classes.iter_mut().zip(&mut stats) {
                 class.counts.since(&class.at_segment, stats);
-                class.delays.move_to(&mut stats.delay_us);
+                class.delays.move_to(&mut stats.delay_ns);
             }
             let (now, then) = (sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
@@ -541,7 +541,7 @@ impl Recorder {
         self.last_bytes = bytes;
         let delay = (now - arrived).nanos();
         let class = &mut self.classes[class as usize];
-        class.delays.record(delay / 1000);
+        class.delays.record(delay);
         let counts = &mut class.counts;
         counts.departed += 1;
         counts.departed_bytes += bytes as u64;

@@ -42,7 +42,7 @@ fn describe(name: &str, o: &Outcome) -> String {
         ("timeouts", format!("{timeouts}")),
         ("utilization", format!("{:.4}", c.departed_bytes as f64 * 8.0 / s.capacity_bits)),
         ("queue", format!("{q:.2} packets, deviation {deviation:.2}")),
-        ("delay P99", format!("{:.1} ms", c.delay_us.value_at_quantile(0.99) as f64 / 1000.0)),
+        ("delay P99", format!("{:.1} ms", c.delay_ns.value_at_quantile(0.99) as f64 / 1e6)),
     ];
     for (name, value) in rows {
         writeln!(out, "{name:<18}{value}").unwrap();

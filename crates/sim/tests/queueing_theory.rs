@@ -94,7 +94,7 @@ fn m_m_1() {
         // Of the delay, P(W > t) = rho exp(-(1 - rho) mu t): its 95th percentile.
         let p95 = (rho / 0.05).ln() / ((1.0 - rho) * MU);
         let quantile =
-            |s: &quell_sim::outcome::Segment| s.classes[0].delay_us.value_at_quantile(0.95) as f64 * 1e-6;
+            |s: &quell_sim::outcome::Segment| s.classes[0].delay_ns.value_at_quantile(0.95) as f64 * 1e-9;
         assert_within("M/M/1 P95", batch_means(&o, quantile), p95, 0.1);
     }
 }

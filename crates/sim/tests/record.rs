@@ -11,13 +11,18 @@ use quell_units::{BitRate, QueueSize, Time};
 
 /// Packets of `bytes` at `offered` bit/s onto a link with room for 1000, in both engines.
 fn one_link(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]) -> Outcome {
+    one_link_of(rate, bytes, offered, bounds, 1000.0)
+}
+
+/// The same with room for so many packets.
+fn one_link_of(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64], room: f64) -> Outcome {
     let bounds: Vec<Time> = bounds.iter().map(|t| at(*t)).collect();
     let (warmup, end) = (bounds[0], bounds[bounds.len() - 1]);
     let boundaries = bounds[1..bounds.len() - 1].to_vec();
     let network = || Network {
         links: vec![LinkSpec {
             rate: rate.clone(),
-            ..bottleneck(1, secs(0.01), QueueSize::Packets(1000.0), drop_tail(), false)
+            ..bottleneck(1, secs(0.01), QueueSize::Packets(room), drop_tail(), false)
         }],
         flows: vec![FlowSpec {
             class: 0,
@@ -58,10 +63,26 @@ fn delays_of_hours_are_measured() {
     let mean = c.delay_sum_ns as f64 * 1e-9 / c.departed as f64;
     assert!((c.departed as i64 - 800).abs() <= 1, "{}", c.departed);
     assert!((mean - 0.5 * 20.0 * 800.0).abs() < 30.0, "{mean}");
-    let at = |q: f64| c.delay_us.value_at_quantile(q) as f64 * 1e-6;
+    let at = |q: f64| c.delay_ns.value_at_quantile(q) as f64 * 1e-9;
     assert!((at(0.5) / mean - 1.0).abs() < 0.01, "{} beside {mean}", at(0.5));
     assert!((at(0.99) / 15_840.0 - 1.0).abs() < 0.01, "{}", at(0.99));
     assert!(utilization(&o.links[0].segments[0]) > 0.998);
+}
+
+/// Packets of 1500 bytes take 120 ns each at 100 Gbit/s and come twice as fast: four of them wait, 420 or 480 ns
+/// long.
+#[test]
+fn delays_below_a_microsecond_are_measured() {
+    let rate = Schedule::constant(BitRate::from_bps(100_000_000_000));
+    let o = one_link_of(rate, 1500.0, 200_000_000_000, &[0.0005, 0.001], 4.0);
+    let c = &o.links[0].segments[0].classes[0];
+    let mean = c.delay_sum_ns as f64 / c.departed as f64;
+    assert!(mean > 300.0 && mean < 600.0, "{mean}");
+    for q in [0.5, 0.95, 0.99] {
+        let delay = c.delay_ns.value_at_quantile(q) as f64;
+        assert!((delay / mean - 1.0).abs() < 0.2, "{delay} at {q}, beside a mean of {mean}");
+    }
+    assert!(c.delay_ns.value_at_quantile(0.99) as f64 >= mean);
 }
 
 /// A packet keeps the rate at which its transmission began, so for its rest the link can do what it could

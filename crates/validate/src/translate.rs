@@ -95,7 +95,8 @@ fn aqm(p: &Parameters) -> Result<String, String> {
             set("max_th", quoted(length(p.number("maxth"), p)));
             set("max_p", p.text("maxp").into());
             set("weight", p.number("wq").to_string());
-            set("spacing", if p.is_set("wait") { "\"wait\"" } else { "\"uniform\"" }.into());
+            // Without it ns-2 counts the arriving packet too, unlike the paper's uniform gaps.
+            set("spacing", if p.is_set("wait") { "\"wait\"" } else { "\"uniform-pseudocode\"" }.into());
             // ns-2 signals nobody while the queue is not longer than one packet, or one byte.
             set("min_backlog", if p.is_set("bytes") { "1" } else { "2" }.into());
             if p.is_set("ecn") && p.is_set("usemarkp") {
@@ -334,4 +335,22 @@ fn seconds(s: f64) -> Duration {
 
 fn milliseconds(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ns2;
+
+    #[test]
+    fn gaps_are_spread_as_in_ns_2() {
+        let spacing = |name: &str| {
+            let cases = ns2::cases();
+            let case = cases.iter().find(|c| c.name.to_string().starts_with(name)).unwrap();
+            let text = aqm(&case.parameters).unwrap();
+            text.lines().find_map(|l| l.strip_prefix("spacing = ").map(str::to_string))
+        };
+        assert_eq!(spacing("X15 RED").as_deref(), Some("\"uniform-pseudocode\""));
+        assert_eq!(spacing("R2 RED").as_deref(), Some("\"wait\""));
+    }
 }

@@ -2,7 +2,7 @@
 
 use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
-use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule};
+use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, without_rule};
 use quell_theory::{Signal, Tcp};
 use quell_units::Time;
 use serde::Serialize;
@@ -43,7 +43,8 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
         return Err(Failure::BadInput(format!(
-            "--aqm {name}: no source gives a rule for its parameters; there are rules for {}",
+            "--aqm {name}: {}; there are rules for {}",
+            without_rule(name),
             DESIGNED.join(", ")
         )));
     }

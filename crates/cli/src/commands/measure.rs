@@ -200,10 +200,10 @@ fn capacity(c: &Capacity) -> Vec<String> {
     let pairs = c.pairs.map(|p| scaled(p.rate_bps, &RATES)).unwrap_or_default();
     let (value, how) = match c.verdict {
         CapacityVerdict::Full => (
-            busiest,
+            c.capacity_bps.map(|r| scaled(r, &RATES)).unwrap_or_default(),
             format!(
-                "The link was full: the busiest 100 ms (at {at}) carried the rate that packet pairs show ({pairs}, on \
-                 which {agree:.0} % agree). Assumes a capture at or after the bottleneck, and that the link spaced the \
+                "The link was full: the busiest 100 ms (at {at}) carried {busiest}, the rate that packet pairs show \
+                 ({pairs}, on which {agree:.0} % agree) to a tenth. Assumes a capture at or after the bottleneck, and that the link spaced the \
                  packets: a sender that paces evenly looks the same."
             ),
         ),
@@ -268,7 +268,8 @@ fn beyond(c: &Capacity) -> (String, String) {
             "–".into(),
             format!(
                 "The capacity cannot be told: packets waited beyond the place of the capture {seen}, but \
-                 acknowledgments do not agree on a rate (half of them {low} to {high}): the link changes, or \
+                 acknowledgments do not agree on a rate (half of them {low} to {high}): losses were repaired, \
+                 and an acknowledgment that fills a gap stands for all behind it; or the link changes, or \
                  carries what is not in the capture. To measure it, {ELSEWHERE}."
             ),
         ),
@@ -454,12 +455,15 @@ mod tests {
                 acknowledged: None,
                 senders_share: None,
                 verdict,
-                capacity_bps: None,
+                capacity_bps: pairs.map(|p: capture::Pairs| p.rate_bps),
             };
             capacity(&c).join(" ")
         };
         let full = of(CapacityVerdict::Full, Some(9.9e6), Some(pairs));
-        assert!(full.starts_with("C 9.90 Mbit/s The link was full") && full.contains("50 %"), "{full}");
+        assert!(
+            full.starts_with("C 10.0 Mbit/s The link was full") && full.contains("carried 9.90 Mbit/s"),
+            "{full}"
+        );
         let free = of(CapacityVerdict::NeverFull, Some(2e6), Some(pairs));
         assert!(
             free.starts_with("C 10.0 Mbit/s Packet pairs") && free.contains("carried 2.00 Mbit/s"),
@@ -504,6 +508,10 @@ mod tests {
         assert!(clock.starts_with("C 10.0 Mbit/s The clock of") && clock.contains("in 90 of 100"), "{clock}");
         let differ = of(Some(a), None);
         assert!(differ.starts_with("C – ") && differ.contains("do not agree on a rate"), "{differ}");
+        assert!(
+            differ.contains("losses were repaired") && differ.contains("or the link changes"),
+            "{differ}"
+        );
         let own = of(None, None);
         assert!(own.starts_with("C – ") && own.contains("0.20 % of the round-trip time"), "{own}");
     }

@@ -28,7 +28,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
         Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),
-        Command::Scenario(ScenarioCommand::Show { file, set }) => scenario::show(&file, &set),
+        Command::Scenario(ScenarioCommand::Show { file, point, set }) => scenario::show(&file, &set, point),
         Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
     }
 }

@@ -112,23 +112,35 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     })
 }
 
-/// Prints every point with its defaults filled in.
-pub fn show(file: &Path, set: &[(String, String)]) -> Result<(), Failure> {
+/// Prints a point, by its number, with its defaults filled in. Comments say which one of a sweep it is, and
+/// what the others are: all of it is one file.
+pub fn show(file: &Path, set: &[(String, String)], number: Option<u32>) -> Result<(), Failure> {
     let study = simulate::study(file, set, None)?;
     let total = study.points.len();
+    let shown = number.unwrap_or(1) as usize;
+    let Some(point) = study.points.get(shown - 1) else {
+        let points = plural(total, "point");
+        return Err(Failure::BadInput(format!(
+            "--point {shown}: the scenario has {points}: must be at most {total}"
+        )));
+    };
     let mut text = String::new();
-    for (i, point) in study.points.iter().enumerate() {
-        if total > 1 {
-            let newline = if i > 0 { "\n" } else { "" };
-            text.push_str(&format!("{newline}# Point {} of {total}: {}\n", i + 1, title(&point.settings)));
+    if total > 1 {
+        let line = |i: usize| format!("{} of {total}: {}", i + 1, title(&study.points[i].settings));
+        text.push_str(&format!("# Point {}\n", line(shown - 1)));
+        if number.is_none() {
+            text.push_str("# The others, which --point shows:\n");
+            (1..total).for_each(|i| text.push_str(&format!("#   {}\n", line(i))));
         }
-        text.push_str(&point.scenario.to_toml());
     }
+    text.push_str(&point.scenario.to_toml());
     terminal::print(&text)
 }
 
+/// One line, whatever the values.
 fn title(settings: &[Setting]) -> String {
-    settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>().join(", ")
+    let title = settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>().join(", ");
+    title.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Prints the JSON Schema.

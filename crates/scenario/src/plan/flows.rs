@@ -115,7 +115,10 @@ pub(super) fn draw_flows(
                     require(
                         none,
                         at_group.then("rtt"),
-                        "needs an access link to add the delay, but there is none",
+                        format!(
+                            "needs an access link to add the delay, but there is none: give {} a rate",
+                            access_field(s, g, &at_group)
+                        ),
                     )?;
                 }
                 let tcp = g.kind != Kind::Udp;
@@ -149,6 +152,17 @@ pub(super) fn draw_flows(
         }
     }
     Ok((flows, facts))
+}
+
+/// The field that says whether a group has access links: its own, or the topology's.
+fn access_field(s: &Scenario, g: &FlowGroup, at_group: &Path) -> Path {
+    let topology = match (&s.dumbbell, &s.parking_lot) {
+        _ if g.access_rate.is_some() => return at_group.then("access_rate"),
+        (Some(_), _) => "dumbbell",
+        (None, Some(_)) => "parking_lot",
+        (None, None) => "graph",
+    };
+    steps![topology, "access_rate"]
 }
 
 fn endpoint(access: Access, delay: &Schedule<Duration>) -> Option<topology::Access> {

@@ -3,7 +3,7 @@
 use quell_units::Duration;
 
 use super::limits;
-use super::links::{access_rate, check_change, check_rate};
+use super::links::{Finest, access_rate, check_change, check_rate};
 use super::traffic::traffic;
 use crate::error::{Problem, require};
 use crate::format::{FlowGroup, Kind, Scenario};
@@ -92,7 +92,7 @@ pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), 
     require(g.rtt_changes.is_empty() || g.rtt.is_some(), at.then("rtt_changes"), "needs an rtt to change")?;
     for (field, access) in [("access_rate", g.access_rate), ("receiver_rate", g.receiver_rate)] {
         if let Some(Access::Rate(rate)) = access {
-            check_rate(rate, at.then(field))?;
+            Finest::of(s).check(rate, at.then(field))?;
         }
     }
     match g.kind {

@@ -11,5 +11,5 @@ pub(super) const SECONDS: u64 = 10_000_000;
 pub(super) const DELAY_SECONDS: u64 = 1_000;
 pub(super) const RATE_BPS: u64 = 1_000_000_000_000;
 pub(super) const WINDOW: u32 = 1_000_000;
-/// Each class costs a histogram of 86 kB per link and segment, in each thread.
+/// Each class costs a histogram of up to 127 kB per link and segment, in each thread.
 pub(super) const CLASS_SEGMENTS: usize = 2_000;

@@ -5,7 +5,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::limits;
 use super::measure::at;
-use super::traffic::UDP_PACKET;
+use super::traffic::{UDP_PACKET, smallest_packet};
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
@@ -39,6 +39,7 @@ struct Duplex<'a> {
     /// Its algorithm, if it is not one of those that are compared.
     aqm: Option<&'a AqmChoice>,
     end: Duration,
+    finest: &'a Finest,
 }
 
 pub(super) fn mean_packet(s: &Scenario) -> Bytes {
@@ -53,8 +54,45 @@ pub(super) fn mean_packet(s: &Scenario) -> Bytes {
     })
 }
 
+/// The highest rate at which the smallest packet takes a nanosecond to send. No transmission is shorter, so a
+/// faster link would carry less than its rate.
+pub(super) struct Finest {
+    rate: BitRate,
+    /// The packet, for messages, and what helps.
+    packet: String,
+    help: &'static str,
+}
+
+impl Finest {
+    pub(super) fn of(s: &Scenario) -> Finest {
+        let smallest = s.flows.iter().map(smallest_packet).min_by(|a, b| a.0.total_cmp(&b.0));
+        let (bytes, what) = smallest.unwrap_or((UDP_PACKET.get() as f64, "UDP"));
+        let packet = format!("{} B, {what}", (bytes * 100.0).round() / 100.0);
+        let help = match what {
+            "an acknowledgment" => "lower the rate",
+            _ => "lower the rate, or send larger packets",
+        };
+        Finest { rate: BitRate::from_bps((bytes * 8e9) as u64), packet, help }
+    }
+
+    /// Refuses the rate of a link that is too fast to be simulated, or too slow.
+    pub(super) fn check(&self, rate: BitRate, path: Path) -> Result<(), Problem> {
+        check_rate(rate, path.clone())?;
+        let Finest { rate: most, packet, help } = self;
+        require(
+            rate <= *most,
+            path,
+            format!(
+                "must be at most {most}: on a faster link the smallest packet of the scenario ({packet}) takes less \
+                 than 1 ns, the shortest time that is simulated; {help}"
+            ),
+        )
+    }
+}
+
 pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
     let mut out = Vec::new();
+    let finest = &Finest::of(s);
     match (&s.dumbbell, &s.parking_lot, &s.graph) {
         (Some(d), None, None) => out.extend(duplex(Duplex {
             at: steps!["dumbbell"],
@@ -63,6 +101,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
             link: d.link(),
             aqm: None,
             end: s.duration,
+            finest,
         })?),
         (None, Some(p), None) => {
             require(
@@ -79,6 +118,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     link: p.link(),
                     aqm: None,
                     end: s.duration,
+                    finest,
                 })?);
             }
         }
@@ -108,6 +148,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     link: l.link(),
                     aqm: l.aqm.as_ref(),
                     end: s.duration,
+                    finest,
                 })?);
             }
         }
@@ -126,10 +167,16 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
     Ok(out)
 }
 
+/// The algorithm of its own that a link with a queue has, if it has one.
+pub(crate) fn own_algorithm(s: &Scenario, name: &str) -> Option<Option<AqmChoice>> {
+    let link = links(s).ok()?.into_iter().find(|l| l.name == name)?;
+    Some(link.queue?.own.map(|(choice, _)| choice))
+}
+
 /// Both directions of a link.
 fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let link = &d.link;
-    check_rate(link.rate, d.at.then("rate"))?;
+    d.finest.check(link.rate, d.at.then("rate"))?;
     check_delay(link.delay, d.at.then("delay"))?;
     check_loss(link.loss, d.at.then("loss"))?;
     let back = d.at.then("reverse");
@@ -148,7 +195,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             at.clone(),
             "changes nothing: give a rate or a delay",
         )?;
-        change.rate.map_or(Ok(()), |rate| check_rate(rate, at.then("rate")))?;
+        change.rate.map_or(Ok(()), |rate| d.finest.check(rate, at.then("rate")))?;
         change.delay.map_or(Ok(()), |delay| check_delay(delay, at.then("delay")))?;
         before = Some(change.at);
     }
@@ -162,7 +209,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     };
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
     let r = link.reverse;
-    r.rate.map_or(Ok(()), |rate| check_rate(rate, back.then("rate")))?;
+    r.rate.map_or(Ok(()), |rate| d.finest.check(rate, back.then("rate")))?;
     r.loss.map_or(Ok(()), |loss| check_loss(loss, back.then("loss")))?;
     r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
     let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
@@ -241,6 +288,21 @@ fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
     )
 }
 
+/// Refuses access links that are too fast.
+pub(super) fn check_access(s: &Scenario) -> Result<(), Problem> {
+    let given = [
+        ("dumbbell", s.dumbbell.as_ref().and_then(|d| d.access_rate)),
+        ("parking_lot", s.parking_lot.as_ref().and_then(|p| p.access_rate)),
+        ("graph", s.graph.as_ref().and_then(|g| g.access_rate)),
+    ];
+    for (topology, access) in given {
+        if let Some(Access::Rate(rate)) = access {
+            Finest::of(s).check(rate, steps![topology, "access_rate"])?;
+        }
+    }
+    Ok(())
+}
+
 /// The rate of access links where a group says nothing of its own.
 pub(super) fn access_rate(s: &Scenario) -> Access {
     let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
@@ -252,6 +314,7 @@ pub(super) fn access_rate(s: &Scenario) -> Access {
     let Some((given, fastest)) = dumbbell.or(parking_lot).or(graph) else { return Access::None };
     given.unwrap_or_else(|| {
         let tenfold = BitRate::from_bps(fastest.bps().saturating_mul(10));
-        Access::Rate(tenfold.max(BitRate::from_bps(100_000_000)))
+        let most = Finest::of(s).rate.min(BitRate::from_bps(limits::RATE_BPS));
+        Access::Rate(tenfold.max(BitRate::from_bps(100_000_000)).min(most))
     })
 }

@@ -27,12 +27,13 @@ use crate::tree::{Path, steps};
 use check::{basics, check_totals};
 use flows::draw_flows;
 use groups::check_group;
-use links::mean_packet;
+use links::{check_access, mean_packet};
 use queues::configure;
 use routes::Frame;
 
 pub use flows::FlowFact;
 pub(crate) use groups::applies;
+pub(crate) use links::own_algorithm;
 pub use measure::ACKS;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
@@ -62,6 +63,7 @@ pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Proble
     for (i, group) in scenario.flows.iter().enumerate() {
         check_group(scenario, group, &steps!["flows", i])?;
     }
+    check_access(scenario)?;
     let frame = Frame::of(scenario)?;
     check_totals(scenario, &frame)?;
     for aqm in 0..scenario.aqm.len() {

@@ -1,6 +1,6 @@
 //! What the flows of a group send.
 
-use quell_sim::network::{App, Connection, Distribution, Gaps, Schedule, Traffic, UdpSpec};
+use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Schedule, Traffic, UdpSpec};
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::at as moment;
@@ -53,6 +53,31 @@ fn distribution<Q: Quantity>(
 
 /// The size of a packet of UDP where a group says nothing.
 pub(super) const UDP_PACKET: Bytes = Bytes::new(1000);
+
+/// The smallest packets of a group and of their acknowledgments, in bytes, and which they are. There is no
+/// smallest one of exponential sizes: those below a hundredth of the mean carry half of a ten-thousandth of
+/// the bytes.
+pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
+    if g.kind != Kind::Udp {
+        return match g.tcp.wire_bytes() {
+            data if data < ACK_BYTES => (data.get() as f64, "data"),
+            _ => (ACK_BYTES.get() as f64, "an acknowledgment"),
+        };
+    }
+    let bytes = |b: Bytes| b.get() as f64;
+    let smallest = match &g.packet {
+        None => bytes(UDP_PACKET),
+        Some(OneOr::One(size)) => bytes(*size),
+        Some(OneOr::Spread(Shape::Uniform([low, _]))) => bytes(*low),
+        Some(OneOr::Spread(Shape::Exponential(mean))) => bytes(*mean) / 100.0,
+        Some(OneOr::Spread(Shape::Pareto(p))) => match (p.min, p.mean) {
+            (Some(min), _) => bytes(min),
+            (None, mean) => mean.map_or(0.0, bytes) * (p.shape - 1.0) / p.shape,
+        },
+    };
+    // What is drawn below is sent as one byte.
+    (smallest.max(1.0), "UDP")
+}
 
 /// What the flows of a group send.
 pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {

@@ -1,7 +1,7 @@
 //! Why algorithms have no continuous form. A new algorithm needs no entry: what is then said of it is true of all.
 
-/// What can be said of an algorithm whose law nobody has looked at.
-const UNWRITTEN: &str = "no continuous form of its law has been written";
+/// What can be said of an algorithm of which only that is known; others may have written one.
+const UNWRITTEN: &str = "no continuous form of its law is written here";
 
 /// The algorithms of which more can be said: what stands in the way, and what helps instead.
 const REASONS: &[(&str, &str)] = &[
@@ -23,6 +23,15 @@ const REASONS: &[(&str, &str)] = &[
         "its probability is the share of packets lost in the last periods, which the models do not record",
     ),
     ("green", "each flow has a probability of its own, and the queue is not looked at"),
+    (
+        "codel",
+        "it has no probability: it signals at times of its own, closer and closer while the delay stays high",
+    ),
+    (
+        "pie",
+        "its fluid model (the paper that RFC 8033 section 4.2 names) is not written here; between two of its \
+         scales s it is pi with a = s (alpha + beta) / C, b = s beta / C, and q_ref = C target",
+    ),
 ];
 
 /// Why an algorithm without a model has none.

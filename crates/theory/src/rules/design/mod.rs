@@ -82,6 +82,21 @@ rules! {
     hred::Hred,
 }
 
+/// Why [`design`] has no rule for an algorithm of the catalog.
+pub fn without_rule(name: &str) -> &'static str {
+    match name {
+        "codel" => {
+            "RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest round-trip time, target to \
+             5 to 10 % of that; this is no rule of stability, and is not written here"
+        }
+        "pie" => {
+            "RFC 8033 section 4.2 says how its gains follow its target and its interval: the link and the flows \
+             have no part in them, and a rule of stability is not written here"
+        }
+        _ => "no rule for its parameters is written here",
+    }
+}
+
 /// Parameters for an algorithm, by name.
 ///
 /// # Errors
@@ -100,7 +115,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let Some(chosen) = parameters(name, target, &mut notes) else {
         let reason = match catalog::find(name) {
             None => "there is no algorithm of that name",
-            Some(_) => "no source gives a rule for its parameters",
+            Some(_) => without_rule(name),
         };
         return Err(TheoryError::NoModel {
             algorithm: name.into(),
