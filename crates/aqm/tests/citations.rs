@@ -247,7 +247,7 @@ fn citations(text: &str) -> Vec<String> {
 #[test]
 fn the_scanner_finds_what_a_reader_would() {
     let found = citations(
-        "(Chen 2010, eq. 4.9; Lin and Morris 1997) \"Ott et al. 1999\" [Feng et al. 1999a], RFC 8289, section 4.2; \
+        "(Chen 2010, eq. 4.9; Lin and Morris 1997) \"Ott et al. 1999\" [Feng et al. 1999a], RFC 8289 section 4.2; \
          push(\"Hollot et al. 2001a: August 1993, Loughborough University, 2010, 2000 flows, Pareto 2500, SIGCOMM 1998, RFCs",
     );
     assert_eq!(
@@ -284,6 +284,37 @@ fn every_citation_resolves() {
     }
     assert!(unknown.is_empty(), "not in docs/references.bib:\n{}", unknown.join("\n"));
     assert!(resolved > 500, "found {resolved} citations only: the scanner must be blind");
+}
+
+/// The part of an RFC that a text cites in another form than "RFC 7567 section 4.4" or "RFC 8033 Appendix A".
+fn misplaced_parts(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut found = Vec::new();
+    for at in words.windows(3) {
+        let [rfc, number, part] = at else { continue };
+        let named = rfc.ends_with("RFC") && number.starts_with(|c: char| c.is_ascii_digit());
+        let is_word =
+            ["section", "sections", "Section", "Appendix", "appendix"].iter().any(|w| part.starts_with(w));
+        let is_number = part.starts_with(|c: char| c.is_ascii_digit()) && part[1..].starts_with('.');
+        if named && (is_word && number.ends_with(',') || is_number || part.starts_with('\u{a7}')) {
+            found.push(at.join(" "));
+        }
+    }
+    found
+}
+
+#[test]
+fn parts_of_rfcs_are_cited_in_one_form() {
+    let wrong = misplaced_parts(
+        "RFC 8033, section 4.2; RFC 3168 6.1.2; RFC 8033, Appendix A; RFC 7567 section 4.4, RFC 1, 2",
+    );
+    assert_eq!(wrong, ["RFC 8033, section", "RFC 3168 6.1.2;", "RFC 8033, Appendix"]);
+    let mut all = Vec::new();
+    for path in files().into_iter().filter(|path| !path.ends_with("tests/citations.rs")) {
+        let text = joined(&std::fs::read_to_string(&path).unwrap());
+        all.extend(misplaced_parts(&text).into_iter().map(|part| format!("{}: {part}", path.display())));
+    }
+    assert!(all.is_empty(), "as \"RFC 7567 section 4.4\":\n{}", all.join("\n"));
 }
 
 /// Names by which only this project knew its sources, and words that say there was none.

@@ -814,7 +814,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ("algorithm = \"red-fixed\"\nmax_p = 0.0".into(), "max_p = 0: must lie in (0, 1]"),
         (
             "algorithm = \"codel\"\ninterval = \"5 ms\"".into(),
-            "interval = 5 ms: must exceed target (5 ms) [RFC 8289, section 4.3]",
+            "interval = 5 ms: must exceed target (5 ms) [RFC 8289 section 4.3]",
         ),
         (
             "algorithm = \"pie\"\ntarget = \"200 ms\"".into(),

@@ -4,7 +4,7 @@
 //! show that link. What comes back does: acknowledgments leave the receiver as data reach it (Jacobson
 //! 1988), so over a stretch in which the slowest link never ran out of packets they acknowledge what it
 //! can carry. That it had packets waiting shows in the delay from the data to their acknowledgment: its
-//! least value over a stretch is above its least value ever (the standing queue of RFC 8289 3.1).
+//! least value over a stretch is above its least value ever (the standing queue of RFC 8289 section 3.1).
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(super) struct Stream {
     timed: VecDeque<(u32, u64)>,
     /// The shortest delay from a segment to its acknowledgment, in nanoseconds.
     least: Option<u64>,
-    /// The largest payload of a packet on the path, as the other end wants it (RFC 9293 3.7.1).
+    /// The largest payload of a packet on the path, as the other end wants it (RFC 9293 section 3.7.1).
     limit: Option<u32>,
     /// The largest payload that was captured, the bytes of headers before it, and of options in these.
     largest: (u32, u32, u32),

@@ -29,7 +29,7 @@ pub(super) struct Segment {
     pub flags: u8,
     /// Bytes of options, as the header says.
     pub options: u32,
-    /// The largest payload that its sender accepts (RFC 9293 3.7.1).
+    /// The largest payload that its sender accepts (RFC 9293 section 3.7.1).
     pub mss: Option<u16>,
     /// What it acknowledges beyond a hole (RFC 2018); unused places are empty ranges.
     pub selected: [(u32, u32); 4],
@@ -159,7 +159,7 @@ fn beneath(mut kind: u16, mut data: &[u8], cut: usize) -> Result<LaxSlicedPacket
     loop {
         (kind, data) = match kind {
             PPPOE_SESSION => ppp(pppoe(data)?)?,
-            // RFC 3032 5.; the second is multicast, or a label that the other side assigned (RFC 5332).
+            // RFC 3032 section 5; the second is multicast, or a label that the other side assigned (RFC 5332).
             0x8847 | 0x8848 => mpls(data, cut)?,
             _ => {
                 let sliced = LaxSlicedPacket::from_ether_type(EtherType(kind), data);
@@ -177,7 +177,7 @@ fn beneath(mut kind: u16, mut data: &[u8], cut: usize) -> Result<LaxSlicedPacket
     }
 }
 
-/// The PPP frame in a PPPoE session (RFC 2516 4.): version and type are 1, the code is 0.
+/// The PPP frame in a PPPoE session (RFC 2516 section 4): version and type are 1, the code is 0.
 fn pppoe(data: &[u8]) -> Result<&[u8], NotIp> {
     match word(data, 0)? {
         0x1100 => data.get(6..).ok_or(NotIp::Cut),
@@ -185,11 +185,11 @@ fn pppoe(data: &[u8]) -> Result<&[u8], NotIp> {
     }
 }
 
-/// The EtherType and the content of a PPP frame (RFC 1661 2.).
+/// The EtherType and the content of a PPP frame (RFC 1661 section 2).
 fn ppp(data: &[u8]) -> Result<(u16, &[u8]), NotIp> {
-    // The address and control fields of HDLC (RFC 1662 3.1), which PPPoE leaves out.
+    // The address and control fields of HDLC (RFC 1662 section 3.1), which PPPoE leaves out.
     let data = data.strip_prefix(&[0xFF, 0x03]).unwrap_or(data);
-    // An odd first byte is a compressed protocol field (RFC 1661 6.5).
+    // An odd first byte is a compressed protocol field (RFC 1661 section 6.5).
     let (protocol, header) = match data.first() {
         Some(first) if first % 2 == 1 => (u16::from(*first), 1),
         _ => (word(data, 0)?, 2),
@@ -197,7 +197,7 @@ fn ppp(data: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     let kind = match protocol {
         0x0021 => EtherType::IPV4.0,
         0x0057 => EtherType::IPV6.0,
-        // RFC 3032 4.3
+        // RFC 3032 section 4.3
         0x0281 => 0x8847,
         0x0283 => 0x8848,
         other => return Err(NotIp::Ppp(other)),
@@ -205,10 +205,10 @@ fn ppp(data: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     Ok((kind, data.get(header..).ok_or(NotIp::Cut)?))
 }
 
-/// The EtherType and the content beneath a stack of MPLS labels (RFC 3032 2.1).
+/// The EtherType and the content beneath a stack of MPLS labels (RFC 3032 section 2.1).
 ///
 /// The labels do not say what they carry. IP begins with its version, and what is no IP is asked to begin
-/// with 0 or 1 (RFC 4928 3., RFC 4385); but an Ethernet frame in a pseudowire without a control word may
+/// with 0 or 1 (RFC 4928 section 3, RFC 4385); but an Ethernet frame in a pseudowire without a control word may
 /// begin with 4 or 6 (RFC 8469), so the length in the header must fit, too.
 fn mpls(data: &[u8], cut: usize) -> Result<(u16, &[u8]), NotIp> {
     let bottom = data.chunks_exact(4).position(|label| label[2] & 1 == 1).ok_or(NotIp::Cut)?;
@@ -251,7 +251,7 @@ fn segment(bytes: &[u8], on_wire: usize) -> Option<Segment> {
     let options = header.saturating_sub(20) as u32;
     let mut found = Segment { seq, ack, payload, flags, options, mss: None, selected: [(0, 0); 4] };
     let mut at = 20;
-    // The kinds 0 and 1 are one byte each, the end and padding (RFC 9293 3.1).
+    // The kinds 0 and 1 are one byte each, the end and padding (RFC 9293 section 3.1).
     while let Some(&kind) = bytes.get(at).filter(|&&kind| at < header && kind != 0) {
         if kind == 1 {
             at += 1;

@@ -34,7 +34,7 @@ params! {
         /// Slow-start threshold at the start in packets; none for the maximum window.
         initial_ssthresh: Option<u32> = None, unit "packets", source "RFC 5681 section 3.1: arbitrarily high";
         /// Largest window the receiver advertises, in packets.
-        max_window: u32 = 1_000_000, unit "packets", source "RFC 7323, section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
+        max_window: u32 = 1_000_000, unit "packets", source "RFC 7323 section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
         /// Whether a connection begins with a SYN and its acknowledgment.
         syn: bool = true, unit "true or false", source "ns-2 syn_";
         /// Longest an acknowledgment is held back for a second packet; none to acknowledge each.

@@ -22,7 +22,7 @@ pub(crate) struct Receiver {
     /// The next packet in order.
     next: u32,
     epoch: u8,
-    /// Echo congestion until the sender says that it has reduced its window (RFC 3168 6.1.3).
+    /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
     echo: bool,
     /// Data in order that has not been acknowledged yet (delayed acknowledgment).
     owed: bool,

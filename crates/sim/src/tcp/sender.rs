@@ -84,7 +84,7 @@ pub(crate) struct Sender {
     /// The next packet carries CWR; a retransmission only if it is ECN-capable.
     cwr: bool,
     syn_pending: bool,
-    /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 3.2).
+    /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 section 3.2).
     timer_restarted: bool,
     cwnd: f64,
     /// What fast recovery adds to the window: packets that duplicates say have left the network

@@ -6,7 +6,7 @@
 //! or the rate of the link.
 //!
 //! What the papers leave open, and what this file does:
-//! - RFC 8289, section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
+//! - RFC 8289 section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
 //!   decided in its own call; the time of the next drop is set when the packet after a drop shows that
 //!   the drop state continues, as there. If the packet after the first drop shows that it does not, the
 //!   state ends with it, and not with the one after it; no packet is treated differently.
@@ -33,12 +33,12 @@ params! {
     /// CoDel's parameters.
     pub struct CodelParams {
         /// Delay that a standing queue may have: 5 to 10 % of the interval.
-        target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289, section 4.3";
+        target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289 section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
-        interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289, section 4.2";
+        interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289 section 4.2";
         /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
         /// left out: the largest packet seen so far.
-        mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289, section 4.1";
+        mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
     }
 }
 
@@ -50,13 +50,13 @@ impl CodelParams {
     /// does not exceed it or that exceeds an hour.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
-        positive_duration("target", self.target, "RFC 8289, section 4.3")?;
+        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
         reachable_delay("target", self.target, link)?;
         require(
             self.interval > self.target,
             "interval",
             self.interval,
-            alloc::format!("must exceed target ({}) [RFC 8289, section 4.3]", self.target),
+            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
         )?;
         require(
             self.interval <= Duration::from_secs(3600),
@@ -108,7 +108,7 @@ enum State {
 }
 
 impl Codel {
-    /// RFC 8289, section 5.6: the standing queue has lasted for an interval.
+    /// RFC 8289 section 5.6: the standing queue has lasted for an interval.
     fn ok_to_drop(&mut self, cx: &Ctx<'_>, pkt: &PacketMeta) -> bool {
         let left = cx.link_backlog.get();
         if !standing(cx.now.since(pkt.enqueued_at), self.target, left, self.mtu) {
@@ -119,7 +119,7 @@ impl Codel {
         cx.now.since(since) >= self.interval
     }
 
-    /// RFC 8289, section 5.5: the drop state begins with a drop.
+    /// RFC 8289 section 5.5: the drop state begins with a drop.
     fn enter(&mut self, now: Time) {
         let recent = now.since(self.drop_next) < self.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
@@ -186,20 +186,20 @@ impl Aqm for Codel {
     }
 }
 
-/// RFC 8289, section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes waiting
+/// RFC 8289 section 5.6: a packet that has waited for `sojourn` and leaves `left` bytes waiting
 /// for the link indicates a standing queue.
 #[inline]
 pub fn standing(sojourn: Duration, target: Duration, left: u64, mtu: u64) -> bool {
     sojourn >= target && left > mtu
 }
 
-/// RFC 8289, section 5.6: `t + interval / sqrt(count)`.
+/// RFC 8289 section 5.6: `t + interval / sqrt(count)`.
 #[inline]
 pub fn control_law(t: Time, interval: Duration, count: u32) -> Time {
     t + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }
 
-/// RFC 8289, section 5.5: the count at which a drop state begins: where the last one ended, less what
+/// RFC 8289 section 5.5: the count at which a drop state begins: where the last one ended, less what
 /// it began with, if that was `recent`.
 pub fn first_count(count: u32, last_count: u32, recent: bool) -> u32 {
     let delta = count - last_count;

@@ -17,7 +17,7 @@
 //!   empties is discarded.
 //! - Until the dequeue rate has been measured the delay counts as 0, as in Appendix B: the probability is 0,
 //!   and the burst allowance stays whole. It does not make PIE inactive.
-//! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567, section 4.4,
+//! - The probability is not scaled by a packet's size, which Appendix B mentions and RFC 7567 section 4.4,
 //!   advises against.
 //! - The burst allowance is checked before a packet is judged (4.4, Appendix A), so protected packets
 //!   do not count toward derandomization; Appendix B judges them first.
@@ -41,11 +41,11 @@ use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Ver
 choice! {
     /// Where the queueing delay comes from.
     pub enum DelayFrom {
-        /// Time stamps: how long the last departure has waited (RFC 8033, Appendix A).
+        /// Time stamps: how long the last departure has waited (RFC 8033 Appendix A).
         Departures = "departures",
-        /// The queue over the rate at which it drains, as measured (RFC 8033, section 5.2).
+        /// The queue over the rate at which it drains, as measured (RFC 8033 section 5.2).
         DequeueRate = "dequeue-rate",
-        /// The queue over the link's rate (RFC 8033, section 6).
+        /// The queue over the link's rate (RFC 8033 section 6).
         LinkRate = "link-rate",
     }
 }
@@ -53,9 +53,9 @@ choice! {
 choice! {
     /// When the probability decays.
     pub enum Decay {
-        /// When both delays are 0 (RFC 8033, section 4.2).
+        /// When both delays are 0 (RFC 8033 section 4.2).
         Empty = "empty",
-        /// When both delays are below half of the target (RFC 8033, Appendix B).
+        /// When both delays are below half of the target (RFC 8033 Appendix B).
         BelowHalf = "below-half",
     }
 }
@@ -64,29 +64,29 @@ params! {
     /// PIE's parameters.
     pub struct PieParams {
         /// Delay to hold (QDELAY_REF).
-        target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033, section 4.2";
+        target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
         /// Time between two updates of the probability (T_UPDATE).
-        update_interval: Duration = Duration::from_millis(15), unit "s", source "RFC 8033, section 4.2";
+        update_interval: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
         /// Gain of the delay's distance from the target, per update.
-        alpha: f64 = 0.125, unit "1/s", source "RFC 8033, Appendix A";
+        alpha: f64 = 0.125, unit "1/s", source "RFC 8033 Appendix A";
         /// Gain of the delay's change since the last update.
-        beta: f64 = 1.25, unit "1/s", source "RFC 8033, Appendix A";
+        beta: f64 = 1.25, unit "1/s", source "RFC 8033 Appendix A";
         /// Time for which the onset of congestion passes without signals (MAX_BURST).
-        max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033, section 4.4";
+        max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
         /// Probability from which ECN-capable packets are dropped as well.
-        mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033, section 5.1";
+        mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033 section 5.1";
         /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate".
-        delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "RFC 8033, Appendix A";
+        delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "RFC 8033 Appendix A";
         /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
-        dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033, section 5.2";
+        dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033 section 5.2";
         /// Whether drops are kept from coming too close together or too far apart.
-        derandomize: bool = true, unit "true or false", source "RFC 8033, section 5.4";
+        derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
         /// Whether a step up is at most 0.02 where the probability is 0.1 or more.
-        cap: bool = true, unit "true or false", source "RFC 8033, section 5.5";
+        cap: bool = true, unit "true or false", source "RFC 8033 section 5.5";
         /// When the probability decays: "empty", with both delays 0, or "below-half" of the target.
-        decay: Decay = Decay::Empty, unit "name", source "RFC 8033, section 4.2";
+        decay: Decay = Decay::Empty, unit "name", source "RFC 8033 section 4.2";
         /// Share of the buffer at which PIE becomes active, 1/3 in the RFC; at 0 it always is.
-        activate_at: f64 = 0.0, unit "1", source "RFC 8033, section 5.3: optional";
+        activate_at: f64 = 0.0, unit "1", source "RFC 8033 section 5.3: optional";
     }
 }
 
@@ -97,7 +97,7 @@ impl PieParams {
     /// Names the field that breaks a rule: a target that a full buffer does not reach, a gain or a share
     /// outside its range, a measurement of more than 64 KiB.
     pub fn build(&self, link: &Link) -> Result<Pie, ParamError> {
-        const SOURCE: &str = "RFC 8033, section 4.2";
+        const SOURCE: &str = "RFC 8033 section 4.2";
         link.check()?;
         positive_duration("target", self.target, SOURCE)?;
         reachable_delay("target", self.target, link)?;
@@ -115,18 +115,18 @@ impl PieParams {
             self.max_burst,
             "must be at most 1 h",
         )?;
-        in_range("mark_ecnth", self.mark_ecnth, 0.0, 1.0, "RFC 8033, section 5.1")?;
+        in_range("mark_ecnth", self.mark_ecnth, 0.0, 1.0, "RFC 8033 section 5.1")?;
         require(
             (1..=1 << 16).contains(&self.dq_threshold.get()),
             "dq_threshold",
             self.dq_threshold,
-            "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033, section 5.2]",
+            "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033 section 5.2]",
         )?;
         require(
             (0.0..1.0).contains(&self.activate_at),
             "activate_at",
             self.activate_at,
-            "must lie in [0, 1) [RFC 8033, section 5.3]",
+            "must lie in [0, 1) [RFC 8033 section 5.3]",
         )?;
         Ok(Pie {
             law: Law {
@@ -192,7 +192,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033, Appendix B: begins with nothing measured.
+    /// RFC 8033 Appendix B: begins with nothing measured.
     fn activate(&mut self, now: Time) {
         self.active = true;
         self.p = 0.0;
@@ -202,7 +202,7 @@ impl Pie {
         self.drain.restart(now);
     }
 
-    /// RFC 8033, section 4.4: no congestion at all.
+    /// RFC 8033 section 4.4: no congestion at all.
     #[inline]
     fn is_calm(&self, delay: f64) -> bool {
         self.p == 0.0 && below_half(delay, self.delay_old, self.law.target)
@@ -315,13 +315,13 @@ pub struct Law {
 }
 
 impl Law {
-    /// RFC 8033, sections 4.2 and 5.5: the step of the probability.
+    /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
         if self.cap && p >= 0.1 { step.min(0.02) } else { step }
     }
 
-    /// RFC 8033, section 4.2: the next probability.
+    /// RFC 8033 section 4.2: the next probability.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let next = p + self.step(p, delay, delay_old);
         let decays = match self.decay {
@@ -332,7 +332,7 @@ impl Law {
     }
 }
 
-/// RFC 8033, section 4.2: what the gains are multiplied by, by the probability.
+/// RFC 8033 section 4.2: what the gains are multiplied by, by the probability.
 pub fn scale(p: f64) -> f64 {
     const STEPS: [(f64, f64); 6] = [
         (1e-6, 1.0 / 2048.0),
@@ -345,20 +345,20 @@ pub fn scale(p: f64) -> f64 {
     STEPS.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, scale)| *scale)
 }
 
-/// RFC 8033, section 4.4: both delays are below half of the target.
+/// RFC 8033 section 4.4: both delays are below half of the target.
 #[inline]
 pub fn below_half(delay: f64, delay_old: f64, target: f64) -> bool {
     delay < 0.5 * target && delay_old < 0.5 * target
 }
 
-/// RFC 8033, section 4.1: nothing is signaled while the last delay is below half of the target and the
+/// RFC 8033 section 4.1: nothing is signaled while the last delay is below half of the target and the
 /// probability below 0.2, or two packets of mean size or less wait.
 #[inline]
 pub fn bypasses(p: f64, delay_old: f64, target: f64, queue: Bytes, mean_packet: Bytes) -> bool {
     (delay_old < 0.5 * target && p < 0.2) || queue.get() <= 2 * mean_packet.get()
 }
 
-/// RFC 8033, section 5.4: the probability of an arrival with which the sum since the last signal has come
+/// RFC 8033 section 5.4: the probability of an arrival with which the sum since the last signal has come
 /// to `accumulated`.
 #[inline]
 pub fn derandomized(p: f64, accumulated: f64) -> f64 {
@@ -371,7 +371,7 @@ pub fn derandomized(p: f64, accumulated: f64) -> f64 {
     }
 }
 
-/// Times how long DQ_THRESHOLD bytes take to leave (RFC 8033, section 5.2 and Appendix B).
+/// Times how long DQ_THRESHOLD bytes take to leave (RFC 8033 section 5.2 and Appendix B).
 #[derive(Clone, Debug)]
 struct Drain {
     threshold: u64,
@@ -418,13 +418,13 @@ impl Drain {
     }
 }
 
-/// RFC 8033, Appendix B: the mean time in which the threshold's bytes leave, with a sample.
+/// RFC 8033 Appendix B: the mean time in which the threshold's bytes leave, with a sample.
 pub fn dequeue_time(mean: Option<f64>, sample: f64, threshold: u64) -> f64 {
     let weight = threshold as f64 / 65536.0;
     mean.map_or(sample, |mean| sample * weight + mean * (1.0 - weight))
 }
 
-/// RFC 8033, section 5.2: Little's law, in seconds.
+/// RFC 8033 section 5.2: Little's law, in seconds.
 pub fn drained_delay(queue: Bytes, time: f64, threshold: u64) -> f64 {
     queue.get() as f64 * time / threshold as f64
 }
