@@ -11,6 +11,12 @@ import quell
 mpl.use("Agg")
 
 
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keeps the command away from the user's cache."""
+    monkeypatch.setenv("QUELL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 def make_scenario(*aqm: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Ten long flows on a dumbbell."""
     return {

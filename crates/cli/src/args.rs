@@ -43,6 +43,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
     Report(ReportArgs),
+    /// The replications that were kept: show, check, prune and export them.
+    Cache(CacheArgs),
     /// What control theory says about a scenario: its equilibrium, whether that is stable, and by what
     /// margin.
     Analyze(AnalyzeArgs),
@@ -109,6 +111,85 @@ pub struct SimulationArgs {
     /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Where finished replications are kept and found again.
+    #[command(flatten)]
+    pub cache: CacheUse,
+}
+
+/// Which cache.
+#[derive(Clone, Debug, Args)]
+pub struct CacheDir {
+    /// Folder of the cache; default: what QUELL_CACHE names, or quell in the user's folder for caches.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+/// How a run uses the cache.
+#[derive(Clone, Debug, Args)]
+pub struct CacheUse {
+    /// Which one.
+    #[command(flatten)]
+    pub dir: CacheDir,
+    /// Neither look for replications in a cache nor keep them there.
+    #[arg(long, conflicts_with_all = ["cache", "fresh", "verify"])]
+    pub no_cache: bool,
+    /// Run every replication again, whatever the cache has.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Run this share of the replications that the cache has again, such as "1%", and fail if one differs.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "fresh")]
+    pub verify: Option<f64>,
+}
+
+/// Arguments of `cache`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every replication that `quell run` and `quell compare` finish is kept, whole, under a key made of all that it \
+depends on; a run that needs it again takes it from there. So a run that was killed goes on where it stopped, and \
+a sweep that is extended computes what is new.
+
+Examples:
+  quell cache
+  quell cache check
+  quell cache prune --unused 30d
+  quell cache prune --to 5GB
+  duckdb -c \"$(quell cache sql) SELECT title, algorithm, avg(utilization) FROM quell GROUP BY ALL\"")]
+pub struct CacheArgs {
+    /// Which cache.
+    #[command(flatten)]
+    pub dir: CacheDir,
+    /// What to do; default: show.
+    #[command(subcommand)]
+    pub command: Option<CacheCommand>,
+}
+
+/// What to do with the cache.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// Say where it is, and what it holds by scenario.
+    Show(FormatArgs),
+    /// Read every entry, and name those that are damaged.
+    Check,
+    /// Remove entries: those that no run has used for a time, or the least recently used ones.
+    Prune {
+        /// Entries that no run has used for this long, such as "30d" or "12h".
+        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+        unused: Option<std::time::Duration>,
+        /// The least recently used ones, until the others take no more than this, such as "5GB".
+        #[arg(long, value_name = "SIZE", value_parser = size)]
+        to: Option<Bytes>,
+        /// Say what would be removed, and remove nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Copy every entry to another cache, for another machine.
+    Export {
+        /// The other cache's folder.
+        #[arg(value_name = "DIR")]
+        to: PathBuf,
+    },
+    /// Print the statement that makes all entries one view, `quell`, in DuckDB.
+    Sql,
 }
 
 /// What a table of results shows.
@@ -137,7 +218,11 @@ Examples:
   quell run my.toml --seed 17 --threads 1
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
+  quell run my.toml --seeds 100    # computes what the cache does not have
+
 Without --out, results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists. \
+Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
+where it stopped. \
 Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario file.
@@ -658,6 +743,23 @@ fn metrics_help() -> String {
         format!("  {:width$}  {}{unit}\n", m.name(), m.title())
     });
     format!("Metrics:\n{}", lines.collect::<String>())
+}
+
+/// A share, "1%" or 0.01.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok().map(|x| x * unit);
+    share
+        .filter(|x| (0.0..=1.0).contains(x))
+        .ok_or_else(|| "must be a share of 0 to 100 %, such as 1%".to_string())
+}
+
+/// A size in bytes.
+fn size(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|e: quell_units::ParseError| e.to_string())
 }
 
 #[cfg(test)]

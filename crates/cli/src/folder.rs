@@ -18,8 +18,84 @@ pub const REPORT: &str = "report.html";
 pub struct Place {
     dir: PathBuf,
     overwrite: bool,
-    /// Folders that were made for the check, to be removed again if nothing was written.
-    made: Vec<PathBuf>,
+    /// No other run takes the name while this one works.
+    _claim: Claim,
+    made: Made,
+}
+
+/// Folders that were made for the check, to be removed again if nothing was written.
+#[derive(Debug, Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Fails now rather than after the simulation.
+    fn try_writing(&mut self, dir: &Path) -> Result<(), Failure> {
+        let parent = parent(dir);
+        let cannot = |e: &std::io::Error| Failure::cannot(format!("write results to {}", dir.display()), e);
+        let missing = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
+        self.0 = missing.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&parent).map_err(|e| cannot(&e))?;
+        // A full device takes the file but not its contents.
+        let probe = tempfile::tempfile_in(&parent)
+            .and_then(|mut file| file.write_all(&[0; 1 << 16]).and_then(|()| file.sync_all()));
+        probe.map_err(|e| cannot(&e))
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // Only what is empty goes.
+        for dir in &self.0 {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+}
+
+/// A name that no other run takes: the lock of a file `.NAME.lock` beside the folder. It ends with the
+/// process, however that ends.
+#[derive(Debug)]
+struct Claim {
+    lock: PathBuf,
+    _file: fs::File,
+}
+
+impl Claim {
+    /// None if another run has it.
+    fn take(dir: &Path) -> std::io::Result<Option<Claim>> {
+        let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
+        let lock = parent(dir).join(format!(".{name}.lock"));
+        loop {
+            let file = fs::File::options().create(true).append(true).open(&lock)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) => return Ok(None),
+                // Some file systems have no locks: there the folder itself must do.
+                Err(fs::TryLockError::Error(_)) => return Ok(Some(Claim { lock, _file: file })),
+            }
+            // Whoever had it may have removed it in between: then the name is not what was locked.
+            if is_same_file(&file, &lock) {
+                return Ok(Some(Claim { lock, _file: file }));
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.lock);
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(file: &fs::File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |m: fs::Metadata| (m.dev(), m.ino());
+    file.metadata().map(of).ok().is_some_and(|id| fs::metadata(path).map(of).ok() == Some(id))
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &fs::File, path: &Path) -> bool {
+    path.exists()
 }
 
 impl Place {
@@ -28,45 +104,43 @@ impl Place {
     /// # Errors
     /// If something is there that may not be replaced, or nothing can be written there.
     pub fn choose(out: Option<&Path>, scenario: &Path, overwrite: bool) -> Result<Place, Failure> {
-        let dir = match out {
-            Some(dir) => dir.to_path_buf(),
-            None if overwrite => default_dir(scenario),
-            None => free_dir(&default_dir(scenario)),
-        };
-        refuse_to_lose(&dir, overwrite)?;
-        let mut place = Place { dir, overwrite, made: Vec::new() };
-        place.try_writing()?;
-        Ok(place)
-    }
-
-    /// Fails now rather than after the simulation.
-    fn try_writing(&mut self) -> Result<(), Failure> {
-        let parent = parent(&self.dir);
-        let cannot =
-            |e: &std::io::Error| Failure::cannot(format!("write results to {}", self.dir.display()), e);
-        let missing = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
-        self.made = missing.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
-        fs::create_dir_all(&parent).map_err(|e| cannot(&e))?;
-        // A full device takes the file but not its contents.
-        let probe = tempfile::tempfile_in(&parent)
-            .and_then(|mut file| file.write_all(&[0; 1 << 16]).and_then(|()| file.sync_all()));
-        probe.map_err(|e| cannot(&e))
+        let wanted = out.map_or_else(|| default_dir(scenario), Path::to_path_buf);
+        let may_differ = out.is_none() && !overwrite;
+        if !may_differ {
+            refuse_to_lose(&wanted, overwrite)?;
+        }
+        let mut made = Made::default();
+        made.try_writing(&wanted)?;
+        for dir in numbered(&wanted) {
+            if may_differ && dir.symlink_metadata().is_ok() {
+                continue;
+            }
+            let cannot =
+                |e: std::io::Error| Failure::cannot(format!("write results to {}", dir.display()), e);
+            match Claim::take(&dir).map_err(cannot)? {
+                // Another run may have finished since.
+                Some(_) if may_differ && dir.symlink_metadata().is_ok() => {}
+                Some(claim) => {
+                    refuse_to_lose(&dir, overwrite)?;
+                    return Ok(Place { dir, overwrite, _claim: claim, made });
+                }
+                None if may_differ => {}
+                None => {
+                    return Err(Failure::BadInput(format!(
+                        "{}: another run is about to write its results there; choose another folder with --out",
+                        dir.display()
+                    )));
+                }
+            }
+        }
+        Err(Failure::BadInput(format!("{}: no number is free; choose a folder with --out", wanted.display())))
     }
 
     /// Writes results; gives the folder.
     pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
         results.write(&self.dir, self.overwrite).map_err(|e| Failure::cannot("write results to", e))?;
-        self.made.clear();
+        self.made.0.clear();
         Ok(self.dir.clone())
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // Only what is empty goes.
-        for dir in &self.made {
-            let _ = fs::remove_dir(dir);
-        }
     }
 }
 
@@ -128,19 +202,14 @@ fn default_dir(scenario: &Path) -> PathBuf {
     Path::new("results").join(scenario.file_stem().unwrap_or(scenario.as_os_str()))
 }
 
-/// `dir`, or the first of `dir-2`, `dir-3`, ... that is not there.
-fn free_dir(dir: &Path) -> PathBuf {
-    let taken = |path: &Path| path.symlink_metadata().is_ok();
-    let numbered = |n: u32| {
+/// `dir`, then `dir-2`, `dir-3`, and so on.
+fn numbered(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let others = (2..=u32::MAX).map(|n| {
         let mut name = dir.as_os_str().to_os_string();
         name.push(format!("-{n}"));
         PathBuf::from(name)
-    };
-    let mut others = (2..).map(numbered);
-    match taken(dir) {
-        false => dir.to_path_buf(),
-        true => others.find(|p| !taken(p)).unwrap_or_else(|| dir.to_path_buf()),
-    }
+    });
+    std::iter::once(dir.to_path_buf()).chain(others)
 }
 
 /// Refuses a place where there is something that is not ours, or ours without permission.
@@ -157,7 +226,9 @@ fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
     match (empty, dir.join(RUN_JSON).is_file()) {
         (true, _) => Ok(()),
         (false, true) if overwrite => Ok(()),
-        (false, true) => refuse("already holds results; --overwrite replaces them"),
+        (false, true) => {
+            refuse("already holds results; --overwrite replaces them, --out names another folder")
+        }
         (false, false) => refuse("holds other files; results need their own folder"),
     }
 }
@@ -215,10 +286,22 @@ mod tests {
     fn the_next_free_number_is_taken() {
         let base = tempfile::tempdir().unwrap();
         let dir = base.path().join("main");
-        assert_eq!(free_dir(&dir), dir);
-        fs::create_dir(&dir).unwrap();
-        fs::create_dir(base.path().join("main-2")).unwrap();
-        assert_eq!(free_dir(&dir), base.path().join("main-3"));
+        let mut names = numbered(&dir);
+        assert_eq!(names.next(), Some(dir.clone()));
+        assert_eq!(names.next(), Some(base.path().join("main-2")));
+        assert_eq!(names.next(), Some(base.path().join("main-3")));
+    }
+
+    #[test]
+    fn a_name_is_claimed_before_the_work_and_free_after_it() {
+        let base = tempfile::tempdir().unwrap();
+        let out = base.path().join("results");
+        let first = Place::choose(Some(&out), Path::new("x.toml"), false).unwrap();
+        let second = Place::choose(Some(&out), Path::new("x.toml"), true);
+        assert!(message(second.map(drop)).contains("another run is about to write"));
+        drop(first);
+        assert!(Place::choose(Some(&out), Path::new("x.toml"), false).is_ok());
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0, "nothing is left");
     }
 
     #[test]

@@ -5,16 +5,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Options, Progress, Results};
+use quell_lab::{Cache, Options, Progress, Results};
 use quell_scenario::{Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{EngineChoice, Seeds, SimulationArgs};
+use crate::args::{CacheDir, EngineChoice, Seeds, SimulationArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::selection::Selection;
-use crate::terminal::Meter;
+use crate::terminal::{self, Meter};
 
 /// Reads a scenario and applies what the command line changes.
 pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
@@ -72,21 +72,46 @@ fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
 
 /// Runs a study, with progress on stderr, until it is done or interrupted.
 pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Results, Failure> {
-    let watch =
-        Watch { threads: args.threads.map(usize::from), engine: args.engine, ..Watch::new(args.quiet) };
+    let use_of = &args.cache;
+    // The plain engine is for checking the other: it computes.
+    let cached = !use_of.no_cache && args.engine == EngineChoice::Fast;
+    let watch = Watch {
+        threads: args.threads.map(usize::from),
+        engine: args.engine,
+        cache: if cached { cache(&use_of.dir) } else { None },
+        fresh: use_of.fresh,
+        verify: use_of.verify.unwrap_or(0.0),
+        ..Watch::new(args.quiet)
+    };
     let results = watch.run(study, (0, 1), line);
     watch.finish();
     let results = results?;
+    if let (Some(cache), 1..) = (&watch.cache, results.run.reused) {
+        let of = results.replications.len();
+        terminal::note(&format!(
+            "{} of {of} replications are from the cache ({}); --fresh runs them again",
+            results.run.reused,
+            cache.dir().display()
+        ));
+    }
     if results.replications.is_empty() {
         return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
     }
     Ok(results)
 }
 
+/// The cache that the command line names, or the user's; none without either.
+pub fn cache(dir: &CacheDir) -> Option<Cache> {
+    dir.cache.clone().or_else(Cache::default_dir).map(Cache::at)
+}
+
 /// Runs studies one after the other under one progress bar.
 pub struct Watch {
     threads: Option<usize>,
     engine: EngineChoice,
+    cache: Option<Cache>,
+    fresh: bool,
+    verify: f64,
     meter: Meter,
     since: Instant,
     stop: &'static AtomicBool,
@@ -99,6 +124,9 @@ impl Watch {
         Watch {
             threads: None,
             engine: EngineChoice::Fast,
+            cache: None,
+            fresh: false,
+            verify: 0.0,
             meter: Meter::new(quiet),
             since: Instant::now(),
             stop: interrupt::listen(),
@@ -121,7 +149,12 @@ impl Watch {
             let (finished, total) = (i * part.total + part.finished, n * part.total);
             self.meter.show(&Progress { done, finished, total, elapsed, left });
         };
+        let warn = |why: &str| self.meter.note(&format!("warning: {why}"));
         let options = Options {
+            cache: self.cache.as_ref(),
+            fresh: self.fresh,
+            verify: self.verify,
+            warn: Some(&warn),
             threads: self.threads,
             engine: match self.engine {
                 EngineChoice::Fast => Engine::Fast,

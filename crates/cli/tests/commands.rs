@@ -38,7 +38,10 @@ fn results_that_are_there_are_never_lost_unasked() {
     let again = bench.run(&["run", "small.toml", "--out", "results/small"]);
     assert_eq!(
         (again.code, again.err.as_str()),
-        (2, "error: results/small: already holds results; --overwrite replaces them\n")
+        (
+            2,
+            "error: results/small: already holds results; --overwrite replaces them, --out names another folder\n"
+        )
     );
     bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
     assert_eq!(common::list(&bench.path("results")), ["small", "small-2"]);

@@ -334,3 +334,71 @@ mod unix {
         assert!(ran.err.starts_with("error: cannot write /dev/full: No space left"), "{}", ran.err);
     }
 }
+
+/// Killed at any moment, a run has lost what was running and nothing else.
+#[test]
+fn a_run_that_is_killed_goes_on_where_it_stopped() {
+    let bench = Bench::new();
+    let run = ["run", "small.toml", "--seeds", "60", "--set", "duration=\"20 s\"", "--quiet", "--no-report"];
+    let mut kept = Vec::new();
+    for wait in [300, 700, 400, 900] {
+        let mut child = bench.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let _ = child.kill();
+        child.wait().unwrap();
+        let shown = bench.json(&["cache", "show", "--format", "json"]);
+        assert_eq!(shown["damaged"], 0);
+        kept.push(shown["replications"].as_u64().unwrap());
+    }
+    assert!(kept.is_sorted() && kept[3] > 0, "{kept:?}");
+    let last = bench.run(&run);
+    assert_eq!(last.code, 0, "{}", last.err);
+    assert!(
+        last.err.contains(&format!("{} of 120 replications are from the cache", kept[3])),
+        "{}",
+        last.err
+    );
+    let digest = |args: &[&str]| {
+        let json = bench.json(&[&run, args, &["--format", "json"][..]].concat());
+        json["run"]["digest"].as_str().unwrap().to_string()
+    };
+    assert_eq!(digest(&["--out", "a"]), digest(&["--out", "b", "--no-cache"]));
+    assert!(bench.ok(&["cache", "check"]).contains("120 entries checked, all sound"));
+}
+
+#[test]
+fn runs_at_once_have_names_of_their_own() {
+    let bench = Bench::new();
+    let run = ["run", "small.toml", "--seeds", "3", "--quiet", "--no-report"];
+    let all: Vec<_> = (0..4).map(|_| bench.command(&run).stdout(Stdio::null()).spawn().unwrap()).collect();
+    for mut child in all {
+        assert!(child.wait().unwrap().success());
+    }
+    let mut names: Vec<String> = std::fs::read_dir(bench.path("results"))
+        .unwrap()
+        .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["small", "small-2", "small-3", "small-4"]);
+}
+
+#[test]
+fn the_cache_is_shown_pruned_and_exported() {
+    let bench = Bench::new();
+    assert!(bench.ok(&["cache"]).contains("0 replications in 0 B"));
+    bench.ok(&["run", "small.toml", "--quiet", "--no-report"]);
+    let shown = bench.ok(&["cache"]);
+    assert!(shown.contains("4 replications in") && shown.contains("  Small\n"), "{shown}");
+    assert!(bench.ok(&["cache", "export", "copy"]).contains("4 entries"));
+    assert!(bench.ok(&["cache", "--cache", "copy"]).contains("4 replications"));
+    assert!(bench.ok(&["cache", "sql"]).contains("read_parquet('"));
+    assert!(bench.ok(&["cache", "prune", "--unused", "1d"]).starts_with("0 entries"));
+    assert!(bench.ok(&["cache", "prune", "--to", "0B", "--dry-run"]).contains("would be removed"));
+    assert!(bench.ok(&["cache", "prune", "--to", "0B"]).starts_with("4 entries"));
+    assert!(bench.ok(&["cache"]).contains("0 replications in 0 B"));
+    let refused = bench.run(&["cache", "prune"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("--unused 30d"), "{}", refused.err);
+    let share = bench.run(&["run", "small.toml", "--verify", "2"]);
+    assert!(share.code == 2 && share.err.contains("0 to 100 %"), "{}", share.err);
+}

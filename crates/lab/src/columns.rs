@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Columns of one length, in order and by name; units are in the names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns(pub(crate) Vec<(&'static str, Column)>);
 
 /// One column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Column {
     /// Numbers of things; some may be absent.
     U32(Vec<Option<u32>>),
@@ -21,11 +23,38 @@ pub enum Column {
 }
 
 /// A column of texts, each stored once however many rows have it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(into = "PlainTexts", try_from = "PlainTexts")]
 pub struct Texts {
     pub(crate) distinct: Vec<Arc<str>>,
     pub(crate) rows: Vec<u32>,
     numbers: HashMap<Arc<str>, u32>,
+}
+
+/// As it is stored.
+#[derive(Serialize, Deserialize)]
+struct PlainTexts {
+    distinct: Vec<String>,
+    rows: Vec<u32>,
+}
+
+impl From<Texts> for PlainTexts {
+    fn from(texts: Texts) -> Self {
+        PlainTexts { distinct: texts.distinct.iter().map(|t| t.to_string()).collect(), rows: texts.rows }
+    }
+}
+
+impl TryFrom<PlainTexts> for Texts {
+    type Error = &'static str;
+
+    fn try_from(plain: PlainTexts) -> Result<Self, Self::Error> {
+        if plain.rows.iter().any(|row| *row as usize >= plain.distinct.len()) {
+            return Err("a text that is not there");
+        }
+        let distinct: Vec<Arc<str>> = plain.distinct.into_iter().map(Arc::from).collect();
+        let numbers = (0u32..).zip(&distinct).map(|(i, text)| (text.clone(), i)).collect();
+        Ok(Texts { distinct, rows: plain.rows, numbers })
+    }
 }
 
 impl Texts {

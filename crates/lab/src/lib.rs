@@ -19,7 +19,9 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod cache;
 mod columns;
+mod fingerprint;
 mod metrics;
 mod parquet;
 mod read;
@@ -30,7 +32,9 @@ mod stats;
 mod store;
 mod table;
 
+pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
 pub use columns::{Column, Columns, Texts};
+pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
 pub use read::read;
 pub use results::{

@@ -1,5 +1,6 @@
 //! Columns as Parquet files, by the library `parquet` without Arrow: <https://parquet.apache.org/docs/>.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type a
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -18,11 +20,29 @@ use crate::columns::{Column, Columns, Texts};
 /// Rows of a group. The library holds the values of one column and group in memory.
 const GROUP: usize = 1 << 17;
 
+/// What a file holds beside its columns, where other readers do not look: some bytes before its footer,
+/// and notes within it. See the format's "custom index structures".
+pub(crate) struct Extra<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) notes: Vec<(&'static str, String)>,
+}
+
 /// The file with these columns.
 ///
 /// # Errors
 /// If the library cannot encode them.
 pub(crate) fn write(columns: &Columns) -> Result<Vec<u8>, ParquetError> {
+    write_with(columns, None)
+}
+
+/// The note that says where the extra bytes are.
+const EXTRA: &str = "quell.extra";
+
+/// The file with these columns and more.
+///
+/// # Errors
+/// If the library cannot encode them.
+pub(crate) fn write_with(columns: &Columns, extra: Option<&Extra<'_>>) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
@@ -35,8 +55,36 @@ pub(crate) fn write(columns: &Columns) -> Result<Vec<u8>, ParquetError> {
         }
         group.close()?;
     }
+    if let Some(extra) = extra {
+        let from = writer.bytes_written();
+        writer.write_all(extra.bytes)?;
+        let place = format!("{from}+{}", extra.bytes.len());
+        let notes = extra.notes.iter().map(|(key, value)| (key.to_string(), value.clone()));
+        for (key, value) in notes.chain([(EXTRA.to_string(), place)]) {
+            writer.append_key_value_metadata(KeyValue::new(key, value));
+        }
+    }
     writer.close()?;
     Ok(file)
+}
+
+/// The extra bytes of a file, and its notes.
+///
+/// # Errors
+/// If it is another file, or damaged; says what is wrong.
+pub(crate) fn extra(file: Bytes) -> Result<(Bytes, HashMap<String, String>), ParquetError> {
+    let reader = SerializedFileReader::new(file.clone())?;
+    let notes = reader.metadata().file_metadata().key_value_metadata();
+    let notes = notes.into_iter().flatten().filter_map(|n| Some((n.key.clone(), n.value.clone()?)));
+    let notes: HashMap<String, String> = notes.collect();
+    let place = notes.get(EXTRA).and_then(|place| {
+        let (from, length) = place.split_once('+')?;
+        let from: usize = from.parse().ok()?;
+        let to = from.checked_add(length.parse().ok()?)?;
+        (to <= file.len()).then(|| file.slice(from..to))
+    });
+    let bytes = place.ok_or_else(|| ParquetError::General("it has no extra bytes".into()))?;
+    Ok((bytes, notes))
 }
 
 /// A column as the schema has it.

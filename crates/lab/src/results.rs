@@ -45,6 +45,9 @@ pub struct RunInfo {
     pub points: Vec<PointInfo>,
     /// True if the run was stopped before all replications were finished.
     pub partial: bool,
+    /// How many of the replications had been run before, and were taken from the cache.
+    #[serde(default)]
+    pub reused: usize,
     /// A hash over all replications' digests.
     pub digest: String,
     /// The files beside `run.json`; empty until written.

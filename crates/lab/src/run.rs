@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use quell_scenario::{Plugins, Point, Study};
+use quell_scenario::{Identity, Plugins, Point, Study};
 use quell_sim::{Control, Engine};
 use sha2::{Digest, Sha256};
 
+use crate::cache::{About, Cache, Key, Lookup, Syncer};
 use crate::reduce;
 use crate::results::{PointInfo, Replication, Results, RunInfo};
+use crate::table::Table;
 
 /// Surrounds all the work that a thread does in a run; must call what it is given, once.
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
@@ -30,6 +32,14 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Set from outside to stop; finished replications are kept.
     pub stop: Option<&'a AtomicBool>,
+    /// Where replications are kept as they finish, and looked up before they are run; none: nowhere.
+    pub cache: Option<&'a Cache>,
+    /// Runs every replication, whatever the cache has.
+    pub fresh: bool,
+    /// The share of the replications from the cache that are run again; one that differs is an error.
+    pub verify: f64,
+    /// Told what goes wrong without stopping the run.
+    pub warn: Option<&'a (dyn Fn(&str) + Sync)>,
     /// The command to record in `run.json`, word by word.
     pub command: Vec<String>,
 }
@@ -63,6 +73,17 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// A replication that was kept differs from what the engine computes now.
+    Differs {
+        /// The point's title; may be empty.
+        point: String,
+        /// The algorithm's label.
+        algorithm: String,
+        /// The seed.
+        seed: u64,
+        /// The entry's key.
+        key: Key,
+    },
     /// The threads could not be started.
     Threads(String),
 }
@@ -73,6 +94,14 @@ impl std::fmt::Display for RunError {
             RunError::Failed { point, algorithm, seed, why } => {
                 let comma = if point.is_empty() { "" } else { ", " };
                 write!(f, "{algorithm} with seed {seed}{comma}{point}: {why}")
+            }
+            RunError::Differs { point, algorithm, seed, key } => {
+                let comma = if point.is_empty() { "" } else { ", " };
+                write!(
+                    f,
+                    "{algorithm} with seed {seed}{comma}{point}: the cache's entry {key} differs from what was \
+                     computed now; --fresh computes everything again"
+                )
             }
             RunError::Threads(why) => write!(f, "cannot start threads: {why}"),
         }
@@ -88,8 +117,16 @@ struct Job<'a> {
     aqm: usize,
     seed: u64,
     seed_index: usize,
+    /// Under which a cache has it; none if it cannot be kept.
+    kept: Option<Arc<Kept>>,
     control: Control,
     outcome: OnceLock<Result<Replication, RunError>>,
+}
+
+/// What the replications of one algorithm at one point share in a cache.
+struct Kept {
+    identity: Identity,
+    about: About,
 }
 
 impl Job<'_> {
@@ -115,7 +152,9 @@ impl Job<'_> {
 pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     let started = std::time::SystemTime::now();
     let clock = Instant::now();
-    let jobs = jobs(study);
+    let jobs = jobs(study, options);
+    let syncer = Syncer::start();
+    let reused = AtomicUsize::new(0);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
         .build()
@@ -123,10 +162,16 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| watch(&jobs, options, &clock, &over));
-        replicate_all(&jobs, options, &pool);
+        replicate_all(
+            &jobs,
+            options,
+            &pool,
+            &Keeps { syncer: &syncer, full: AtomicBool::new(false), reused: &reused },
+        );
         over.store(true, Ordering::Release);
         watcher.thread().unpark();
     });
+    drop(syncer);
     let asked = jobs.len();
     let outcomes = jobs.into_iter().filter_map(|job| job.outcome.into_inner());
     let replications = outcomes.collect::<Result<Vec<_>, _>>()?;
@@ -142,28 +187,41 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         scenario_text: study.text().map(str::to_string),
         points: study.points.iter().map(point_info).collect(),
         partial,
+        reused: reused.into_inner(),
         digest: digest(&replications),
         files: Vec::new(),
     };
     Ok(Results { run, replications })
 }
 
-fn jobs(study: &Study) -> Vec<Job<'_>> {
+fn jobs<'a>(study: &'a Study, options: &Options<'_>) -> Vec<Job<'a>> {
     let mut jobs = Vec::new();
     for (point, spec) in study.points.iter().enumerate() {
         for aqm in 0..spec.scenario.aqm.len() {
+            let kept = options.cache.and_then(|_| kept(spec, aqm)).map(Arc::new);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
                 let (control, outcome) = (Control::default(), OnceLock::new());
-                jobs.push(Job { point, spec, aqm, seed, seed_index, control, outcome });
+                jobs.push(Job { point, spec, aqm, seed, seed_index, kept: kept.clone(), control, outcome });
             }
         }
     }
     jobs
 }
 
+fn kept(point: &Point, aqm: usize) -> Option<Kept> {
+    let identity = point.identity(aqm)?;
+    let about = About {
+        title: point.scenario.title.clone(),
+        point: point.title(),
+        scenario: identity.text.clone(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+    };
+    Some(Kept { identity, about })
+}
+
 /// Runs the jobs on all threads, each taking the next as it becomes free. All algorithms meet one
 /// seed before any meets the next, so that a run that is stopped has pairs to compare.
-fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPool) {
+fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPool, keeps: &Keeps<'_>) {
     let mut order: Vec<&Job<'_>> = jobs.iter().collect();
     order.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
     let next = AtomicUsize::new(0);
@@ -173,7 +231,7 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
             if failed.load(Ordering::Relaxed) {
                 return; // The others would run for nothing.
             }
-            if let Some(outcome) = replicate(job, options) {
+            if let Some(outcome) = from_cache_or(job, options, keeps) {
                 failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
                 // Each job is taken once, so its cell is empty.
                 let _ = job.outcome.set(outcome);
@@ -184,6 +242,90 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
         Some(surround) => surround(&work),
         None => work(),
     });
+}
+
+/// What keeping replications needs.
+struct Keeps<'a> {
+    syncer: &'a Syncer,
+    /// An entry could not be written: the next ones are not tried.
+    full: AtomicBool,
+    /// How many replications were found.
+    reused: &'a AtomicUsize,
+}
+
+/// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
+fn from_cache_or(
+    job: &Job<'_>,
+    options: &Options<'_>,
+    keeps: &Keeps<'_>,
+) -> Option<Result<Replication, RunError>> {
+    let (Some(cache), Some(kept)) = (options.cache, &job.kept) else { return replicate(job, options) };
+    let warn = |why: &str| options.warn.iter().for_each(|warn| warn(why));
+    let key = match Key::new(&kept.identity, job.seed) {
+        Ok(key) => key,
+        // It cannot be kept, but run.
+        Err(_) => return replicate(job, options),
+    };
+    let label = job.spec.scenario.aqm[job.aqm].label();
+    let found = match options.fresh {
+        true => None,
+        false => match cache.get(&key) {
+            Lookup::Hit(found) => {
+                Some(Replication { point: job.point, algorithm: label.to_string(), ..*found })
+            }
+            Lookup::Miss => None,
+            Lookup::Damaged(error) => {
+                warn(&format!("{error}; it is run again"));
+                None
+            }
+        },
+    };
+    if let Some(found) = found {
+        keeps.reused.fetch_add(1, Ordering::Relaxed);
+        if !is_sampled(&key, options.verify) {
+            return Some(Ok(found));
+        }
+        let again = match replicate(job, options)? {
+            Ok(again) => again,
+            Err(error) => return Some(Err(error)),
+        };
+        let timeless = |r: Replication| Replication { elapsed_s: 0.0, ..r };
+        let (found, again) = (timeless(found), timeless(again));
+        return Some(match same(&found, &again) {
+            true => Ok(found),
+            false => Err(RunError::Differs {
+                point: job.spec.title(),
+                algorithm: label.to_string(),
+                seed: job.seed,
+                key,
+            }),
+        });
+    }
+    let outcome = replicate(job, options)?;
+    if let (Ok(replication), false) = (&outcome, keeps.full.load(Ordering::Relaxed)) {
+        match cache.put(&key, replication, &kept.about) {
+            Ok(path) => keeps.syncer.sync(path),
+            Err(error) if !keeps.full.swap(true, Ordering::Relaxed) => {
+                warn(&format!("{error}; the run goes on, but what it finishes from here on is not kept"));
+            }
+            Err(_) => {}
+        }
+    }
+    Some(outcome)
+}
+
+/// Whether a replication belongs to a sample of this share of all.
+fn is_sampled(key: &Key, share: f64) -> bool {
+    key.position() < share
+}
+
+/// Whether two replications found the same; bit by bit, so that what is absent equals itself.
+fn same(a: &Replication, b: &Replication) -> bool {
+    let tables = |r: &Replication| -> Vec<_> {
+        let r = std::slice::from_ref(r);
+        Table::ALL.iter().map(|t| postcard::to_stdvec(&t.columns(r).0).unwrap_or_default()).collect()
+    };
+    tables(a) == tables(b)
 }
 
 /// Runs one replication; none if it was stopped.

@@ -183,6 +183,18 @@ fn put_in_place(staging: tempfile::TempDir, dir: &Path) -> Result<(), StoreError
     sync_dir(parent(dir)).map_err(at(dir, "write"))
 }
 
+/// Temporary files are private; an entry of a cache that is shared is as other new files are.
+#[cfg(unix)]
+pub(crate) fn make_file_readable(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn make_file_readable(_: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
 /// Temporary folders are private; a result has the permissions of any new folder.
 #[cfg(unix)]
 fn make_readable(staging: &Path) -> std::io::Result<()> {

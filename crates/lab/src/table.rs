@@ -25,7 +25,7 @@ macro_rules! tables {
                 match self { $( Table::$table => $name, )+ }
             }
 
-            fn columns(self, all: &[Replication]) -> Columns {
+            pub(crate) fn columns(self, all: &[Replication]) -> Columns {
                 match self { $( Table::$table => columns::<$row>(all), )+ }
             }
 
@@ -70,19 +70,26 @@ impl Results {
 }
 
 /// Columns as a file has them.
-type Found = Vec<(String, Column)>;
+pub(crate) type Found = Vec<(String, Column)>;
 
 /// Puts results together again from their tables; `file` gives a table's columns.
 pub(crate) fn results(
     run: RunInfo,
-    mut file: impl FnMut(Table) -> Result<Found, String>,
+    file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Results, String> {
+    Ok(Results { run, replications: replications(file)? })
+}
+
+/// Puts replications together again from their tables.
+pub(crate) fn replications(
+    mut file: impl FnMut(Table) -> Result<Found, String>,
+) -> Result<Vec<Replication>, String> {
     let mut all = Vec::new();
     for table in Table::ALL {
         let read = table.read(file(*table)?, &mut all);
         read.map_err(|why| format!("{}.parquet {why}", table.name()))?;
     }
-    Ok(Results { run, replications: all })
+    Ok(all)
 }
 
 /// The rows of a table, and where they belong.

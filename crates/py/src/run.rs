@@ -152,7 +152,7 @@ pub fn run(
         surround,
         progress: Some(&note),
         stop: Some(&trap.stop),
-        command: Vec::new(),
+        ..Options::default()
     };
     let report = |py: Python<'_>| -> PyResult<()> {
         let Some(progress) = &progress else { return Ok(()) };

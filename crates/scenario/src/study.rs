@@ -13,6 +13,7 @@ use crate::names::nearest;
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::tree::{Entry, Node, Path, Step, Value, steps};
+use crate::values::Seeds;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
 #[derive(Clone, Debug)]
@@ -28,6 +29,27 @@ pub struct Setting {
     pub field: String,
     /// Its value.
     pub value: String,
+}
+
+/// What a replication depends on beside its seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The scenario with every default and one algorithm, without what only names it.
+    pub text: String,
+    /// The algorithms of the catalog that take part, at any link, in alphabetic order.
+    pub algorithms: Vec<String>,
+}
+
+/// Collects the texts of every key called `key`, however deep.
+fn named(value: &toml::Value, key: &str, into: &mut Vec<String>) {
+    match value {
+        toml::Value::Table(table) => table.iter().for_each(|(k, v)| match v {
+            toml::Value::String(text) if k == key => into.push(text.clone()),
+            v => named(v, key, into),
+        }),
+        toml::Value::Array(list) => list.iter().for_each(|v| named(v, key, into)),
+        _ => {}
+    }
 }
 
 /// One point of a study: a scenario with every sweep resolved.
@@ -51,6 +73,24 @@ impl Point {
     /// The names of the links that are measured, in order; known before anything runs.
     pub fn links(&self) -> Vec<String> {
         plan::observed_links(&self.scenario)
+    }
+
+    /// What a replication of algorithm number `aqm` depends on beside its seed; none if an algorithm from
+    /// outside the catalog takes part, whose code is not known.
+    pub fn identity(&self, aqm: usize) -> Option<Identity> {
+        let mut scenario = plan::resolved(&self.scenario);
+        scenario.aqm = vec![scenario.aqm.into_iter().nth(aqm)?];
+        scenario.aqm[0].label = None;
+        // They name it, and change nothing.
+        (scenario.title, scenario.description) = Default::default();
+        scenario.seeds = Seeds::Count(1);
+        let text = toml::to_string(&scenario).ok()?;
+        let mut algorithms = Vec::new();
+        named(&toml::Value::Table(text.parse().ok()?), "algorithm", &mut algorithms);
+        algorithms.sort();
+        algorithms.dedup();
+        let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));
+        known.then_some(Identity { text, algorithms })
     }
 
     /// When it measures.

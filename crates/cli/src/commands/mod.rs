@@ -2,6 +2,7 @@
 
 mod analyze;
 mod aqm;
+mod cache;
 mod compare;
 mod design;
 mod map;
@@ -21,6 +22,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
+        Command::Cache(args) => cache::cache(&args),
         Command::Analyze(args) => analyze::analyze(&args, line),
         Command::Design(args) => design::design(&args, line),
         Command::Map(args) => map::map(&args),

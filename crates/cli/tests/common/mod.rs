@@ -37,12 +37,13 @@ packet = "200 B"
 /// A folder with a scenario in it, in which commands are run.
 pub struct Bench {
     dir: tempfile::TempDir,
+    cache: tempfile::TempDir,
 }
 
 impl Bench {
     /// A folder with `small.toml`.
     pub fn new() -> Self {
-        let bench = Bench { dir: tempfile::tempdir().unwrap() };
+        let bench = Bench { dir: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
         bench.file("small.toml", SMALL);
         bench
     }
@@ -64,10 +65,17 @@ impl Bench {
         list(self.dir.path())
     }
 
+    /// The folder of its cache.
+    pub fn cache(&self) -> PathBuf {
+        self.cache.path().to_path_buf()
+    }
+
     /// The command, ready to start.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
+        // Not the user's.
+        command.env("QUELL_CACHE", self.cache());
         command
     }
 

@@ -1,0 +1,175 @@
+//! `quell cache`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use quell_lab::{Cache, Entry};
+use quell_units::Bytes;
+
+use crate::args::{CacheArgs, CacheCommand, Format};
+use crate::failure::Failure;
+use crate::{json, simulate, terminal};
+
+/// Shows the cache, or does what is asked with it.
+pub fn cache(args: &CacheArgs) -> Result<(), Failure> {
+    let cache = simulate::cache(&args.dir).ok_or_else(|| {
+        Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
+    })?;
+    match &args.command {
+        None => show(&cache, Format::Table),
+        Some(CacheCommand::Show(format)) => show(&cache, format.format),
+        Some(CacheCommand::Check) => check(&cache),
+        Some(CacheCommand::Prune { unused, to, dry_run }) => prune(&cache, *unused, *to, *dry_run),
+        Some(CacheCommand::Export { to }) => export(&cache, &Cache::at(to)),
+        Some(CacheCommand::Sql) => terminal::print(&sql(&cache)),
+    }
+}
+
+fn entries(cache: &Cache) -> Result<Vec<Entry>, Failure> {
+    cache.entries().map_err(|e| Failure::Failed(e.to_string()))
+}
+
+/// What of one scenario is there.
+#[derive(Default, serde::Serialize)]
+struct Held {
+    replications: usize,
+    bytes: u64,
+}
+
+/// The whole cache.
+#[derive(serde::Serialize)]
+struct Contents {
+    schema: u32,
+    dir: String,
+    replications: usize,
+    bytes: u64,
+    /// Files that are no sound entries.
+    damaged: usize,
+    titles: BTreeMap<String, Held>,
+}
+
+fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
+    let all = entries(cache)?;
+    let mut titles: BTreeMap<String, Held> = BTreeMap::new();
+    let mut damaged = 0;
+    for entry in &all {
+        let Ok(about) = Cache::about(entry) else {
+            damaged += 1;
+            continue;
+        };
+        let held = titles.entry(about.title).or_default();
+        (held.replications, held.bytes) = (held.replications + 1, held.bytes + entry.bytes);
+    }
+    let contents = Contents {
+        schema: json::SCHEMA,
+        dir: cache.dir().display().to_string(),
+        replications: all.len() - damaged,
+        bytes: all.iter().map(|e| e.bytes).sum(),
+        damaged,
+        titles,
+    };
+    if format == Format::Json {
+        return json::print(&contents);
+    }
+    let mut text = format!(
+        "{}: {} in {}\n",
+        contents.dir,
+        counted(contents.replications, "replication"),
+        size(contents.bytes)
+    );
+    for (title, held) in &contents.titles {
+        let title = if title.is_empty() { "(without a title)" } else { title };
+        text.push_str(&format!("{:>8}  {:>9}  {title}\n", held.replications, size(held.bytes)));
+    }
+    if damaged > 0 {
+        text.push_str(&format!("{damaged} damaged; `quell cache check` names them\n"));
+    }
+    terminal::print(&text)
+}
+
+fn check(cache: &Cache) -> Result<(), Failure> {
+    let all = entries(cache)?;
+    let damaged: Vec<String> =
+        all.iter().filter_map(|entry| Cache::about(entry).err()).map(|e| e.to_string()).collect();
+    damaged.iter().for_each(|line| terminal::note(line));
+    if !damaged.is_empty() {
+        return Err(Failure::Failed(format!(
+            "{} of {} entries are damaged; runs compute them again",
+            damaged.len(),
+            all.len()
+        )));
+    }
+    terminal::print(&format!("{} checked, all sound\n", counted(all.len(), "entry")))
+}
+
+fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bool) -> Result<(), Failure> {
+    if unused.is_none() && to.is_none() {
+        return Err(Failure::BadInput(
+            "prune: say what to remove: --unused 30d, --to 5GB, or --to 0B for everything".into(),
+        ));
+    }
+    let mut all = entries(cache)?;
+    // The most recently used ones first: they stay.
+    all.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+    let now = SystemTime::now();
+    let (mut kept, mut count, mut bytes) = (0, 0, 0);
+    for entry in &all {
+        let old = unused.is_some_and(|limit| now.duration_since(entry.used).is_ok_and(|age| age > limit));
+        let over = to.is_some_and(|limit| kept + entry.bytes > limit.get());
+        if !old && !over {
+            kept += entry.bytes;
+            continue;
+        }
+        if !dry_run {
+            match fs::remove_file(&entry.path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::cannot(format!("remove {}", entry.path.display()), e));
+                }
+                _ => {}
+            }
+        }
+        (count, bytes) = (count + 1, bytes + entry.bytes);
+    }
+    let what = if dry_run { "would be removed" } else { "removed" };
+    terminal::print(&format!("{} ({}) {what}, {} left\n", counted(count, "entry"), size(bytes), size(kept)))
+}
+
+fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
+    let (mut count, mut bytes) = (0, 0);
+    for entry in entries(cache)? {
+        let copied = to.copy(&entry).map_err(|e| Failure::Failed(e.to_string()))?;
+        (count, bytes) = (count + usize::from(copied), bytes + if copied { entry.bytes } else { 0 });
+    }
+    terminal::print(&format!(
+        "{} ({}) copied to {}\n",
+        counted(count, "entry"),
+        size(bytes),
+        to.dir().display()
+    ))
+}
+
+/// For DuckDB, which reads the metrics of every entry and nothing else of it.
+fn sql(cache: &Cache) -> String {
+    let files = cache.dir().join("*").join("*.parquet").display().to_string().replace('\'', "''");
+    format!("CREATE OR REPLACE VIEW quell AS SELECT * FROM read_parquet('{files}', union_by_name = true);\n")
+}
+
+fn counted(n: usize, what: &str) -> String {
+    match (n, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (n, Some(stem)) => format!("{n} {stem}ies"),
+        (n, None) => format!("{n} {what}s"),
+    }
+}
+
+/// A size with three digits.
+fn size(bytes: u64) -> String {
+    let x = bytes as f64;
+    match bytes {
+        0..1000 => format!("{bytes} B"),
+        1000..1_000_000 => format!("{} kB", quell_units::text::three_digits(x / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} MB", quell_units::text::three_digits(x / 1e6)),
+        _ => format!("{} GB", quell_units::text::three_digits(x / 1e9)),
+    }
+}

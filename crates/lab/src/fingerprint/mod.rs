@@ -1,0 +1,88 @@
+//! What the engine computes: a replication that was kept is used again only if the engine that kept it
+//! computes the same.
+//!
+//! An algorithm's fingerprint is a hash over all that short golden runs with it find, one for each scenario in
+//! this folder, which between them have every kind of traffic, of link and of change. They are run when a
+//! cache is first asked for that algorithm, some hundredths of a second: nobody has to remember to record what
+//! a change of the code has changed. For what they do not see there is `quell run --verify`.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use quell_scenario::{Document, Plugins};
+use sha2::{Digest, Sha256};
+
+use crate::results::Replication;
+use crate::run::{Options, hex, run};
+use crate::table::Table;
+
+const SCENARIOS: [(&str, &str); 2] =
+    [("mixed.toml", include_str!("mixed.toml")), ("bytes.toml", include_str!("bytes.toml"))];
+
+static KNOWN: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
+
+/// The fingerprint of an algorithm of the catalog on this engine.
+///
+/// # Errors
+/// If the golden runs fail; says how.
+pub fn fingerprint(algorithm: &str) -> Result<String, String> {
+    // One thread at a time: two would compute the same.
+    let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+    let known = known.get_or_insert_default();
+    if let Some(found) = known.get(algorithm) {
+        return Ok(found.clone());
+    }
+    let found = golden_runs(algorithm)?;
+    known.insert(algorithm.to_string(), found.clone());
+    Ok(found)
+}
+
+fn golden_runs(algorithm: &str) -> Result<String, String> {
+    let mut hash = Sha256::new();
+    for (name, text) in SCENARIOS {
+        let mut document = Document::parse(text, name).map_err(|e| e.to_string())?;
+        let choice = toml::Table::from_iter([("algorithm".to_string(), algorithm.into())]);
+        document.set("aqm", &toml::Value::Array(vec![choice.into()])).map_err(|e| e.to_string())?;
+        let study = document.study(&Plugins::new()).map_err(|e| e.to_string())?;
+        let results = run(&study, &Options { threads: Some(1), ..Options::default() });
+        for replication in results.map_err(|e| e.to_string())?.replications {
+            let timeless = [Replication { elapsed_s: 0.0, ..replication }];
+            for table in Table::ALL {
+                let bytes = postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())?;
+                hash.update(bytes);
+            }
+        }
+    }
+    Ok(hex(&hash.finalize()[..12]))
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_aqm::catalog::CATALOG;
+
+    use super::*;
+    use crate::Metric;
+
+    #[test]
+    fn every_algorithm_has_a_fingerprint_of_its_own_and_it_stays() {
+        let all: HashMap<String, &str> =
+            CATALOG.iter().map(|entry| (fingerprint(entry.name).unwrap(), entry.name)).collect();
+        assert_eq!(all.len(), CATALOG.len());
+        assert_eq!(golden_runs("red").unwrap(), fingerprint("red").unwrap());
+    }
+
+    #[test]
+    fn golden_runs_reach_what_they_are_for() {
+        for (name, text) in SCENARIOS {
+            let mut document = Document::parse(text, name).unwrap();
+            document.set("aqm", &"all".into()).unwrap();
+            let study = document.study(&Plugins::new()).unwrap();
+            for r in run(&study, &Options::default()).unwrap().replications {
+                let all = r.metrics.iter().filter(|m| m.scope == "all" && m.segment.is_none());
+                let sum = |metric| all.clone().filter_map(|m| m.values.get(metric)).sum::<f64>();
+                assert!(sum(Metric::LossRate) > 0.0, "{name}: {} loses nothing", r.algorithm);
+                assert!(r.transfers.len() > 3 || name == "bytes.toml", "{name}: {}", r.algorithm);
+            }
+        }
+    }
+}

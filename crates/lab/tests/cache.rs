@@ -1,0 +1,189 @@
+//! What a cache gives back is what was run, and what it loses is run again.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_lab::{Cache, Key, Options, Progress, Results, RunError, Table, fingerprint, run};
+use quell_scenario::{Document, Plugins, Study};
+
+const SCENARIO: &str = r#"schema = 1
+title = "Small"
+duration = "1 s"
+
+[dumbbell]
+rate = "2 Mbit/s"
+delay = "10 ms"
+buffer = "25 packets"
+
+[[aqm]]
+algorithm = "drop-tail"
+
+[[aqm]]
+algorithm = "red"
+
+[[flows]]
+name = "ftp"
+count = 4
+rtt = { uniform = ["50 ms", "100 ms"] }
+"#;
+
+fn document() -> Document {
+    Document::parse(SCENARIO, "small.toml").unwrap()
+}
+
+fn study(set: &[(&str, toml::Value)]) -> Study {
+    let mut document = document();
+    document.set("seeds", &3.into()).unwrap();
+    set.iter().for_each(|(field, value)| document.set(field, value).unwrap());
+    document.study(&Plugins::new()).unwrap()
+}
+
+fn with(cache: &Cache) -> Options<'_> {
+    Options { cache: Some(cache), threads: Some(2), ..Options::default() }
+}
+
+fn folder() -> (tempfile::TempDir, Cache) {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::at(dir.path().join("cache"));
+    (dir, cache)
+}
+
+/// All that was found; how long it took is another matter.
+fn found(results: &Results) -> Vec<String> {
+    let mut all = results.clone();
+    all.replications.iter_mut().for_each(|r| r.elapsed_s = 0.0);
+    Table::ALL.iter().map(|table| format!("{:?}", all.columns(*table))).collect()
+}
+
+#[test]
+fn what_is_kept_is_what_was_run() {
+    let (_dir, cache) = folder();
+    let plain = run(&study(&[]), &Options::default()).unwrap();
+    let first = run(&study(&[]), &with(&cache)).unwrap();
+    let second = run(&study(&[]), &with(&cache)).unwrap();
+    assert_eq!((first.run.reused, second.run.reused), (0, 6));
+    assert_eq!(found(&first), found(&plain));
+    assert_eq!(found(&second), found(&plain));
+    assert_eq!(second.run.digest, plain.run.digest);
+    // Who runs it again has the same, and keeps it.
+    let fresh = run(&study(&[]), &Options { fresh: true, ..with(&cache) }).unwrap();
+    assert_eq!((fresh.run.reused, found(&fresh)), (0, found(&plain)));
+    assert_eq!(cache.entries().unwrap().len(), 6);
+}
+
+#[test]
+fn only_what_changes_is_run() {
+    let (_dir, cache) = folder();
+    run(&study(&[]), &with(&cache)).unwrap();
+    let reused = |set: &[(&str, toml::Value)]| run(&study(set), &with(&cache)).unwrap().run.reused;
+    // A seed more, another title, another name for an algorithm, another order.
+    assert_eq!(reused(&[("seeds", 4.into())]), 6);
+    assert_eq!(reused(&[("title", "Another".into())]), 6);
+    assert_eq!(reused(&[("aqm[1].label", "RED".into())]), 6);
+    // A default that is written out.
+    assert_eq!(reused(&[("aqm[1].max_p", 0.1.into())]), 6);
+    // One algorithm's parameter, and everybody's link.
+    assert_eq!(reused(&[("aqm[1].max_p", 0.2.into())]), 3);
+    assert_eq!(reused(&[("dumbbell.rate", "3 Mbit/s".into())]), 0);
+    let named = run(&study(&[("aqm[1].label", "RED".into())]), &with(&cache)).unwrap();
+    assert_eq!(named.algorithms(0), ["drop-tail", "RED"]);
+    assert!(named.replications.iter().any(|r| r.algorithm == "RED"));
+}
+
+#[test]
+fn keys_depend_on_seed_scenario_and_engine() {
+    let point = |set: &[(&str, toml::Value)]| study(set).points[0].clone();
+    let red = point(&[]).identity(1).unwrap();
+    assert_eq!(red.algorithms, ["red"]);
+    assert_eq!(fingerprint("red").unwrap().len(), 24);
+    assert_ne!(fingerprint("red"), fingerprint("pi"));
+    let key = |seed| Key::new(&red, seed).unwrap();
+    assert_eq!(key(1), key(1));
+    assert_ne!(key(1), key(2));
+    assert_ne!(key(1), Key::new(&point(&[]).identity(0).unwrap(), 1).unwrap());
+    assert_eq!(key(1), Key::new(&point(&[("description", "words".into())]).identity(1).unwrap(), 1).unwrap());
+    let back = toml::Table::from_iter([("algorithm".to_string(), "pi".into())]);
+    let both = point(&[("dumbbell.reverse.aqm", back.into())]).identity(1).unwrap();
+    assert_eq!(both.algorithms, ["pi", "red"]);
+}
+
+#[test]
+fn what_is_damaged_is_named_and_run_again() {
+    let (_dir, cache) = folder();
+    let plain = run(&study(&[]), &with(&cache)).unwrap();
+    let entries = cache.entries().unwrap();
+    let whole = std::fs::read(&entries[0].path).unwrap();
+    let mut flipped = whole.clone();
+    // Within the stored tables, which stand before the footer.
+    let at = whole.len() * 2 / 3;
+    flipped[at] ^= 1;
+    let another = std::fs::read(&entries[1].path).unwrap();
+    for wrong in [&flipped[..], &whole[..whole.len() / 2], &another, b"", b"PAR1", &[0; 5000]] {
+        std::fs::write(&entries[0].path, wrong).unwrap();
+        assert!(Cache::about(&entries[0]).is_err());
+        let said = Mutex::new(Vec::new());
+        let warn = |why: &str| said.lock().unwrap().push(why.to_string());
+        let again = run(&study(&[]), &Options { warn: Some(&warn), ..with(&cache) }).unwrap();
+        assert_eq!((again.run.reused, found(&again)), (5, found(&plain)));
+        let said = said.into_inner().unwrap();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("is damaged") && said[0].contains(&entries[0].path.display().to_string()));
+        assert!(Cache::about(&entries[0]).is_ok(), "it was put in order");
+    }
+}
+
+#[test]
+fn a_sample_is_verified_and_a_difference_is_an_error() {
+    let (_dir, cache) = folder();
+    let plain = run(&study(&[]), &with(&cache)).unwrap();
+    let all = Options { verify: 1.0, ..with(&cache) };
+    assert_eq!(found(&run(&study(&[]), &all).unwrap()), found(&plain));
+    // As if the engine had changed and nobody had noticed: an entry that is sound, and not what is computed.
+    let identity = study(&[]).points[0].identity(0).unwrap();
+    let about = Cache::about(&cache.entries().unwrap()[0]).unwrap();
+    let mut wrong = plain.replications[0].clone();
+    wrong.digest += 1;
+    cache.put(&Key::new(&identity, 1).unwrap(), &wrong, &about).unwrap();
+    let error = run(&study(&[]), &all).unwrap_err();
+    assert!(matches!(&error, RunError::Differs { seed: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("--fresh"), "{error}");
+}
+
+#[test]
+fn a_run_goes_on_where_a_cache_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "in the way").unwrap();
+    let cache = Cache::at(&file);
+    let said = Mutex::new(Vec::new());
+    let warn = |why: &str| said.lock().unwrap().push(why.to_string());
+    let results = run(&study(&[]), &Options { warn: Some(&warn), ..with(&cache) }).unwrap();
+    assert_eq!(results.replications.len(), 6);
+    assert!(said.into_inner().unwrap().iter().any(|why| why.contains("is not kept")));
+}
+
+#[test]
+fn what_was_finished_before_a_stop_is_not_run_again() {
+    let (_dir, cache) = folder();
+    let long = study(&[("seeds", 40.into())]);
+    let stop = AtomicBool::new(false);
+    let progress = |p: &Progress| stop.store(p.finished > 0, Ordering::Relaxed);
+    let options = Options { threads: Some(1), stop: Some(&stop), progress: Some(&progress), ..with(&cache) };
+    let partial = run(&long, &options).unwrap();
+    let kept = cache.entries().unwrap().len();
+    assert_eq!(kept, partial.replications.len());
+    let whole = run(&long, &with(&cache)).unwrap();
+    assert_eq!(whole.run.reused, kept);
+    assert_eq!(whole.run.digest, run(&long, &Options::default()).unwrap().run.digest);
+}
+
+#[test]
+fn entries_can_be_copied() {
+    let (dir, cache) = folder();
+    run(&study(&[]), &with(&cache)).unwrap();
+    let other = Cache::at(dir.path().join("other"));
+    let entries = cache.entries().unwrap();
+    assert!(entries.iter().all(|e| other.copy(e).unwrap()));
+    assert!(entries.iter().all(|e| !other.copy(e).unwrap()), "they are there");
+    assert_eq!(run(&study(&[]), &with(&other)).unwrap().run.reused, 6);
+}
