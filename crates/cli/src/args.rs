@@ -643,6 +643,9 @@ impl std::str::FromStr for AxisArg {
         if from >= to {
             return Err(format!("\"{shown}\": the first value must be smaller than the second"));
         }
+        if logarithmic && from <= 0.0 {
+            return Err(format!("\"{shown}\": a logarithmic axis must begin above 0"));
+        }
         if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
             return Err(format!("\"{shown}\": the ends are too far apart for numbers between them"));
         }

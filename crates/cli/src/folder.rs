@@ -4,14 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use quell_lab::Results;
+use quell_lab::{Results, foreign_files};
 
 use crate::failure::Failure;
 
 /// The file that makes a folder a results folder.
 const RUN_JSON: &str = "run.json";
-/// The name of the report in a results folder.
-pub const REPORT: &str = "report.html";
 
 /// A place for results that was found writable.
 #[derive(Debug)]
@@ -168,26 +166,12 @@ pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
         return fs::write(file, text).map_err(|e| cannot(&e));
     }
     let dir = parent(file);
-    let mut temporary =
-        tempfile::Builder::new().prefix(".quell-").tempfile_in(&dir).map_err(|e| cannot(&e))?;
+    let mut temporary = quell_lab::temporary_file(&dir).map_err(|e| cannot(&e))?;
     temporary
         .write_all(text.as_bytes())
         .and_then(|()| temporary.as_file().sync_all())
         .map_err(|e| cannot(&e))?;
-    let kept = temporary.persist(file).map_err(|e| cannot(&e.error))?;
-    readable_by_others(&kept).map_err(|e| cannot(&e))
-}
-
-/// Temporary files are private; results are as other new files are.
-#[cfg(unix)]
-fn readable_by_others(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_others(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
+    temporary.persist(file).map(drop).map_err(|e| cannot(&e.error))
 }
 
 /// The folder that contains `path`.
@@ -225,7 +209,12 @@ fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
     let empty = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
     match (empty, dir.join(RUN_JSON).is_file()) {
         (true, _) => Ok(()),
-        (false, true) if overwrite => Ok(()),
+        (false, true) if overwrite => match foreign_files(dir).first() {
+            Some(name) => refuse(&format!(
+                "holds more than results ({name}), which --overwrite would lose; move it, or name another folder with --out"
+            )),
+            None => Ok(()),
+        },
         (false, true) => {
             refuse("already holds results; --overwrite replaces them, --out names another folder")
         }
@@ -277,6 +266,8 @@ mod tests {
         fs::write(dir.join("thesis.tex"), "x").unwrap();
         assert!(message(refuse_to_lose(&dir, true)).contains("other files"));
         fs::write(dir.join(RUN_JSON), "{}").unwrap();
+        assert!(message(refuse_to_lose(&dir, true)).contains("thesis.tex"));
+        fs::remove_file(dir.join("thesis.tex")).unwrap();
         assert!(message(refuse_to_lose(&dir, false)).contains("--overwrite"));
         assert_eq!(refuse_to_lose(&dir, true), Ok(()));
         assert!(message(refuse_to_lose(&dir.join(RUN_JSON), true)).contains("not a folder"));

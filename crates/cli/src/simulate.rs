@@ -86,7 +86,7 @@ pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Re
     let results = watch.run(study, (0, 1), line);
     watch.finish();
     let results = results?;
-    if let (Some(cache), 1..) = (&watch.cache, results.run.reused) {
+    if let (Some(cache), 1.., false) = (&watch.cache, results.run.reused, args.quiet) {
         let of = results.replications.len();
         terminal::note(&format!(
             "{} of {of} replications are from the cache ({}); --fresh runs them again",

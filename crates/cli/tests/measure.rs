@@ -69,7 +69,10 @@ fn the_three_quantities_their_methods_and_the_next_command() {
     assert!(line("N ").contains("4 flows") && words.contains("4 5-tuples, 4 with data"), "{out}");
     assert!(line("R ").contains("50.0 ms") && line("R ").contains("4 handshakes"), "{out}");
     assert!(line("up ").contains(" 54.00 ") && line("down ").contains(" 1512 "), "{out}");
-    assert_eq!(*lines.last().unwrap(), "next  quell design --rate 10Mbit/s --rtt 50ms --flows 4 --aqm pi");
+    assert_eq!(
+        *lines.last().unwrap(),
+        "next  quell design --rate 10Mbit/s --rtt 50ms --flows 4 --packet 1512B --aqm pi"
+    );
     assert!(!out.contains('\u{1b}'), "colors in a pipe");
 
     let long = bench.ok(&["measure", "trace.pcap", "--intervals", "--interval", "500ms", "--window", "2 s"]);
@@ -95,7 +98,7 @@ fn json_has_the_documented_shape() {
     assert!((json["round_trips"]["mean_s"].as_f64().unwrap() - 0.05).abs() < 1e-9);
     assert_eq!(json["intervals"].as_array().unwrap().len(), 4);
     assert_eq!(json["intervals"][0]["up"]["packets"], 8);
-    assert_eq!(json["next"], "quell design --rate 10Mbit/s --rtt 50ms --flows 4 --aqm pi");
+    assert_eq!(json["next"], "quell design --rate 10Mbit/s --rtt 50ms --flows 4 --packet 1512B --aqm pi");
     let brief = bench.json(&["measure", "trace.pcap", "--format", "json"]);
     assert!(brief.get("intervals").is_none());
     // The server's side is said to be the inside.

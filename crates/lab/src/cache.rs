@@ -204,9 +204,8 @@ impl Cache {
             |e: io::Error| StoreError { path: path.to_path_buf(), why: format!("cannot be written: {e}") };
         let folder = path.parent().unwrap_or(&self.dir);
         fs::create_dir_all(folder).map_err(wrong)?;
-        let mut file = tempfile::Builder::new().prefix(".quell-").tempfile_in(folder).map_err(wrong)?;
+        let mut file = crate::store::temporary_file(folder).map_err(wrong)?;
         file.write_all(bytes).map_err(wrong)?;
-        crate::store::make_file_readable(file.as_file()).map_err(wrong)?;
         file.persist(path).map_err(|e| wrong(e.error))?;
         Ok(())
     }

@@ -43,5 +43,5 @@ pub use results::{
 };
 pub use run::{Options, Progress, RunError, Surround, run};
 pub use stats::{Estimate, jain_index, quantile};
-pub use store::StoreError;
+pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;

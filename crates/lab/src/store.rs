@@ -75,7 +75,7 @@ impl Results {
         let json = serde_json::to_vec_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
         write_file(staging.path(), RUN, &json, dir)?;
         sync_dir(staging.path()).map_err(at(dir, "write"))?;
-        put_in_place(staging, dir)
+        put_in_place(staging, dir, overwrite)
     }
 
     /// Reads a folder that [`Results::write`] wrote.
@@ -104,6 +104,22 @@ impl Results {
     }
 }
 
+/// The report that belongs to a result, but is written later.
+pub const REPORT: &str = "report.html";
+
+/// What is in a folder of results and is not part of them, in alphabetic order.
+pub fn foreign_files(dir: &Path) -> Vec<String> {
+    let is_ours = |name: &str| {
+        let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
+        name == RUN || name == REPORT || name.strip_suffix(".parquet").is_some_and(table)
+    };
+    let names = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut foreign: Vec<String> =
+        names.map(|f| f.file_name().to_string_lossy().into_owned()).filter(|name| !is_ours(name)).collect();
+    foreign.sort();
+    foreign
+}
+
 /// Refuses a target that must not be replaced.
 fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
     let wrong = |why: &str| Err(StoreError { path: dir.to_path_buf(), why: why.to_string() });
@@ -114,6 +130,11 @@ fn check_target(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
         Ok(_) => {}
     }
     let mut inside = fs::read_dir(dir).map_err(at(dir, "look into"))?;
+    if let (true, Some(name)) = (overwrite && dir.join(RUN).exists(), foreign_files(dir).first()) {
+        return wrong(&format!(
+            "holds more than results ({name}), which would be lost; move it, or choose another folder"
+        ));
+    }
     match (inside.next().is_some(), dir.join(RUN).exists(), overwrite) {
         (false, _, _) | (true, true, true) => Ok(()),
         (true, true, false) => {
@@ -161,7 +182,9 @@ fn sync_dir(_: &Path) -> std::io::Result<()> {
 }
 
 /// Renames the finished folder to its place; an earlier result moves out of the way first.
-fn put_in_place(staging: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
+fn put_in_place(staging: tempfile::TempDir, dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+    // Another process may have put its results there since the first look.
+    check_target(dir, overwrite)?;
     let old = match dir.exists() {
         true => {
             let old = stage(dir)?;
@@ -183,16 +206,20 @@ fn put_in_place(staging: tempfile::TempDir, dir: &Path) -> Result<(), StoreError
     sync_dir(parent(dir)).map_err(at(dir, "write"))
 }
 
-/// Temporary files are private; an entry of a cache that is shared is as other new files are.
-#[cfg(unix)]
-pub(crate) fn make_file_readable(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn make_file_readable(_: &File) -> std::io::Result<()> {
-    Ok(())
+/// A file in `folder` that is not in its place yet. Temporary files are private; this one has the permissions
+/// of any new file, as the user's mask has it.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn temporary_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".quell-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
 }
 
 /// Temporary folders are private; a result has the permissions of any new folder.

@@ -128,8 +128,8 @@ impl<Q: Qdisc> Line<Q> {
         self.run_before(now, host);
         self.transmitter.set_rate(rate);
         self.queue.set_rate(rate);
-        // What was paced by the old rate may be sent sooner.
-        self.not_before = Time::ZERO;
+        // What was paced by the old rate may be sent sooner, but not in the past.
+        self.not_before = self.not_before.min(now);
     }
 
     /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
@@ -138,7 +138,7 @@ impl<Q: Qdisc> Line<Q> {
         self.run_before(now, host);
         let (waiting, counters) = core::mem::replace(&mut self.queue, queue).into_parts();
         self.queue.take_over(now, waiting, counters);
-        self.not_before = Time::ZERO;
+        self.not_before = now;
         self.idle_told = false;
     }
 

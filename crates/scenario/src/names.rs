@@ -88,8 +88,8 @@ fn is_well_known(plain_name: &str) -> bool {
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     if kind.starts_with("algorithm") && same(CONGESTION_CONTROLS) && !same(names) {
-        let rule = "a congestion control of senders, not an algorithm for queues: that of a group of flows is its \
-                    key tcp.variant, such as flows[0].tcp.variant";
+        let rule = "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
+                    tcp.variant (flows[0].tcp.variant: tahoe, reno, newreno or sack)";
         return (rule.to_string(), None);
     }
     let meant = nearest(wrong, names.iter().copied());

@@ -407,7 +407,7 @@ fn names_that_others_have_are_said_not_to_be_here() {
         e.contains("aqm[0].algorithm = \"cubic\": a congestion control of senders, not an algorithm"),
         "{e}"
     );
-    assert!(e.contains("such as flows[0].tcp.variant; known: drop-tail, "), "{e}");
+    assert!(e.contains("(flows[0].tcp.variant: tahoe, reno, newreno or sack); known: drop-tail, "), "{e}");
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
     let e = message("count = 2", "tcp = { variant = \"bbr\" }");

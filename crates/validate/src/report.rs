@@ -32,6 +32,9 @@ A figure agrees if the means over seeds lie within its band:
 | mean queue | 10 % or 1.5 packets |
 | deviation of the queue | 20 % or 1.5 packets |
 
+Quell runs each case with 10 seeds, or with 60 where the standard error of a mean over 10 exceeds a fifth of
+its band, whatever the mean.
+
 ± is one standard error of the mean. Queues are in packets; \"/bytes\" means in bytes over the mean packet.
 
 R2, R4 and R5 are greedy Reno flows under each algorithm; R4-tcp has the other kinds of TCP; R7-mixed adds

@@ -338,6 +338,9 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
+/// What `quell design` assumes of a packet, in bytes.
+const PACKET: u64 = 1000;
+
 /// The command that designs for what was measured; none unless C, R and N were.
 fn next(main: &Summary, report: &Report) -> Option<String> {
     let rate = main.capacity.capacity_bps?;
@@ -351,7 +354,12 @@ fn next(main: &Summary, report: &Report) -> Option<String> {
     // Without blanks nothing needs quotes.
     let plain = |text: String| text.replace(' ', "");
     let (rate, rtt) = (plain(rate.to_string()), plain(rtt.to_string()));
-    Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows} --aqm pi"))
+    let packet = main
+        .mean_packet_bytes
+        .map(|bytes| bytes.round() as u64)
+        .filter(|bytes| *bytes > 0 && *bytes != PACKET);
+    let packet = packet.map_or_else(String::new, |bytes| format!(" --packet {bytes}B"));
+    Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows}{packet} --aqm pi"))
 }
 
 /// What a reader of the figures must know about the file.

@@ -68,7 +68,7 @@ pub fn keep(place: Place, results: &Results, with_report: bool) -> Kept {
     };
     let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
     if with_report {
-        let file = folder.join(folder::REPORT);
+        let file = folder.join(quell_lab::REPORT);
         match folder::write_whole(&quell_view::report::html(results), &file) {
             Ok(()) => kept.report = Some(file),
             Err(failure) => kept.failure = Some(failure),

@@ -14,7 +14,7 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     selection::say_notes(&results);
     if args.format.format == Format::Json {
         let dir = folder::of(&args.results);
-        let report = Some(dir.join(folder::REPORT)).filter(|r| r.is_file());
+        let report = Some(dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
         return json::print(&json::Output {
             schema: json::SCHEMA,
             run: selection::json_run(
