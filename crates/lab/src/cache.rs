@@ -245,9 +245,10 @@ impl Cache {
     /// If it is damaged.
     pub fn about(entry: &Entry) -> Result<About, StoreError> {
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
-        let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        decode(bytes.clone().into(), &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
-        let (_, notes) = parquet::extra(bytes.into()).map_err(|e| wrong(e.to_string()))?;
+        let bytes: Bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?.into();
+        // Shared, not copied.
+        decode(bytes.clone(), &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
+        let (_, notes) = parquet::extra(bytes).map_err(|e| wrong(e.to_string()))?;
         let text = notes.get(ABOUT).ok_or_else(|| wrong("is damaged: it does not say what it is".into()))?;
         serde_json::from_str(text).map_err(|e| wrong(format!("is damaged: {e}")))
     }
@@ -259,9 +260,8 @@ const HASH: &str = "quell.sha256";
 const KEY: &str = "quell.key";
 
 fn encode(key: &Key, replication: &Replication, about: &About) -> Result<Vec<u8>, String> {
-    // In an entry there is one point, and its label is somebody's name for the algorithm.
-    let own = Replication { point: 0, ..replication.clone() };
-    let all = std::slice::from_ref(&own);
+    // Its point and its label are those of the run that kept it; who finds it puts his own there.
+    let all = std::slice::from_ref(replication);
     let tables = Table::ALL
         .iter()
         .map(|table| {
@@ -277,7 +277,7 @@ fn encode(key: &Key, replication: &Replication, about: &About) -> Result<Vec<u8>
         (HASH, hex(&Sha256::digest(&bytes))),
         (ABOUT, serde_json::to_string(about).map_err(|e| e.to_string())?),
     ];
-    let rows = rows(key, &own, about);
+    let rows = rows(key, replication, about);
     parquet::write_with(&rows, Some(&Extra { bytes: &bytes, notes })).map_err(|e| e.to_string())
 }
 

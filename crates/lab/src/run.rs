@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::cache::{About, Cache, Key, Lookup, Syncer};
 use crate::reduce;
 use crate::results::{PointInfo, Replication, Results, RunInfo};
-use crate::table::Table;
+use crate::table;
 
 /// Surrounds all the work that a thread does in a run; must call what it is given, once.
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
@@ -153,7 +153,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     let started = std::time::SystemTime::now();
     let clock = Instant::now();
     let jobs = jobs(study, options);
-    let syncer = Syncer::start();
+    let syncer = options.cache.map(|_| Syncer::start());
     let reused = AtomicUsize::new(0);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
@@ -166,7 +166,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
             &jobs,
             options,
             &pool,
-            &Keeps { syncer: &syncer, full: AtomicBool::new(false), reused: &reused },
+            &Keeps { syncer: syncer.as_ref(), full: AtomicBool::new(false), reused: &reused },
         );
         over.store(true, Ordering::Release);
         watcher.thread().unpark();
@@ -246,7 +246,8 @@ fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPo
 
 /// What keeping replications needs.
 struct Keeps<'a> {
-    syncer: &'a Syncer,
+    /// None without a cache.
+    syncer: Option<&'a Syncer>,
     /// An entry could not be written: the next ones are not tried.
     full: AtomicBool,
     /// How many replications were found.
@@ -281,30 +282,29 @@ fn from_cache_or(
         },
     };
     if let Some(found) = found {
-        keeps.reused.fetch_add(1, Ordering::Relaxed);
-        if !is_sampled(&key, options.verify) {
-            return Some(Ok(found));
+        if is_sampled(&key, options.verify) {
+            let again = match replicate(job, options)? {
+                Ok(again) => again,
+                Err(error) => return Some(Err(error)),
+            };
+            // What cannot be compared is not the same.
+            let same = matches!((table::found(&found), table::found(&again)), (Ok(a), Ok(b)) if a == b);
+            if !same {
+                let (point, algorithm) = (job.spec.title(), label.to_string());
+                return Some(Err(RunError::Differs { point, algorithm, seed: job.seed, key }));
+            }
         }
-        let again = match replicate(job, options)? {
-            Ok(again) => again,
-            Err(error) => return Some(Err(error)),
-        };
-        let timeless = |r: Replication| Replication { elapsed_s: 0.0, ..r };
-        let (found, again) = (timeless(found), timeless(again));
-        return Some(match same(&found, &again) {
-            true => Ok(found),
-            false => Err(RunError::Differs {
-                point: job.spec.title(),
-                algorithm: label.to_string(),
-                seed: job.seed,
-                key,
-            }),
-        });
+        keeps.reused.fetch_add(1, Ordering::Relaxed);
+        return Some(Ok(found));
     }
     let outcome = replicate(job, options)?;
     if let (Ok(replication), false) = (&outcome, keeps.full.load(Ordering::Relaxed)) {
         match cache.put(&key, replication, &kept.about) {
-            Ok(path) => keeps.syncer.sync(path),
+            Ok(path) => {
+                if let Some(syncer) = keeps.syncer {
+                    syncer.sync(path);
+                }
+            }
             Err(error) if !keeps.full.swap(true, Ordering::Relaxed) => {
                 warn(&format!("{error}; the run goes on, but what it finishes from here on is not kept"));
             }
@@ -317,15 +317,6 @@ fn from_cache_or(
 /// Whether a replication belongs to a sample of this share of all.
 fn is_sampled(key: &Key, share: f64) -> bool {
     key.position() < share
-}
-
-/// Whether two replications found the same; bit by bit, so that what is absent equals itself.
-fn same(a: &Replication, b: &Replication) -> bool {
-    let tables = |r: &Replication| -> Vec<_> {
-        let r = std::slice::from_ref(r);
-        Table::ALL.iter().map(|t| postcard::to_stdvec(&t.columns(r).0).unwrap_or_default()).collect()
-    };
-    tables(a) == tables(b)
 }
 
 /// Runs one replication; none if it was stopped.

@@ -92,6 +92,17 @@ pub(crate) fn replications(
     Ok(all)
 }
 
+/// All that a replication found, as bytes, so that what is absent equals itself; how long it took is not part
+/// of it.
+pub(crate) fn found(replication: &Replication) -> Result<Vec<u8>, String> {
+    let timeless = [Replication { elapsed_s: 0.0, ..replication.clone() }];
+    let mut all = Vec::new();
+    for table in Table::ALL {
+        all.extend(postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())?);
+    }
+    Ok(all)
+}
+
 /// The rows of a table, and where they belong.
 trait Rows: Row {
     /// Gives those of a replication to `each`, in order.

@@ -12,9 +12,8 @@ use std::sync::Mutex;
 use quell_scenario::{Document, Plugins};
 use sha2::{Digest, Sha256};
 
-use crate::results::Replication;
 use crate::run::{Options, hex, run};
-use crate::table::Table;
+use crate::table;
 
 const SCENARIOS: [(&str, &str); 2] =
     [("mixed.toml", include_str!("mixed.toml")), ("bytes.toml", include_str!("bytes.toml"))];
@@ -46,11 +45,7 @@ fn golden_runs(algorithm: &str) -> Result<String, String> {
         let study = document.study(&Plugins::new()).map_err(|e| e.to_string())?;
         let results = run(&study, &Options { threads: Some(1), ..Options::default() });
         for replication in results.map_err(|e| e.to_string())?.replications {
-            let timeless = [Replication { elapsed_s: 0.0, ..replication }];
-            for table in Table::ALL {
-                let bytes = postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())?;
-                hash.update(bytes);
-            }
+            hash.update(table::found(&replication)?);
         }
     }
     Ok(hex(&hash.finalize()[..12]))
