@@ -45,6 +45,10 @@ pub enum Command {
     Report(ReportArgs),
     /// The replications that were kept: show, check, prune and export them.
     Cache(CacheArgs),
+    /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
+    Tasks(TasksArgs),
+    /// Make replications of a study and put them into the cache, where `quell run` finds them.
+    Worker(WorkerArgs),
     /// What control theory says about a scenario: its equilibrium, whether that is stable, and by what
     /// margin.
     Analyze(AnalyzeArgs),
@@ -207,6 +211,77 @@ pub enum CacheCommand {
     },
     /// Print the statement that makes all entries one view, `quell`, in DuckDB.
     Sql,
+}
+
+/// Arguments of `tasks`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A line is key, cost (packets that the links can carry), seed, algorithm and the settings of its point, separated \
+by tabs; the longest are first.
+
+Examples:
+  quell tasks my.toml --missing
+  quell tasks my.toml --missing | parallel --pipe -N 20 quell worker my.toml --quiet --keys -
+
+docs/scale.md has recipes for GNU parallel, Slurm, Kubernetes, Dask and Ray.")]
+pub struct TasksArgs {
+    /// The scenario file.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Only those that the cache does not have.
+    #[arg(long)]
+    pub missing: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub simulation: SimulationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `worker`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+For each replication a line says its key, and \"made\", \"found\" (it was in the cache) or \"failed\" with the \
+reason. A worker keeps nothing but the cache: it may be killed at any time, and what it was doing be given to \
+another.
+
+Examples:
+  quell worker my.toml --part 3/16 --cache /shared/quell
+  quell tasks my.toml --missing | head -100 | quell worker my.toml --keys -
+  quell worker my.toml --seeds 1000 --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
+
+docs/scale.md has recipes for GNU parallel, Slurm, Kubernetes, Dask and Ray.")]
+pub struct WorkerArgs {
+    /// The scenario file.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// A file of keys, one a line, as `quell tasks` prints them; - for standard input. Default: all of the study.
+    #[arg(long, value_name = "FILE", conflicts_with = "part")]
+    pub keys: Option<PathBuf>,
+    /// One of several parts that take about as long as each other, such as 3/16.
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub part: Option<Part>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub simulation: SimulationArgs,
+}
+
+/// One of several equal parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which: from 1 on.
+    pub number: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let found = text.split_once('/').and_then(|(number, of)| {
+        let part = Part { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? };
+        (1..=part.of).contains(&part.number).then_some(part)
+    });
+    found.ok_or_else(|| format!("{}: must be a part and the number of parts, such as 3/16", cut(text)))
 }
 
 /// What a table of results shows.

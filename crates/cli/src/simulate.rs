@@ -81,11 +81,7 @@ pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Re
         cache: if cached { cache(&use_of.dir) } else { None },
         fresh: use_of.fresh,
         verify: use_of.verify.unwrap_or(0.0),
-        series: match args.series {
-            SeriesChoice::Drawn => Series::Drawn,
-            SeriesChoice::All => Series::All,
-            SeriesChoice::None => Series::None,
-        },
+        series: series(args.series),
         ..Watch::new(args.quiet)
     };
     let results = watch.run(study, (0, 1), line);
@@ -103,6 +99,20 @@ pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Re
         return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
     }
     Ok(results)
+}
+
+/// Of which replications the time series are kept.
+pub fn series(choice: SeriesChoice) -> Series {
+    match choice {
+        SeriesChoice::Drawn => Series::Drawn,
+        SeriesChoice::All => Series::All,
+        SeriesChoice::None => Series::None,
+    }
+}
+
+/// There is no cache where one is needed.
+pub fn no_cache() -> Failure {
+    Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
 }
 
 /// The cache that the command line names, or the user's; none without either.
@@ -174,6 +184,16 @@ impl Watch {
             ..Options::default()
         };
         Ok(quell_lab::run(study, &options)?)
+    }
+
+    /// What an interruption sets.
+    pub fn stop(&self) -> &'static AtomicBool {
+        self.stop
+    }
+
+    /// Whether there was one.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Takes the bar away.

@@ -46,4 +46,4 @@ pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
 pub use stats::{Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;
-pub use work::{Made, Task, make, tasks};
+pub use work::{Made, Task, Told, make, make_tasks, tasks};

@@ -136,7 +136,7 @@ pub(crate) struct Job<'a> {
     pub(crate) seed: u64,
     seed_index: usize,
     /// Whether its time series are kept.
-    series: bool,
+    pub(crate) series: bool,
     /// Under which a cache has it; none if it cannot be kept.
     pub(crate) kept: Option<Arc<Kept>>,
     control: Control,

@@ -2,26 +2,38 @@
 //! making some of it. Nothing is kept but the cache, so any of it may be lost and asked for again.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use quell_scenario::{Plugins, Point, Study};
+use quell_scenario::{Document, Plugins, Point, Setting, Study};
 use quell_units::Time;
 
-use crate::cache::Key;
+use crate::cache::{Cache, Key, Lookup};
 use crate::run::{Finished, Job, Options, RunError, execute, jobs};
 
-/// One replication of a study.
+/// One replication of a study, with all that another process needs to make it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// What identifies it, here and on every other machine.
     pub key: Key,
-    /// The point's title; may be empty.
-    pub point: String,
+    /// The scenario with every default and this algorithm alone, as TOML.
+    pub scenario: Arc<str>,
+    /// What distinguishes its point from the others of the study.
+    pub settings: Vec<Setting>,
     /// The algorithm's label.
     pub algorithm: String,
     /// The seed.
     pub seed: u64,
+    /// Whether the study wants its time series.
+    pub series: bool,
     /// About how much work it is, in packets that its links can carry.
     pub cost: f64,
+}
+
+impl Task {
+    /// Whether `cache` has all of it.
+    pub fn is_in(&self, cache: &Cache) -> bool {
+        matches!(cache.get(&self.key), Lookup::Hit(hit) if hit.series || !self.series)
+    }
 }
 
 /// What became of a task.
@@ -40,12 +52,23 @@ pub enum Made {
 /// # Errors
 /// If an algorithm is from outside the catalog, so that nothing identifies it, or has no fingerprint.
 pub fn tasks(study: &Study, options: &Options<'_>) -> Result<Vec<Task>, String> {
-    let mut costs = HashMap::new();
+    let mut known: HashMap<(usize, usize), (Arc<str>, f64)> = HashMap::new();
     let mut tasks = Vec::new();
     for job in jobs(study, options, true) {
-        let cost = *costs.entry(job.point).or_insert_with(|| cost(job.spec));
-        let (key, point) = (key(&job)?, job.spec.title());
-        tasks.push(Task { key, point, algorithm: job.label().to_string(), seed: job.seed, cost });
+        let of = known.entry((job.point, job.aqm)).or_insert_with(|| {
+            let mut scenario = job.spec.scenario.clone();
+            scenario.aqm = vec![scenario.aqm.swap_remove(job.aqm)];
+            (scenario.to_toml().into(), cost(job.spec))
+        });
+        tasks.push(Task {
+            key: key(&job)?,
+            scenario: of.0.clone(),
+            settings: job.spec.settings.clone(),
+            algorithm: job.label().to_string(),
+            seed: job.seed,
+            series: job.series,
+            cost: of.1,
+        });
     }
     tasks.sort_by(|a, b| b.cost.total_cmp(&a.cost));
     Ok(tasks)
@@ -61,17 +84,64 @@ pub fn make(
     study: &Study,
     keys: &HashSet<Key>,
     options: &Options<'_>,
-    made: &(dyn Fn(&Key, Made) + Sync),
+    made: &Told<'_>,
 ) -> Result<(), String> {
-    if options.cache.is_none() {
-        return Err("there is no cache to put them into".into());
-    }
     let mut wanted = Vec::new();
     for job in jobs(study, options, true) {
         let key = key(&job)?;
         if keys.contains(&key) {
             wanted.push((key, job));
         }
+    }
+    make_jobs(wanted, options, made)
+}
+
+/// Makes replications, wherever their study is. Whether time series are kept is theirs to say.
+///
+/// # Errors
+/// Those of [`make`]. A task whose key here is another, because this is another version, fails.
+pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &Told<'_>) -> Result<(), String> {
+    let mut groups: Vec<Vec<&Task>> = Vec::new();
+    let mut numbers: HashMap<(&str, bool), usize> = HashMap::new();
+    for task in tasks {
+        let number = *numbers.entry((&task.scenario, task.series)).or_insert(groups.len());
+        match groups.get_mut(number) {
+            Some(group) => group.push(task),
+            None => groups.push(vec![task]),
+        }
+    }
+    let mut studies = Vec::new();
+    for group in &groups {
+        let seeds = group.iter().map(|task| i64::try_from(task.seed).map(toml::Value::Integer));
+        let seeds = seeds.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+        let mut document = Document::parse(&group[0].scenario, "task").map_err(|e| e.to_string())?;
+        document.set("seeds", &toml::Value::Array(seeds)).map_err(|e| e.to_string())?;
+        let mut study = document.study(&options.plugins).map_err(|e| e.to_string())?;
+        study.points.iter_mut().for_each(|point| point.settings = group[0].settings.clone());
+        studies.push(study);
+    }
+    let mut wanted = Vec::new();
+    for (group, study) in groups.iter().zip(&studies) {
+        for (task, mut job) in group.iter().zip(jobs(study, options, true)) {
+            job.series = task.series;
+            match key(&job)? == task.key {
+                true => wanted.push((task.key, job)),
+                false => {
+                    let why = "its key is another here: this is another version of Quell";
+                    made(&task.key, Made::Failed(why.to_string()));
+                }
+            }
+        }
+    }
+    make_jobs(wanted, options, made)
+}
+
+/// Is told what became of a task.
+pub type Told<'a> = dyn Fn(&Key, Made) + Sync + 'a;
+
+fn make_jobs(wanted: Vec<(Key, Job<'_>)>, options: &Options<'_>, made: &Told<'_>) -> Result<(), String> {
+    if options.cache.is_none() {
+        return Err("there is no cache to put them into".into());
     }
     let (keys, jobs): (Vec<Key>, Vec<Job<'_>>) = wanted.into_iter().unzip();
     let done = |at: usize, outcome: Result<Finished, RunError>| {

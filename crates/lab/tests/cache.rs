@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
-    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, fingerprint, make,
-    run, tasks,
+    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, Task, fingerprint, make,
+    make_tasks, run, tasks,
 };
 use quell_scenario::{Document, Plugins, Study};
 
@@ -307,7 +307,7 @@ fn a_study_is_made_task_by_task() {
     assert_eq!(all.len(), 2 * 2 * study.points[0].scenario.seeds.list().len());
     assert!(all.windows(2).all(|pair| pair[0].cost >= pair[1].cost));
     assert_eq!(all[0].cost, 3.0 * 2e6 / 8000.0);
-    assert!(all[0].point.contains("3 s"));
+    assert_eq!(all[0].settings[0].value, "3 s");
     // Three parts, one of them twice.
     let told = Mutex::new(Vec::new());
     for part in [0, 1, 1, 2] {
@@ -321,6 +321,21 @@ fn a_study_is_made_task_by_task() {
     let results = run(&study, &with(&cache)).unwrap();
     assert_eq!(results.run.reused, all.len());
     assert_eq!(found(&results), found(&run(&study, &Options::default()).unwrap()));
+    // The same without the study, on another machine.
+    let other = Cache::at(_dir.path().join("other"));
+    let made = |_: &Key, made: Made| assert_eq!(made, Made::Now);
+    all.chunks(5).for_each(|some| make_tasks(some, &with(&other), &made).unwrap());
+    assert_eq!(found(&run(&study, &with(&other)).unwrap()), found(&results));
+    let about = |cache: &Cache| {
+        let mut all: Vec<_> =
+            cache.entries().unwrap().iter().map(|e| (e.key, Cache::about(e).unwrap())).collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
+    };
+    assert_eq!(about(&other), about(&cache));
+    let strange = Task { seed: 77, ..all[0].clone() };
+    let made = |_: &Key, made: Made| assert!(matches!(made, Made::Failed(why) if why.contains("version")));
+    make_tasks(&[strange], &with(&other), &made).unwrap();
     // What cannot be kept is said.
     let file = _dir.path().join("file");
     std::fs::write(&file, "in the way").unwrap();

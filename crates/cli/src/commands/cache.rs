@@ -13,9 +13,7 @@ use crate::{json, simulate, terminal};
 
 /// Shows the cache, or does what is asked with it.
 pub fn cache(args: &CacheArgs) -> Result<(), Failure> {
-    let cache = simulate::cache(&args.dir).ok_or_else(|| {
-        Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
-    })?;
+    let cache = simulate::cache(&args.dir).ok_or_else(simulate::no_cache)?;
     match &args.command {
         None => show(&cache, Format::Table),
         Some(CacheCommand::Show(format)) => show(&cache, format.format),

@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod scenario;
 mod show;
+mod worker;
 
 use crate::args::{AqmCommand, Command, ScenarioCommand};
 use crate::failure::Failure;
@@ -23,6 +24,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
         Command::Cache(args) => cache::cache(&args),
+        Command::Tasks(args) => worker::tasks(&args),
+        Command::Worker(args) => worker::worker(&args),
         Command::Analyze(args) => analyze::analyze(&args, line),
         Command::Design(args) => design::design(&args, line),
         Command::Map(args) => map::map(&args),
