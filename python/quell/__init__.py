@@ -8,6 +8,9 @@ Run a scenario with :func:`run`, look at the :class:`Results` with pandas, polar
 >>> results.table()  # doctest: +SKIP
 >>> quell.plot.queue(results)  # doctest: +SKIP
 
+Replications are kept in a cache as they finish: :func:`sql` asks about all that was ever run, and
+:mod:`quell.scale` spreads a study over machines.
+
 :mod:`quell.theory` gives the control theory of the same scenario.
 """
 
@@ -28,21 +31,26 @@ from quell._quell import (
     Results,
     RunError,
     ScenarioError,
+    Task,
     TheoryError,
     Verdict,
     __version__,
     aqm_describe,
     aqm_list,
+    cache_dir,
     check,
     drop,
+    make,
     metric_list,
     read,
     run,
     signal,
+    tasks,
 )
 
 if TYPE_CHECKING:
-    from quell import plot, theory
+    from quell import data, plot, scale, theory
+    from quell.data import results, sql
 
 __all__ = [
     "PASS",
@@ -56,27 +64,44 @@ __all__ = [
     "Results",
     "RunError",
     "ScenarioError",
+    "Task",
     "TheoryError",
     "Verdict",
     "__version__",
     "aqm_describe",
     "aqm_list",
+    "cache_dir",
     "check",
+    "data",
     "drop",
+    "make",
     "metric_list",
     "plot",
     "read",
+    "results",
     "run",
+    "scale",
     "signal",
+    "sql",
+    "tasks",
     "theory",
 ]
 
 
 # Parts that need other packages: not everyone has them installed, and no run should wait for them.
-_PARTS = {"plot": "matplotlib and numpy", "theory": "numpy"}
+_PARTS = {
+    "data": "duckdb",
+    "plot": "matplotlib and numpy",
+    "scale": "dask, distributed and fsspec",
+    "theory": "numpy",
+}
+# What is in one of them, and named so often that it is here too.
+_FROM_PARTS = {"results": "data", "sql": "data"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FROM_PARTS:
+        return getattr(__getattr__(_FROM_PARTS[name]), name)
     if name in _PARTS:
         try:
             return importlib.import_module(f"quell.{name}")

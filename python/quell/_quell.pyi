@@ -2,6 +2,7 @@
 # documentation is in the module.
 
 import os
+import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, final
 
@@ -37,6 +38,7 @@ __all__ = [
     "RunError",
     "ScenarioError",
     "Summary",
+    "Task",
     "TheoryError",
     "Trajectory",
     "Verdict",
@@ -47,6 +49,7 @@ __all__ = [
     "auto_tuning_setup",
     "avq_largest_phi",
     "avq_longest_rtt",
+    "cache_dir",
     "check",
     "cli",
     "critical_rtt",
@@ -83,6 +86,8 @@ __version__: Final[str]
 _Cause = Literal["early", "forced", "overflow"]
 _Scenario = str | os.PathLike[str] | Mapping[str, Any]
 _Aqms = Mapping[str, Callable[..., Any]]
+_Cache = bool | str | os.PathLike[str]
+_Series = Literal["drawn", "all", "none"]
 
 @final
 class Context:
@@ -262,7 +267,50 @@ def run(
     overrides: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], object] | None = None,
     engine: Literal["fast", "reference"] = "fast",
+    cache: _Cache | None = None,
+    fresh: bool = False,
+    verify: float = 0.0,
+    series: _Series = "drawn",
 ) -> Results: ...
+@final
+class Task:
+    def __new__(
+        cls,
+        key: str,
+        scenario: str,
+        settings: Sequence[tuple[str, str]],
+        algorithm: str,
+        seed: int,
+        series: bool,
+        cost_packets: float,
+    ) -> Task: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def settings(self) -> dict[str, str]: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def series(self) -> bool: ...
+    @property
+    def cost_packets(self) -> float: ...
+
+def tasks(
+    scenario: _Scenario,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    series: _Series = "drawn",
+    missing: bool = False,
+    cache: _Cache | None = None,
+) -> list[Task]: ...
+def make(tasks: Sequence[Task], *, cache: _Cache | None = None, threads: int = 1) -> dict[str, str]: ...
+def index(*, cache: _Cache | None = None) -> tuple[pathlib.Path, bool]: ...
+def cache_dir(cache: _Cache | None = None) -> pathlib.Path: ...
 def check(
     scenario: _Scenario,
     *,

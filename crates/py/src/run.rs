@@ -1,10 +1,11 @@
 //! Running scenarios.
 
+use std::ffi::CString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
 use quell_lab::{Options, Surround};
@@ -15,7 +16,7 @@ use crate::aqm::{Trap, plugins};
 use crate::attend::attend;
 use crate::errors;
 use crate::results::Results;
-use crate::value;
+use crate::{tasks, value};
 
 /// The progress of a run.
 #[pyclass(module = "quell", frozen)]
@@ -81,6 +82,17 @@ impl Progress {
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
 ///     Which engine; both give the same sample path.
+/// cache : bool, str or os.PathLike, default True
+///     Where replications are kept as they finish, and looked up before they are run: a folder, True for the
+///     user's (what ``QUELL_CACHE`` names, or ``quell`` in the user's folder for caches), False for nowhere.
+///     Those with algorithms written in Python, and those of the reference engine, are not kept.
+/// fresh : bool, default False
+///     Run every replication again, whatever the cache has.
+/// verify : float, default 0
+///     The share of the replications from the cache that are run again; one that differs raises RunError.
+/// series : {"drawn", "all", "none"}, default "drawn"
+///     Of which replications the time series are kept: of those that a report can draw (the first seeds, at
+///     most ten of each algorithm and about a hundred in all), of all, or of none.
 ///
 /// Returns
 /// -------
@@ -114,7 +126,10 @@ impl Progress {
 /// >>> results.algorithms
 /// ['drop-tail', 'red']
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, threads=None, aqms=None, overrides=None, progress=None, engine="fast"))]
+#[pyo3(signature = (
+    scenario, *, seeds=None, threads=None, aqms=None, overrides=None, progress=None, engine="fast", cache=None,
+    fresh=false, verify=0.0, series="drawn"
+))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -125,6 +140,10 @@ pub fn run(
     overrides: Option<&Bound<'_, PyDict>>,
     progress: Option<Py<PyAny>>,
     engine: &str,
+    cache: Option<&Bound<'_, PyAny>>,
+    fresh: bool,
+    verify: f64,
+    series: &str,
 ) -> PyResult<Results> {
     let engine = match engine {
         "fast" => Engine::Fast,
@@ -145,7 +164,19 @@ pub fn run(
     // detaches for good, which costs more than a decision does. So threads stay known to it.
     let surround: Option<Surround> =
         aqms.map(|_| Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work))) as Surround);
+    if !(0.0..=1.0).contains(&verify) {
+        return Err(errors::argument(format!("verify = {verify}: must be a share, from 0 to 1")));
+    }
+    // The plain engine is for checking the other: it computes.
+    let cache = tasks::cache(cache)?.filter(|_| engine == Engine::Fast);
+    let said = Mutex::new(Vec::new());
+    let warn = |why: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(why.to_string());
     let options = Options {
+        cache: cache.as_ref(),
+        fresh,
+        verify,
+        series: tasks::series(series)?,
+        warn: Some(&warn),
         threads,
         engine,
         plugins,
@@ -162,6 +193,10 @@ pub fn run(
     let (outcome, signal) = attend(py, &trap.stop, report, || quell_lab::run(&study, &options));
     if let Some(error) = trap.take() {
         return Err(error);
+    }
+    for why in said.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let category = py.get_type::<PyRuntimeWarning>();
+        PyErr::warn(py, &category, &CString::new(why)?, 1)?;
     }
     let results = outcome.map(Results::new).map_err(|e| errors::RunError::new_err(e.to_string()));
     match signal {

@@ -1,0 +1,246 @@
+"""Studies on more than one machine, by Dask (``pip install "quell[scale]"``).
+
+:func:`run` is :func:`quell.run` for a Dask cluster. What Dask does is little: a study is a list of
+:class:`quell.Task`, :func:`quell.make` makes some of them, and what was made is told by the cache alone. Ray,
+joblib and ``concurrent.futures`` take the same two functions in as many lines: docs/scale.md has recipes.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from dask.distributed import as_completed
+
+import quell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Literal
+
+    from dask.distributed import Client
+
+__all__ = ["batches", "pull", "push", "run"]
+
+# Batches for each core: enough that none waits long for the last one, and few for the scheduler.
+_BATCHES_PER_CORE = 8
+
+
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    client: Client,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    series: Literal["drawn", "all", "none"] = "drawn",
+    cache: bool | str | os.PathLike[str] = True,
+    store: str | None = None,
+    retries: int = 3,
+    progress: Callable[[int, int], object] | None = None,
+) -> quell.Results:
+    """Run a scenario on a Dask cluster.
+
+    What the cache has is not run again, and what workers finish is in it at once: a worker that dies loses what
+    it was making, which others make. Ctrl-C cancels what has not begun; the next call goes on from there.
+
+    Parameters
+    ----------
+    scenario : str, os.PathLike or dict
+        As for :func:`quell.run`. Workers need not see the file.
+    client : dask.distributed.Client
+        The cluster.
+    seeds : int or sequence of int, optional
+        As for :func:`quell.run`.
+    overrides : dict of str to value, optional
+        As for :func:`quell.run`.
+    series : {"drawn", "all", "none"}, default "drawn"
+        As for :func:`quell.run`.
+    cache : bool, str or os.PathLike, default True
+        As for :func:`quell.run`. Without `store`, workers must see this folder under the same name.
+    store : str, optional
+        Where workers put what they made if they share no folder with this machine: a URL that fsspec knows,
+        such as ``s3://bucket/quell``. What is missing here is taken from there, before and after.
+    retries : int, default 3
+        How often a batch is tried again after its worker died or failed.
+    progress : callable, optional
+        Called with the number of replications that are finished and of all, whenever some are.
+
+    Returns
+    -------
+    Results
+        The figures of every replication, as :func:`quell.run` gives them.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario breaks a rule.
+    RunError
+        If a replication could not be made; says which and why.
+    """
+    folder = quell.cache_dir(cache)
+    all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, series=series)
+    if store is not None:
+        pull(store, folder, (task.key for task in all_tasks))
+    missing = quell.tasks(
+        scenario, seeds=seeds, overrides=overrides, series=series, missing=True, cache=folder
+    )
+    done = len(all_tasks) - len(missing)
+    if progress is not None:
+        progress(done, len(all_tasks))
+    if missing:
+        cores = sum(client.nthreads().values()) or 1
+        futures = client.map(
+            _make,
+            list(batches(missing, cores * _BATCHES_PER_CORE)),
+            cache=None if store else str(folder),
+            store=store,
+            retries=retries,
+            pure=False,
+        )
+        try:
+            for future in as_completed(futures):
+                made = future.result()
+                failed = [f"{key}: {what}" for key, what in made.items() if what.startswith("failed")]
+                if failed:
+                    raise quell.RunError(f"{len(failed)} replications could not be made: {failed[0]}")
+                done += len(made)
+                if progress is not None:
+                    progress(done, len(all_tasks))
+        finally:
+            # What is not over when this is left is not wanted; what is over is in the cache.
+            client.cancel(futures)
+        if store is not None:
+            pull(store, folder, (task.key for task in missing))
+    return quell.run(scenario, seeds=seeds, overrides=overrides, series=series, cache=folder)
+
+
+def batches(tasks: Sequence[quell.Task], count: int) -> Iterable[list[quell.Task]]:
+    """Deal tasks into batches of about equal work, the longest tasks first.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What :func:`quell.tasks` gave.
+    count : int
+        About how many batches.
+
+    Yields
+    ------
+    list of Task
+        A batch; none is empty.
+    """
+    share = sum(task.cost_packets for task in tasks) / max(count, 1)
+    batch: list[quell.Task] = []
+    cost = 0.0
+    for task in tasks:
+        batch.append(task)
+        cost += task.cost_packets
+        if cost >= share:
+            yield batch
+            batch, cost = [], 0.0
+    if batch:
+        yield batch
+
+
+def _make(tasks: list[quell.Task], *, cache: str | None, store: str | None) -> dict[str, str]:
+    """Make a batch on a worker."""
+    if store is None:
+        return quell.make(tasks, cache=cache)
+    with tempfile.TemporaryDirectory(prefix="quell-") as folder:
+        made = quell.make(tasks, cache=folder)
+        push(folder, store)
+    return made
+
+
+def _entry(key: str) -> str:
+    """Give an entry's path within a cache."""
+    return f"{key[:2]}/{key[2:]}.entry"
+
+
+def push(cache: str | os.PathLike[str], store: str) -> int:
+    """Copy every entry of a cache that a store lacks to it.
+
+    Parameters
+    ----------
+    cache : str or os.PathLike
+        The cache's folder.
+    store : str
+        A URL that fsspec knows, such as ``s3://bucket/quell``.
+
+    Returns
+    -------
+    int
+        How many were copied.
+    """
+    files, root = _open(store)
+    copied = 0
+    for path in sorted(pathlib.Path(cache).glob("??/*.entry")):
+        target = f"{root}/{path.parent.name}/{path.name}"
+        if not files.exists(target):
+            files.makedirs(f"{root}/{path.parent.name}", exist_ok=True)
+            _put(files, path, target)
+            copied += 1
+    return copied
+
+
+def pull(store: str, cache: str | os.PathLike[str], keys: Iterable[str] | None = None) -> int:
+    """Copy entries that a cache lacks from a store.
+
+    Parameters
+    ----------
+    store : str
+        A URL that fsspec knows, such as ``s3://bucket/quell``.
+    cache : str or os.PathLike
+        The cache's folder.
+    keys : iterable of str, optional
+        Which; by default all that the store has.
+
+    Returns
+    -------
+    int
+        How many were copied.
+    """
+    files, root = _open(store)
+    if keys is None:
+        names = [str(name) for name in files.glob(f"{root}/??/*.entry")]
+    else:
+        names = [f"{root}/{_entry(key)}" for key in keys]
+    copied = 0
+    for name in names:
+        parts = pathlib.PurePosixPath(name).parts
+        target = pathlib.Path(cache, *parts[-2:])
+        if target.exists() or not files.exists(name):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place, then there in one step: a reader never sees a half of it.
+        handle, beside = tempfile.mkstemp(prefix=".quell-", dir=target.parent)
+        os.close(handle)
+        try:
+            files.get_file(name, beside)
+            pathlib.Path(beside).replace(target)
+        except BaseException:
+            pathlib.Path(beside).unlink(missing_ok=True)
+            raise
+        copied += 1
+    return copied
+
+
+def _open(store: str) -> tuple[Any, str]:
+    """Open the file system of a URL, and give the path of its folder there."""
+    import fsspec  # noqa: PLC0415
+
+    files, root = fsspec.core.url_to_fs(store)
+    return files, root.rstrip("/")
+
+
+def _put(files: Any, path: pathlib.Path, target: str) -> None:
+    """Put a file in its place in one step: objects are, files by renaming."""
+    protocol = files.protocol if isinstance(files.protocol, str) else files.protocol[0]
+    if protocol != "file":
+        files.put_file(str(path), target)
+        return
+    beside = f"{target}.{os.getpid()}.part"
+    files.put_file(str(path), beside)
+    files.mv(beside, target)
