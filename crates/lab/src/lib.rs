@@ -28,6 +28,7 @@ mod read;
 mod reduce;
 mod results;
 mod run;
+mod space;
 mod stats;
 mod store;
 mod table;
@@ -43,6 +44,7 @@ pub use results::{
     Results, RunInfo, TransferRow, View,
 };
 pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
+pub use space::{Space, free_space, space};
 pub use stats::{Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;

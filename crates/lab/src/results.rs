@@ -53,6 +53,10 @@ pub struct RunInfo {
     /// The files beside `run.json`; empty until written.
     #[serde(default)]
     pub files: Vec<FileInfo>,
+    /// The SHA-256 of `run.json` itself, in hexadecimal, with zeros in place of these digits; empty until
+    /// written, and in results of versions that had none.
+    #[serde(default)]
+    pub sha256: String,
 }
 
 /// One point of the study.

@@ -163,6 +163,11 @@ impl Job<'_> {
         self.spec.scenario.aqm[self.aqm].label()
     }
 
+    /// Its key; none if it cannot be kept.
+    pub(crate) fn key(&self) -> Option<Key> {
+        Key::new(&self.kept.as_ref()?.identity, self.seed).ok()
+    }
+
     fn duration_ns(&self) -> u64 {
         self.spec.scenario.duration.nanos()
     }
@@ -225,6 +230,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         reused,
         digest: digest(&replications),
         files: Vec::new(),
+        sha256: String::new(),
     };
     Ok(Results { run, replications })
 }
@@ -315,8 +321,7 @@ fn warn(options: &Options<'_>, why: &str) {
 
 /// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
 fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<Result<Finished, RunError>> {
-    let key = job.kept.as_ref().map(|kept| Key::new(&kept.identity, job.seed));
-    let (Some(cache), Some(kept), Some(Ok(key))) = (options.cache, &job.kept, key) else {
+    let (Some(cache), Some(kept), Some(key)) = (options.cache, &job.kept, job.key()) else {
         let outcome = replicate(job, options)?;
         return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
     };

@@ -72,9 +72,9 @@ impl Results {
                 write_file(staging.path(), &name, &bytes, dir)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let run = RunInfo { files, ..self.run.clone() };
-        let json = serde_json::to_vec_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
-        write_file(staging.path(), RUN, &json, dir)?;
+        let run = RunInfo { files, sha256: UNSEALED.to_string(), ..self.run.clone() };
+        let json = serde_json::to_string_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
+        write_file(staging.path(), RUN, sealed(json).as_bytes(), dir)?;
         sync_dir(staging.path()).map_err(at(dir, "write"))?;
         put_in_place(staging, dir, overwrite)
     }
@@ -85,10 +85,14 @@ impl Results {
     /// If it is not a result, or is incomplete or damaged.
     pub fn read(dir: &Path) -> Result<Results, StoreError> {
         let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
-        let json = fs::read(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
-        let run: RunInfo = serde_json::from_slice(&json).map_err(at(&dir.join(RUN), "read"))?;
+        let json = fs::read_to_string(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
+        let run: RunInfo = serde_json::from_str(&json).map_err(at(&dir.join(RUN), "read"))?;
         if run.schema != 1 {
             return Err(wrong(format!("has format {}; this program reads format 1", run.schema)));
+        }
+        // Results of early versions have no seal.
+        if !run.sha256.is_empty() && sealed(unsealed(&json, &run.sha256)) != json {
+            return Err(wrong(format!("{RUN} differs from the file that was written: the result is damaged")));
         }
         let files = run.files.clone();
         table::results(run, |table| {
@@ -103,6 +107,21 @@ impl Results {
         })
         .map_err(wrong)
     }
+}
+
+/// What stands in `run.json` in place of its own hash when that is taken.
+const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+fn unsealed(text: &str, hash: &str) -> String {
+    let place = text.rfind(hash).filter(|_| hash.len() == UNSEALED.len());
+    place.map_or(String::new(), |at| format!("{}{UNSEALED}{}", &text[..at], &text[at + hash.len()..]))
+}
+
+/// The text with its hash in place of the last zeros: the seal stands behind all that could have as many.
+fn sealed(text: String) -> String {
+    let Some(place) = text.rfind(UNSEALED) else { return text };
+    let hash = hex(&Sha256::digest(&text));
+    format!("{}{hash}{}", &text[..place], &text[place + UNSEALED.len()..])
 }
 
 /// The report that belongs to a result, but is written later.

@@ -164,6 +164,11 @@ impl Cache {
         self.dir.join(&name[..2]).join(format!("{}{SUFFIX}", &name[2..]))
     }
 
+    /// Whether a file for `key` is there, sound or not.
+    pub fn has(&self, key: &Key) -> bool {
+        self.path(key).exists()
+    }
+
     /// What it has under `key`; notes that it was used.
     pub fn get(&self, key: &Key) -> Lookup {
         let found = self.read(key);
