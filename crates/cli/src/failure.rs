@@ -41,6 +41,15 @@ impl Failure {
         }
     }
 
+    /// The same with more to say.
+    pub fn with(self, more: &str) -> Self {
+        match self {
+            Failure::BadInput(message) => Failure::BadInput(message + more),
+            Failure::Failed(message) => Failure::Failed(message + more),
+            Failure::Interrupted(message) => Failure::Interrupted(message + more),
+        }
+    }
+
     /// Something could not be done: "cannot write x: no space left on device".
     pub fn cannot(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         Failure::Failed(format!("cannot {what}: {why}"))

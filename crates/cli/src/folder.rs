@@ -36,7 +36,7 @@ impl Made {
         // A full device takes the file but not its contents.
         let probe = tempfile::tempfile_in(&parent)
             .and_then(|mut file| file.write_all(&[0; 1 << 16]).and_then(|()| file.sync_all()));
-        probe.map_err(|e| cannot(&e))
+        probe.map_err(|e| cannot(&quell_lab::without_temporary_name(e)))
     }
 }
 
@@ -134,6 +134,11 @@ impl Place {
         Err(Failure::BadInput(format!("{}: no number is free; choose a folder with --out", wanted.display())))
     }
 
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Writes results; gives the folder.
     pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
         results.write(&self.dir, self.overwrite).map_err(|e| Failure::cannot("write results to", e))?;
@@ -153,7 +158,7 @@ pub fn check_writable(file: &Path) -> Result<(), Failure> {
             let dir = parent(file);
             // Here the name of the folder is what matters, not that of a temporary file.
             fs::metadata(&dir).map_err(|e| cannot(&e))?;
-            tempfile::tempfile_in(&dir).map(drop).map_err(|e| cannot(&e))
+            tempfile::tempfile_in(&dir).map(drop).map_err(|e| cannot(&quell_lab::without_temporary_name(e)))
         }
     }
 }

@@ -70,15 +70,42 @@ fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
     Ok(toml::Value::Array(seeds.iter().map(number).collect::<Result<_, _>>()?))
 }
 
+/// The cache that a run uses. The plain engine is for checking the other: it computes.
+fn cache_of(args: &SimulationArgs) -> Option<Cache> {
+    let cached = !args.cache.no_cache && args.engine == EngineChoice::Fast;
+    if cached { cache(&args.cache.dir) } else { None }
+}
+
+/// Refuses a run that has no room, before it begins; `results` is where its results go, if they are kept.
+pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>) -> Result<(), Failure> {
+    let cache = cache_of(args);
+    let options = Options { cache: cache.as_ref(), series: series(args.series), ..Options::default() };
+    let free = cache.as_ref().and_then(|cache| quell_lab::free_space(cache.dir()));
+    let needed = quell_lab::space(study, &options, free.unwrap_or(u64::MAX));
+    let check = |folder: &Path, bytes: u64, elsewhere: &str| match quell_lab::free_space(folder) {
+        Some(free) if free < bytes => Err(Failure::BadInput(format!(
+            "{}: needs at least {} of room, and {} is free; make room, name another disk with {elsewhere}, or keep \
+             no time series (--series none)",
+            folder.display(),
+            terminal::size(bytes),
+            terminal::size(free)
+        ))),
+        _ => Ok(()),
+    };
+    // Whether both are on one disk is not known; that nothing fits on one is.
+    if let Some(cache) = &cache {
+        check(cache.dir(), needed.cache, "--cache (or use none: --no-cache)")?;
+    }
+    results.map_or(Ok(()), |folder| check(folder, needed.results, "--out"))
+}
+
 /// Runs a study, with progress on stderr, until it is done or interrupted.
 pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Results, Failure> {
     let use_of = &args.cache;
-    // The plain engine is for checking the other: it computes.
-    let cached = !use_of.no_cache && args.engine == EngineChoice::Fast;
     let watch = Watch {
         threads: args.threads.map(usize::from),
         engine: args.engine,
-        cache: if cached { cache(&use_of.dir) } else { None },
+        cache: cache_of(args),
         fresh: use_of.fresh,
         verify: use_of.verify.unwrap_or(0.0),
         series: series(args.series),

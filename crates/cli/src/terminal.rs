@@ -78,6 +78,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// A size with three digits.
+pub fn size(bytes: u64) -> String {
+    let x = bytes as f64;
+    match bytes {
+        0..1000 => format!("{bytes} B"),
+        1000..1_000_000 => format!("{} kB", quell_units::text::three_digits(x / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} MB", quell_units::text::three_digits(x / 1e6)),
+        _ => format!("{} GB", quell_units::text::three_digits(x / 1e9)),
+    }
+}
+
 /// One line on stderr.
 pub fn say(line: &str) {
     // If stderr is closed, there is nothing left to do.

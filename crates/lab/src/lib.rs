@@ -46,6 +46,6 @@ pub use results::{
 pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
 pub use space::{Space, free_space, space};
 pub use stats::{Estimate, jain_index, quantile};
-pub use store::{REPORT, StoreError, foreign_files, temporary_file};
+pub use store::{REPORT, StoreError, foreign_files, temporary_file, without_temporary_name};
 pub use table::Table;
 pub use work::{Made, Task, Told, make, make_tasks, tasks};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quell_scenario::{Point, Study};
 
-use crate::run::{Options, jobs};
+use crate::run::{Job, Options, jobs};
 
 /// Room on disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,20 +25,23 @@ const SCOPE: f64 = 250.0;
 const SAMPLE: f64 = 20.0;
 
 /// What a run of `study` will take at least: finished transfers, of which nobody knows the number, are not
-/// counted. Replications in the cache are looked for by their names alone.
-pub fn space(study: &Study, options: &Options<'_>) -> Space {
-    let (mut cache, mut results) = (0.0, 0.0);
+/// counted. What the cache has already is looked for only if `free` bytes are too few without it, because that
+/// takes the fingerprints of the algorithms.
+pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
+    let (mut cache, mut known, mut results) = (0.0, 0.0, 0.0);
     let sizes: Vec<Size> = study.points.iter().map(Size::of).collect();
-    for job in jobs(study, options, options.cache.is_some()) {
-        let size = &sizes[job.point];
-        let series = if job.series { size.series } else { 0.0 };
-        results += size.figures + series;
-        let known = |cache: &crate::Cache| job.key().is_some_and(|key| cache.has(&key));
-        if job.kept.is_some() && !options.cache.is_some_and(known) {
-            cache += ENTRY.max(size.figures + series);
-        }
+    let jobs = jobs(study, options, options.cache.is_some());
+    let size =
+        |job: &Job<'_>| sizes[job.point].figures + if job.series { sizes[job.point].series } else { 0.0 };
+    for job in &jobs {
+        results += size(job);
+        cache += if job.kept.is_some() { ENTRY.max(size(job)) } else { 0.0 };
     }
-    Space { cache: cache as u64, results: results as u64 }
+    if let Some(folder) = options.cache.filter(|_| cache > free as f64) {
+        let has = |job: &&Job<'_>| job.key().is_some_and(|key| folder.has(&key));
+        known = jobs.iter().filter(has).map(|job| ENTRY.max(size(job))).sum();
+    }
+    Space { cache: (cache - known) as u64, results: results as u64 }
 }
 
 /// What one replication at a point takes.

@@ -92,7 +92,9 @@ impl Results {
         }
         // Results of early versions have no seal.
         if !run.sha256.is_empty() && sealed(unsealed(&json, &run.sha256)) != json {
-            return Err(wrong(format!("{RUN} differs from the file that was written: the result is damaged")));
+            return Err(wrong(format!(
+                "{RUN} differs from the file that was written: the result is damaged"
+            )));
         }
         let files = run.files.clone();
         table::results(run, |table| {
@@ -177,7 +179,8 @@ fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
 }
 
 fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
-    tempfile::Builder::new().prefix(".quell-").tempdir_in(folder).map_err(at(folder, "write"))
+    let made = tempfile::Builder::new().prefix(".quell-").tempdir_in(folder);
+    made.map_err(|e| at(folder, "write")(without_temporary_name(e)))
 }
 
 /// Writes and syncs one file; errors name its place in `target`.
@@ -239,7 +242,16 @@ pub fn temporary_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile>
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder).map_err(without_temporary_name)
+}
+
+/// What the system says of a temporary file, without its name, which says nothing to anybody.
+pub fn without_temporary_name(error: std::io::Error) -> std::io::Error {
+    let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<std::io::Error>());
+    match system.and_then(std::io::Error::raw_os_error) {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => error,
+    }
 }
 
 /// Temporary folders are private; a result has the permissions of any new folder.

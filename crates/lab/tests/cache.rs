@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
-    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, Task, fingerprint, make,
-    make_tasks, run, tasks,
+    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, Task, fingerprint,
+    make, make_tasks, run, tasks,
 };
 use quell_scenario::{Document, Plugins, Study};
 

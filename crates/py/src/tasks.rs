@@ -9,8 +9,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use quell_lab::{Cache, Key, Made, Options, Series};
 use quell_scenario::{Plugins, Setting};
 
-use crate::attend::attend;
 use crate::aqm::Trap;
+use crate::attend::attend;
 use crate::errors;
 use crate::run::study;
 
@@ -49,15 +49,8 @@ impl Task {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let Task { task, scenario } = slf.get();
         let settings: Vec<_> = task.settings.iter().map(|s| (&s.field, &s.value)).collect();
-        let parts = (
-            task.key.to_string(),
-            scenario,
-            settings,
-            &task.algorithm,
-            task.seed,
-            task.series,
-            task.cost,
-        );
+        let parts =
+            (task.key.to_string(), scenario, settings, &task.algorithm, task.seed, task.series, task.cost);
         Ok((slf.get_type().into_any(), parts.into_pyobject(slf.py())?))
     }
 
@@ -107,7 +100,12 @@ impl Task {
 
     fn __repr__(&self) -> String {
         let task = &self.task;
-        format!("Task(algorithm={:?}, seed={}, key={:.12}...)", task.algorithm, task.seed, task.key.to_string())
+        format!(
+            "Task(algorithm={:?}, seed={}, key={:.12}...)",
+            task.algorithm,
+            task.seed,
+            task.key.to_string()
+        )
     }
 }
 

@@ -78,11 +78,11 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
         "{}: {} in {}\n",
         contents.dir,
         counted(contents.replications, "replication"),
-        size(contents.bytes)
+        terminal::size(contents.bytes)
     );
     for (title, held) in &contents.titles {
         let title = if title.is_empty() { "(without a title)" } else { title };
-        text.push_str(&format!("{:>8}  {:>9}  {title}\n", held.replications, size(held.bytes)));
+        text.push_str(&format!("{:>8}  {:>9}  {title}\n", held.replications, terminal::size(held.bytes)));
     }
     if damaged > 0 {
         text.push_str(&format!("{damaged} damaged; `quell cache check` names them\n"));
@@ -142,7 +142,12 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
         cache.forget(&removed).map_err(|e| Failure::Failed(e.to_string()))?;
     }
     let what = if dry_run { "would be removed" } else { "removed" };
-    terminal::print(&format!("{} ({}) {what}, {} left\n", counted(count, "entry"), size(bytes), size(kept)))
+    terminal::print(&format!(
+        "{} ({}) {what}, {} left\n",
+        counted(count, "entry"),
+        terminal::size(bytes),
+        terminal::size(kept)
+    ))
 }
 
 fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
@@ -154,7 +159,7 @@ fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     terminal::print(&format!(
         "{} ({}) copied to {}\n",
         counted(count, "entry"),
-        size(bytes),
+        terminal::size(bytes),
         to.dir().display()
     ))
 }
@@ -174,16 +179,5 @@ fn counted(n: usize, what: &str) -> String {
         (1, _) => format!("1 {what}"),
         (n, Some(stem)) => format!("{n} {stem}ies"),
         (n, None) => format!("{n} {what}s"),
-    }
-}
-
-/// A size with three digits.
-fn size(bytes: u64) -> String {
-    let x = bytes as f64;
-    match bytes {
-        0..1000 => format!("{bytes} B"),
-        1000..1_000_000 => format!("{} kB", quell_units::text::three_digits(x / 1e3)),
-        1_000_000..1_000_000_000 => format!("{} MB", quell_units::text::three_digits(x / 1e6)),
-        _ => format!("{} GB", quell_units::text::three_digits(x / 1e9)),
     }
 }

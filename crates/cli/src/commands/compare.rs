@@ -36,6 +36,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(out) => Some(Place::choose(Some(out), &args.source, args.overwrite)?),
         None => None,
     };
+    simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
     let results = simulate::run(&study, &args.simulation, line)?;
     let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
     print(&results, args, &selection, kept.folder.clone())?;

@@ -18,6 +18,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     simulate::check_link(&selection, &study)?;
     scenario::say_notes(&study);
     let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
+    simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
     let results = simulate::run(&study, &args.simulation, line)?;
     // The findings are printed even if the files cannot be written.
     let kept = keep(place, &results, !args.no_report);
@@ -60,11 +61,16 @@ pub struct Kept {
     pub failure: Option<Failure>,
 }
 
+/// What helps when results cannot be written after the work.
+const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
+
 /// Writes results and, if wanted, their report.
 pub fn keep(place: Place, results: &Results, with_report: bool) -> Kept {
     let folder = match place.save(results) {
         Ok(folder) => folder,
-        Err(failure) => return Kept { failure: Some(failure), ..Kept::default() },
+        Err(failure) => {
+            return Kept { failure: Some(failure.with(HOW_TO_GO_ON)), ..Kept::default() };
+        }
     };
     let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
     if with_report {
