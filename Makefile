@@ -39,6 +39,7 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 	$(BENCH) decisions $(WRITE)
 	$(BENCH) lanes $(WRITE)
 	$(BENCH) scaling $(WRITE)
+	$(BENCH) store $(WRITE)
 	$(BENCH) fluid $(WRITE)
 	$(BENCH) map $(WRITE)
 

@@ -13,6 +13,7 @@ mod one;
 mod peers;
 mod progress;
 mod scaling;
+mod store;
 mod table;
 
 use std::path::PathBuf;
@@ -67,6 +68,13 @@ enum Command {
     },
     /// How much faster the same replications are done on all cores
     Scaling {
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
+    /// What keeping replications costs, and what a thousand cores would do, on paper
+    Store {
         #[command(flatten)]
         times: Times,
         #[command(flatten)]
@@ -129,6 +137,10 @@ fn main() -> ExitCode {
         Command::Lanes { write } => lanes::few_and_many().and_then(|s| write.publish(&s)),
         Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::Store { times, write } => store::overhead(times.times)
+            .and_then(|s| write.publish(&s))
+            .and_then(|()| store::thousand_cores())
+            .and_then(|s| write.publish(&s)),
         Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
             .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),

@@ -1,5 +1,8 @@
 //! What a cache gives back is what was run, and what it loses is run again.
 
+#[path = "../../../fuzz/src/entry.rs"]
+mod fuzz;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -344,4 +347,36 @@ fn a_study_is_made_task_by_task() {
     let keys = all.iter().map(|task| task.key).collect();
     make(&study, &keys, &with(&Cache::at(&file)), &made).unwrap();
     assert!(told.into_inner().unwrap().iter().all(|made| matches!(made, Made::Failed(_))));
+}
+
+/// What the fuzz target does, on what a plain test run can afford: entries with bytes changed, cut and inserted.
+#[test]
+fn no_bytes_of_an_entry_do_harm() {
+    use proptest::prelude::*;
+    let (_dir, cache) = folder();
+    run(&study(&[("seeds", 1.into())]), &with(&cache)).unwrap();
+    let entry = &cache.entries().unwrap()[0];
+    let key = entry.key.to_string();
+    let mut whole: Vec<u8> =
+        (0..32).map(|i| u8::from_str_radix(&key[2 * i..2 * i + 2], 16).unwrap()).collect();
+    whole.extend(std::fs::read(&entry.path).unwrap());
+    let change = (0.0..1.0f64, any::<u8>(), 0..4u8);
+    let run = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(400)).run(
+        &proptest::collection::vec(change, 1..6),
+        |changes| {
+            let mut bytes = whole.clone();
+            for (at, byte, what) in changes {
+                let at = 32 + 48 + (at * at * (bytes.len().max(81) - 80) as f64) as usize;
+                match what {
+                    _ if at >= bytes.len() => {}
+                    0 => bytes.truncate(at),
+                    1 => bytes.insert(at, byte),
+                    _ => bytes[at] = byte,
+                }
+            }
+            fuzz::entry(&bytes);
+            Ok(())
+        },
+    );
+    run.unwrap();
 }
