@@ -25,7 +25,7 @@ Examples:
   quell scenario check my.toml
   quell measure trace.pcap
 
-Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted.")]
+Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -618,6 +618,9 @@ pub struct DesignArgs {
     /// Also write a scenario with the designed parameters into this file.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Replace that scenario if it exists.
+    #[arg(long, requires = "save")]
+    pub overwrite: bool,
     /// Also draw the loops' Bode diagram into this SVG file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

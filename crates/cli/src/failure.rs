@@ -12,7 +12,7 @@ pub enum Failure {
     BadInput(String),
     /// Something else went wrong: exit code 1.
     Failed(String),
-    /// Interrupted; the message says what was kept: exit code 130.
+    /// Interrupted; the message says what was kept: exit code 130, or 143 if it was asked to terminate.
     Interrupted(String),
 }
 
@@ -22,7 +22,7 @@ impl Failure {
         match self {
             Failure::Failed(_) => 1,
             Failure::BadInput(_) => 2,
-            Failure::Interrupted(_) => 130, // 128 + SIGINT, as shells have it.
+            Failure::Interrupted(_) => crate::interrupt::code(),
         }
     }
 

@@ -4,13 +4,20 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use signal_hook::consts::SIGTERM;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static TERMINATED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// The exit code of a program that ended at once.
-const CODE: i32 = 130;
+/// What shells add to the number of the signal that ended a program.
+const SIGNALED: i32 = 128;
+
+/// The exit code of a program that was interrupted, or asked to terminate.
+pub fn code() -> i32 {
+    let terminated = TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    SIGNALED + if terminated { SIGTERM } else { SIGINT }
+}
 
 /// Begins to listen, and gives the flag that an interruption sets.
 ///
@@ -23,11 +30,13 @@ pub fn listen() -> &'static AtomicBool {
         let on_interrupt = stop.clone();
         let _ = ctrlc::set_handler(move || {
             if on_interrupt.swap(true, Ordering::Relaxed) {
-                std::process::exit(CODE);
+                std::process::exit(SIGNALED + SIGINT);
             }
         });
         // Not ctrlc: it would listen to hang-ups too, and undo `nohup`.
-        let _ = flag::register_conditional_shutdown(SIGTERM, CODE, stop.clone());
+        let terminated = TERMINATED.get_or_init(Arc::default);
+        let _ = flag::register_conditional_shutdown(SIGTERM, SIGNALED + SIGTERM, stop.clone());
+        let _ = flag::register(SIGTERM, terminated.clone());
         let _ = flag::register(SIGTERM, stop.clone());
         stop
     });

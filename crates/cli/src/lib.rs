@@ -85,6 +85,10 @@ fn command_line(args: &[OsString]) -> Vec<String> {
 /// The error for a name that does not exist, with the nearest one that does.
 fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
     let names: Vec<&str> = names.into_iter().collect();
+    if what == "algorithm" && quell_aqm::catalog::CATALOG.iter().any(|entry| entry.name == wrong) {
+        let there = names.join(", ");
+        return Failure::BadInput(format!("{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"));
+    }
     let (rule, nearest) = unknown(what, wrong, &names);
     let known = format!("known: {}", names.join(", "));
     let message = suggest(&rule, nearest.as_deref(), Some(&known));
@@ -104,6 +108,10 @@ mod tests {
         assert_eq!(
             message("droptail"),
             "algorithm \"droptail\": unknown algorithm; did you mean \"drop-tail\"? Known: drop-tail, red, ared"
+        );
+        assert_eq!(
+            message("pi"),
+            "algorithm \"pi\": is in the catalog, but not here; here are: drop-tail, red, ared"
         );
         assert_eq!(
             message("something"),

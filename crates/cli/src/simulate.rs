@@ -170,7 +170,8 @@ impl Watch {
             cache: None,
             fresh: false,
             verify: 0.0,
-            series: Series::Drawn,
+            // What is not kept is looked at whole.
+            series: Series::All,
             meter: Meter::new(quiet),
             since: Instant::now(),
             stop: interrupt::listen(),

@@ -60,6 +60,10 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     if designs.is_empty() {
         return Err(Failure::BadInput("no rule suits this link; the notes explain why".into()));
     }
+    if let Some(file) = args.save.as_ref().filter(|file| file.is_file() && !args.overwrite) {
+        let help = "exists; --overwrite replaces it, --save names another";
+        return Err(Failure::BadInput(format!("{}: {help}", file.display())));
+    }
     for file in args.save.iter().chain(&args.svg) {
         folder::check_writable(file)?;
     }
