@@ -19,6 +19,7 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod axis;
 mod cache;
 mod columns;
 mod fingerprint;
@@ -32,6 +33,7 @@ mod stats;
 mod store;
 mod table;
 
+pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
