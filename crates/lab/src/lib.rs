@@ -44,6 +44,6 @@ pub use results::{
     Results, RunInfo, TransferRow, View,
 };
 pub use run::{Options, Progress, RunError, Surround, run};
-pub use stats::{Estimate, jain_index, quantile};
+pub use stats::{ERROR, Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;
