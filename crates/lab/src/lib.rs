@@ -19,20 +19,24 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod auto;
 mod axis;
 mod cache;
 mod columns;
 mod fingerprint;
+
 mod metrics;
 mod parquet;
 mod read;
 mod reduce;
 mod results;
 mod run;
+mod sequential;
 mod stats;
 mod store;
 mod table;
 
+pub use auto::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, run_auto};
 pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
 pub use columns::{Column, Columns, Texts};
@@ -44,6 +48,7 @@ pub use results::{
     Results, RunInfo, TransferRow, View,
 };
 pub use run::{Options, Progress, RunError, Surround, run};
+pub use sequential::{Look, Looks, Width, widths};
 pub use stats::{ERROR, Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;

@@ -18,7 +18,7 @@ use crate::table;
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
 
 /// How to run a study.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Options<'a> {
     /// How many threads; none for one per core.
     pub threads: Option<usize>,
@@ -188,6 +188,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         points: study.points.iter().map(point_info).collect(),
         partial,
         reused: reused.into_inner(),
+        sequential: Vec::new(),
         digest: digest(&replications),
         files: Vec::new(),
     };
@@ -408,7 +409,7 @@ fn point_info(point: &Point) -> PointInfo {
 }
 
 /// Depends on what was simulated and on nothing else.
-fn digest(replications: &[Replication]) -> String {
+pub(crate) fn digest(replications: &[Replication]) -> String {
     let mut hash = Sha256::new();
     for r in replications {
         hash.update(format!("{} {} {} {:016x}\n", r.point, r.algorithm, r.seed, r.digest));
