@@ -24,7 +24,7 @@ mod axis;
 mod cache;
 mod columns;
 mod fingerprint;
-
+mod join;
 mod metrics;
 mod parquet;
 mod read;
