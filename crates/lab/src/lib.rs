@@ -31,6 +31,7 @@ mod read;
 mod reduce;
 mod results;
 mod run;
+mod search;
 mod sequential;
 mod stats;
 mod store;
@@ -48,6 +49,7 @@ pub use results::{
     Results, RunInfo, TransferRow, View,
 };
 pub use run::{Options, Progress, RunError, Surround, run};
+pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
 pub use sequential::{Look, Looks, Width, widths};
 pub use stats::{ERROR, Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
