@@ -170,9 +170,7 @@ impl Sequential {
     /// How the seeds were chosen, in a sentence.
     pub fn rule(&self) -> String {
         let (most, words) = (self.asked.max_seeds, self.asked.words());
-        let at = |looks: &Looks| {
-            looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ")
-        };
+        let at = |looks: &Looks| looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ");
         match (&self.asked.baseline, &self.looks) {
             (Some(baseline), Some(looks)) => format!(
                 "seeds were added until each difference from {baseline} was decided or within the width asked \
@@ -180,7 +178,9 @@ impl Sequential {
                  they are wider than usual ones",
                 at(looks)
             ),
-            _ => format!("seeds were added until the 95 % intervals were as narrow as asked ({words}), up to {most}"),
+            _ => format!(
+                "seeds were added until the 95 % intervals were as narrow as asked ({words}), up to {most}"
+            ),
         }
     }
 }

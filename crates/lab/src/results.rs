@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use quell_scenario::{ACKS, Scenario, Setting};
 use serde::{Deserialize, Serialize};
 
+use crate::auto::{Reason, Sequential, Stop};
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
-use crate::auto::{Reason, Sequential, Stop};
 use crate::stats::{ERROR, Estimate};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
@@ -510,7 +510,10 @@ impl Results {
         let most = capped.iter().flatten().map(|stop| stop.seeds).max().unwrap_or(0);
         let capped = note(
             capped.iter().map(|at| at.iter().map(|stop| stop.algorithm.as_str()).collect()).collect(),
-            &format!("less is known of {} than was asked, with {most} seeds, which is the cap", open.join(", ")),
+            &format!(
+                "less is known of {} than was asked, with {most} seeds, which is the cap",
+                open.join(", ")
+            ),
         );
         [fixed, drifting].into_iter().chain(starving).chain([capped]).flatten().collect()
     }

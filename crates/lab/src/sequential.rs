@@ -169,7 +169,9 @@ mod tests {
     #[test]
     fn each_look_spends_what_its_samples_add() {
         let looks = Looks::new(40, 0.04);
-        for (n, error) in [(5, 0.005), (10, 0.005), (20, 0.01), (40, 0.02), (3, 0.005), (11, 0.01), (99, 0.02)] {
+        for (n, error) in
+            [(5, 0.005), (10, 0.005), (20, 0.01), (40, 0.02), (3, 0.005), (11, 0.01), (99, 0.02)]
+        {
             assert!((looks.error_at(n) - error).abs() < 1e-12, "{n}");
         }
     }

@@ -63,7 +63,10 @@ fn each_algorithm_gets_the_seeds_that_its_width_needs() {
     )
     .unwrap();
     let given: Vec<usize> = stops(&results).iter().map(|s| s.seeds).collect();
-    assert!(given.iter().any(|n| *n != given[0]), "the test needs a scenario in which they differ: {given:?}");
+    assert!(
+        given.iter().any(|n| *n != given[0]),
+        "the test needs a scenario in which they differ: {given:?}"
+    );
     for stop in stops(&results) {
         let seeds = seeds(&results, 0, &stop.algorithm);
         assert_eq!(seeds, (1..=stop.seeds as u64).collect::<Vec<_>>(), "{stop:?}");
@@ -126,7 +129,8 @@ fn a_difference_that_does_not_matter_stops_too() {
 
 #[test]
 fn points_of_a_sweep_are_decided_by_themselves_and_written() {
-    let text = SCENARIO.replace("seeds = [7, 9]\n", "seeds = [7, 9]\nsweep = { \"flows.ftp.count\" = [1, 8] }\n");
+    let text =
+        SCENARIO.replace("seeds = [7, 9]\n", "seeds = [7, 9]\nsweep = { \"flows.ftp.count\" = [1, 8] }\n");
     let asked = auto(&[(Metric::QueueMean, Some(Width::Relative(0.05)))], None, 30);
     let results = run_auto(&study(&text), &asked, &Options::default()).unwrap();
     assert_eq!(stops(&results).len(), 6);

@@ -37,9 +37,7 @@ impl Source {
         let uniform = |rng: &mut Pcg64Mcg| (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let exponential = |rng: &mut Pcg64Mcg| -(1.0 - uniform(rng)).ln();
         match self {
-            Source::Normal => {
-                (2.0 * exponential(rng)).sqrt() * (std::f64::consts::TAU * uniform(rng)).cos()
-            }
+            Source::Normal => (2.0 * exponential(rng)).sqrt() * (std::f64::consts::TAU * uniform(rng)).cos(),
             Source::Laplace => exponential(rng) - exponential(rng),
             Source::Gamma => (0..4).map(|_| exponential(rng)).sum::<f64>() - 4.0,
             Source::Exponential => exponential(rng) - 1.0,
