@@ -21,6 +21,7 @@ from quell._quell import (
     PASS,
     Columns,
     Context,
+    Crossing,
     Interrupted,
     Link,
     Packet,
@@ -38,6 +39,7 @@ from quell._quell import (
     metric_list,
     read,
     run,
+    search,
     signal,
 )
 
@@ -49,6 +51,7 @@ __all__ = [
     "Aqm",
     "Columns",
     "Context",
+    "Crossing",
     "Interrupted",
     "Link",
     "Packet",
@@ -67,6 +70,7 @@ __all__ = [
     "plot",
     "read",
     "run",
+    "search",
     "signal",
     "theory",
 ]

@@ -9,6 +9,7 @@ mod columns;
 mod errors;
 mod results;
 mod run;
+mod search;
 mod theory;
 mod value;
 
@@ -29,6 +30,8 @@ mod _quell {
     use crate::results::{Results, read};
     #[pymodule_export]
     use crate::run::{Progress, check, run};
+    #[pymodule_export]
+    use crate::search::{Crossing, search};
     #[pymodule_export]
     use crate::theory::analysis::{
         Analysis, Bottleneck, Design, Equilibrium, Reach, analyze, design, dumbbell,
