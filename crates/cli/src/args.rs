@@ -730,7 +730,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     if !text.contains(',') && !text.contains('-') {
         return match text.trim().parse::<u32>() {
             Ok(n) if n >= 1 => Ok(Seeds::Count(n)),
-            _ => Err("must be a number of seeds (at least 1), a range, a list or auto".to_string()),
+            _ => Err("must be a number of seeds (at least 1), a range or a list, or auto".to_string()),
         };
     }
     let mut list = Vec::new();

@@ -57,7 +57,8 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
         max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
     };
     let watch = simulate::Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache);
-    let found = watch.attend((0, 1), line, |options| question.search(&document, options));
+    let found =
+        watch.attend((0, 1), line, |options| question.search(&document, options).map_err(Failure::from));
     watch.finish();
     let found = found?;
     match args.format.format {
