@@ -282,7 +282,7 @@ pub struct Searched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.
-    Scenario(ScenarioError),
+    Scenario(Box<ScenarioError>),
     /// A replication could not be run.
     Run(RunError),
     /// The question does not fit the scenario.
@@ -303,7 +303,7 @@ impl std::error::Error for SearchError {}
 
 impl From<ScenarioError> for SearchError {
     fn from(error: ScenarioError) -> Self {
-        SearchError::Scenario(error)
+        SearchError::Scenario(Box::new(error))
     }
 }
 

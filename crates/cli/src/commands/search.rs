@@ -57,8 +57,7 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
         max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
     };
     let watch = simulate::Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache);
-    let found =
-        watch.attend((0, 1), line, |options| question.search(&document, options).map_err(Failure::from));
+    let found = watch.attend((0, 1), line, |options| question.search(&document, options));
     watch.finish();
     let found = found?;
     match args.format.format {
@@ -195,7 +194,7 @@ fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), F
 impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Self {
         match error {
-            SearchError::Scenario(error) => error.into(),
+            SearchError::Scenario(error) => (*error).into(),
             SearchError::Run(error) => error.into(),
             SearchError::Question(why) => Failure::BadInput(why),
         }
