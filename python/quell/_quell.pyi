@@ -20,6 +20,7 @@ __all__ = [
     "Columns",
     "Context",
     "Criterion",
+    "Crossing",
     "Design",
     "Equilibrium",
     "Interrupted",
@@ -76,6 +77,7 @@ __all__ = [
     "red_proposition",
     "red_tail_delay_bound",
     "run",
+    "search",
     "signal",
     "tasks",
     "vrc_k_p_range",
@@ -262,9 +264,12 @@ class Results:
 
 def read(folder: str | os.PathLike[str]) -> Results: ...
 def run(
-    scenario: _Scenario,
+    scenario: _Scenario | list[_Scenario],
     *,
-    seeds: int | Sequence[int] | None = None,
+    seeds: int | Sequence[int] | Literal["auto"] | None = None,
+    precision: Mapping[str, str | float | None] | None = None,
+    baseline: str | None = None,
+    max_seeds: int = 50,
     threads: int | None = None,
     aqms: _Aqms | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -314,6 +319,39 @@ def tasks(
 def make(tasks: Sequence[Task], *, cache: _Cache | None = None, threads: int = 1) -> dict[str, str]: ...
 def index(*, cache: _Cache | None = None) -> tuple[pathlib.Path, bool]: ...
 def cache_dir(cache: _Cache | None = None) -> pathlib.Path: ...
+
+@final
+class Crossing:
+    @property
+    def ending(self) -> Literal["found", "undecided", "same-side", "end-undecided"]: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def rises(self) -> bool | None: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def link(self) -> str: ...
+    @property
+    def probes(self) -> Columns: ...
+
+def search(
+    scenario: _Scenario,
+    over: str,
+    metric: str,
+    crosses: float | str,
+    *,
+    aqm: str | None = None,
+    link: str | None = None,
+    scope: str = "all",
+    tolerance: float | str = "5%",
+    max_seeds: int = 50,
+    threads: int | None = None,
+    aqms: _Aqms | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Crossing: ...
 def check(
     scenario: _Scenario,
     *,

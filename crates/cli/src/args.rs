@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
+use quell_lab::{Aim, Axis, Metric};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+use crate::unknown_name;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -39,6 +42,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare algorithms with a baseline, paired over common seeds.
     Compare(CompareArgs),
+    /// Where on an axis of a scenario a metric crosses a value.
+    Search(SearchArgs),
     /// Print the tables of a results folder again.
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
@@ -109,9 +114,17 @@ pub struct FormatArgs {
 /// Changes to a scenario, and how it is run.
 #[derive(Clone, Debug, Args)]
 pub struct SimulationArgs {
-    /// The seeds: how many ("10": seeds 1 to 10), a range ("11-20") or a list ("1,5,9").
-    #[arg(long, value_name = "N|LIST", value_parser = seeds, conflicts_with = "seed")]
+    /// The seeds: how many ("10": seeds 1 to 10), a range ("11-20"), a list ("1,5,9"), or "auto": as many for
+    /// each algorithm and point as --precision or a comparison needs.
+    #[arg(long, value_name = "N|LIST|auto", value_parser = seeds, conflicts_with = "seed")]
     pub seeds: Option<Seeds>,
+    /// With --seeds auto, half the width of the 95 % interval that is narrow enough: a share of the mean (1%) or
+    /// a value with the metric's unit (0.5, "2 ms"). In a comparison: below which a difference does not matter.
+    #[arg(long, value_name = "METRIC=WIDTH", value_delimiter = ',', value_parser = aim)]
+    pub precision: Vec<Aim>,
+    /// With --seeds auto, no more seeds than this for an algorithm; default: 50.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub max_seeds: Option<u32>,
     /// One seed, to repeat a single replication.
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
@@ -311,15 +324,21 @@ Examples:
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
   quell run my.toml --seeds 100    # computes what the cache does not have
+  quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
+  quell run before.toml after.toml --metric goodput_bps,queue_packets
 
-Without --out, results go to results/NAME, or to results/NAME-2, NAME-3, ... if that exists. \
+With --seeds auto each algorithm gets, at each point, the seeds 1, 2, 3, ... until its intervals are narrow \
+enough (Chow and Robbins 1965, at least 10 seeds): docs/seeds.md has the measured coverage. Several scenarios \
+become one result, with the file's name before the settings of each point. \
+Without --out, results go to results/NAME (NAME+1 with a second scenario), or to results/NAME-2, NAME-3, ... \
+if that exists. \
 Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
 where it stopped. \
 Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
-    /// The scenario file.
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
+    /// The scenario files.
+    #[arg(value_name = "SCENARIO", required = true)]
+    pub scenarios: Vec<PathBuf>,
     /// Folder for the results; default: results/NAME.
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -346,8 +365,13 @@ pub struct RunArgs {
 Examples:
   quell compare scenarios/main.toml --baseline drop-tail --seeds 10
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
+  quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
   quell compare results/main --baseline red
 
+With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
+and --precision (without either: those shown) is decided: its interval excludes 0, or is within the width of \
+--precision. However often one looks, each of these decisions is false with a probability of at most 5 % for \
+normal differences (repeated confidence intervals, Jennison and Turnbull 1984; docs/seeds.md). \
 With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star \
 marks those whose 95 % interval excludes 0.")]
 pub struct CompareArgs {
@@ -378,13 +402,71 @@ pub struct CompareArgs {
     pub format: FormatArgs,
 }
 
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell search my.toml --over aqm.red.max_p=0.01..0.5:log --metric loss_rate --crosses 2%
+  quell search my.toml --over \"dumbbell.rate=5 Mbit/s..50 Mbit/s\" --metric queue_delay_mean_s --crosses \"20 ms\" --aqm pi
+  quell search my.toml --over flows.ftp.count=10..500 --metric utilization --crosses 95% --aqm red --tolerance 2
+
+Bisection. On which side of the value the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., \
+with more seeds where it is undecided; where it remains so, the search goes on at both sides. All probes together \
+err with a probability of at most 5 %, for normal samples and a metric that crosses the value once (docs/seeds.md). \
+Where a field takes whole numbers only, only those are probed.")]
+pub struct SearchArgs {
+    /// The scenario file; one point, no sweep.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors.
+    #[arg(long, value_name = "AXIS")]
+    pub over: Axis,
+    /// The metric, by name (`quell show --help` lists them).
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    pub metric: Metric,
+    /// The value that it crosses, in its unit or with one: 0.02, 2%, "20 ms".
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub crosses: String,
+    /// The algorithm, by its label; default: the one that the field names, or the scenario's only one.
+    #[arg(long, value_name = "NAME")]
+    pub aqm: Option<String>,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// The traffic: all, data (all but acknowledgments) or a class.
+    #[arg(long, value_name = "CLASS", default_value = "all")]
+    pub scope: String,
+    /// How narrow the interval for the crossing is to be: a share of the crossing (5%), but on an axis of equal
+    /// steps at least a thousandth of it; or a value in the axis's unit.
+    #[arg(long, value_name = "WIDTH", default_value = "5%")]
+    pub tolerance: String,
+    /// No more seeds than this for a probe; default: 50.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub max_seeds: Option<u32>,
+    /// Set another field of the scenario.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// Number of threads; default: one per core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub threads: Option<u16>,
+    /// Do not show progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Where finished replications are kept and found again.
+    #[command(flatten)]
+    pub cache: CacheUse,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 #[command(after_help = metrics_help())]
 pub struct ShowArgs {
-    /// A results folder.
-    #[arg(value_name = "RESULTS")]
-    pub results: PathBuf,
+    /// The results folders; several are shown as one.
+    #[arg(value_name = "RESULTS", required = true)]
+    pub results: Vec<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub view: ViewArgs,
@@ -396,10 +478,10 @@ pub struct ShowArgs {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A results folder.
-    #[arg(value_name = "RESULTS")]
-    pub results: PathBuf,
-    /// The file to write; default: report.html in the folder.
+    /// The results folders; several make one report.
+    #[arg(value_name = "RESULTS", required = true)]
+    pub results: Vec<PathBuf>,
+    /// The file to write; default: report.html in the folder, if it is one.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -648,10 +730,10 @@ pub struct MapArgs {
     pub link: Option<String>,
     /// What varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
     #[arg(long, value_name = "AXIS")]
-    pub x: AxisArg,
+    pub x: Axis,
     /// What varies from bottom to top.
     #[arg(long, value_name = "AXIS")]
-    pub y: AxisArg,
+    pub y: Axis,
     /// What to show; where it has no value, the map says why.
     #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
     pub show: Shown,
@@ -694,73 +776,6 @@ pub enum Shown {
     Swing,
 }
 
-/// An axis of a map, as written: a name and two values of one unit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AxisArg {
-    /// The quantity or parameter.
-    pub name: String,
-    /// The first value, without its unit.
-    pub from: f64,
-    /// The last value, without its unit.
-    pub to: f64,
-    /// The unit of both; may be empty.
-    pub unit: String,
-    /// Equal factors rather than equal steps.
-    pub logarithmic: bool,
-}
-
-impl std::str::FromStr for AxisArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let shown = cut(text);
-        let wrong = || {
-            format!("\"{shown}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
-        };
-        let (name, range) = text.split_once('=').ok_or_else(wrong)?;
-        if name.trim().is_empty() {
-            return Err(wrong());
-        }
-        let (range, logarithmic) = match range.strip_suffix(":log") {
-            Some(range) => (range, true),
-            None => (range, false),
-        };
-        let (from, to) = range.split_once("..").ok_or_else(wrong)?;
-        let (from, first_unit) = value(from).ok_or_else(wrong)?;
-        let (to, unit) = value(to).ok_or_else(wrong)?;
-        if !first_unit.is_empty() && first_unit != unit {
-            return Err(format!(
-                "\"{shown}\": both ends must have the same unit, not \"{}\" and \"{}\"",
-                cut(&first_unit),
-                cut(&unit)
-            ));
-        }
-        if from >= to {
-            return Err(format!("\"{shown}\": the first value must be smaller than the second"));
-        }
-        if logarithmic && from <= 0.0 {
-            return Err(format!("\"{shown}\": a logarithmic axis must begin above 0"));
-        }
-        if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
-            return Err(format!("\"{shown}\": the ends are too far apart for numbers between them"));
-        }
-        if logarithmic && from <= 0.0 {
-            return Err(format!("\"{shown}\": a logarithmic axis needs a positive first value"));
-        }
-        Ok(AxisArg { name: name.trim().to_string(), from, to, unit, logarithmic })
-    }
-}
-
-/// A number and what follows it.
-fn value(text: &str) -> Option<(f64, String)> {
-    let text = text.trim();
-    // An exponent belongs to the number, a unit does not.
-    let ends = (1..=text.len()).rev().filter(|&i| text.is_char_boundary(i));
-    let (number, rest) = ends.map(|i| text.split_at(i)).find(|(n, _)| n.trim().parse::<f64>().is_ok())?;
-    let number: f64 = number.trim().parse().ok()?;
-    number.is_finite().then(|| (number, rest.trim().to_string()))
-}
-
 /// A picture of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Diagram {
@@ -791,12 +806,17 @@ pub enum Seeds {
     Count(u32),
     /// These seeds.
     List(Vec<u64>),
+    /// The seeds 1 to as many as are needed.
+    Auto,
 }
 
 /// More seeds than anyone runs; a longer range is almost certainly a typo.
 const MAX_SEEDS: u64 = 100_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
+    if text.trim() == "auto" {
+        return Ok(Seeds::Auto);
+    }
     let number = |s: &str| {
         s.trim().parse::<u64>().map_err(|_| {
             format!("\"{}\" is not a seed: it must be a whole number of at least 0", cut(s.trim()))
@@ -805,7 +825,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     if !text.contains(',') && !text.contains('-') {
         return match text.trim().parse::<u32>() {
             Ok(n) if n >= 1 => Ok(Seeds::Count(n)),
-            _ => Err("must be a number of seeds (at least 1), a range or a list".to_string()),
+            _ => Err("must be a number of seeds (at least 1), a range or a list, or auto".to_string()),
         };
     }
     let mut list = Vec::new();
@@ -822,6 +842,22 @@ fn seeds(text: &str) -> Result<Seeds, String> {
         }
     }
     if list.is_empty() { Err("must name at least one seed".to_string()) } else { Ok(Seeds::List(list)) }
+}
+
+/// What is to be known of a metric: `utilization=1%`.
+fn aim(text: &str) -> Result<Aim, String> {
+    let wrong = || format!("\"{}\" must have the form METRIC=WIDTH, such as utilization=1%", cut(text));
+    let (name, width) = text.split_once('=').ok_or_else(wrong)?;
+    let metric = metric(name)?;
+    let width = metric.read_width(width)?;
+    Ok(Aim { metric, width: Some(width) })
+}
+
+/// A metric by its name.
+fn metric(name: &str) -> Result<Metric, String> {
+    let names = || Metric::ALL.iter().map(|m| m.name());
+    let unknown = || unknown_name("metric", name.trim(), names()).message().to_string();
+    Metric::find(name.trim()).ok_or_else(unknown)
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -862,6 +898,8 @@ fn size(text: &str) -> Result<Bytes, String> {
 
 #[cfg(test)]
 mod tests {
+    use quell_lab::Width;
+
     use super::*;
 
     #[test]
@@ -875,6 +913,7 @@ mod tests {
         assert_eq!(seeds("5"), Ok(Seeds::Count(5)));
         assert_eq!(seeds("7,"), Ok(Seeds::List(vec![7])));
         assert_eq!(seeds("3, 1-2,9"), Ok(Seeds::List(vec![3, 1, 2, 9])));
+        assert_eq!(seeds("auto"), Ok(Seeds::Auto));
         assert_eq!(seeds("4-4"), Ok(Seeds::List(vec![4])));
         for wrong in ["", "0", "x", "-1", "1,x", "5-3", ",", "0-100000", "1.5"] {
             assert!(seeds(wrong).is_err(), "{wrong}");
@@ -882,29 +921,14 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_has_a_name_a_range_and_one_unit() {
-        let axis = |text: &str| text.parse::<AxisArg>();
-        let rtt = axis("rtt=20ms..500ms").unwrap();
-        assert_eq!((rtt.name.as_str(), rtt.from, rtt.to, rtt.unit.as_str()), ("rtt", 20.0, 500.0, "ms"));
-        let k_p = axis("k_p=1e-4..2e-2:log").unwrap();
-        assert_eq!((k_p.from, k_p.to, k_p.logarithmic), (1e-4, 2e-2, true));
-        assert_eq!(axis("q_ref=10..100 packets").unwrap().unit, "packets");
-        for wrong in [
-            "",
-            "rtt",
-            "rtt=1",
-            "rtt=2..1",
-            "rtt=1ms..2s",
-            "a=0..1:log",
-            "a=x..y",
-            "a=1..inf",
-            "a=1..1",
-            "a=-1e308..1e308",
-            "a=1e-300..1e300:log",
-            "=1..2",
-        ] {
-            assert!(axis(wrong).is_err(), "{wrong}");
+    fn widths_have_the_unit_of_their_metric() {
+        let width = |text| aim(text).map(|aim| (aim.metric, aim.width.unwrap()));
+        assert_eq!(width("utilization=1%"), Ok((Metric::Utilization, Width::Relative(0.01))));
+        assert_eq!(width("queue_delay_mean_s = 2 ms"), Ok((Metric::DelayMean, Width::Absolute(0.002))));
+        for wrong in ["", "utilization", "utilization=", "utilization=0", "utilization=-1%", "queue=1%"] {
+            assert!(aim(wrong).is_err(), "{wrong}");
         }
+        assert!(aim("utilisation=1%").unwrap_err().contains("did you mean \"utilization\"?"));
     }
 
     #[test]

@@ -97,12 +97,12 @@ fn is_same_file(_: &fs::File, path: &Path) -> bool {
 }
 
 impl Place {
-    /// The folder named by `--out`, or one beside the other results of that scenario.
+    /// The folder named by `--out`, or one with this name, beside the other results of it.
     ///
     /// # Errors
     /// If something is there that may not be replaced, or nothing can be written there.
-    pub fn choose(out: Option<&Path>, scenario: &Path, overwrite: bool) -> Result<Place, Failure> {
-        let wanted = out.map_or_else(|| default_dir(scenario), Path::to_path_buf);
+    pub fn choose(out: Option<&Path>, name: &str, overwrite: bool) -> Result<Place, Failure> {
+        let wanted = out.map_or_else(|| Path::new("results").join(name), Path::to_path_buf);
         let may_differ = out.is_none() && !overwrite;
         if !may_differ {
             refuse_to_lose(&wanted, overwrite)?;
@@ -187,8 +187,29 @@ fn parent(path: &Path) -> PathBuf {
     }
 }
 
-fn default_dir(scenario: &Path) -> PathBuf {
-    Path::new("results").join(scenario.file_stem().unwrap_or(scenario.as_os_str()))
+/// The name of results of scenario files: that of the first, and how many more there are.
+pub fn name(scenarios: &[PathBuf]) -> String {
+    let first = scenarios.first().map_or(String::new(), |path| short(path));
+    match scenarios.len() {
+        0 | 1 => first,
+        n => format!("{first}+{}", n - 1),
+    }
+}
+
+/// Names that tell files or folders apart: without their places, unless two have the same name.
+pub fn names(paths: &[PathBuf]) -> Vec<String> {
+    let names: Vec<String> = paths.iter().map(|path| short(path)).collect();
+    let is_twice = |name: &String| names.iter().filter(|n| *n == name).count() > 1;
+    match names.iter().any(is_twice) {
+        true => paths.iter().map(|path| path.display().to_string()).collect(),
+        false => names,
+    }
+}
+
+/// A file's name without its place and ending.
+fn short(path: &Path) -> String {
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// `dir`, then `dir-2`, `dir-3`, and so on.
@@ -233,6 +254,20 @@ pub fn of(path: &Path) -> PathBuf {
         Some(name) if name == RUN_JSON && path.is_file() => parent(path),
         _ => path.to_path_buf(),
     }
+}
+
+/// Reads results folders as one result.
+pub fn read_all(paths: &[PathBuf]) -> Result<Results, Failure> {
+    if let [path] = paths {
+        return read(path);
+    }
+    let paths: Vec<PathBuf> = paths.iter().map(|path| of(path)).collect();
+    if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
+        return Err(Failure::BadInput(format!("{} is named twice: name it once", paths[twice].display())));
+    }
+    let part = |(name, path): (String, &PathBuf)| Ok((name, read(path)?));
+    let parts = names(&paths).into_iter().zip(&paths).map(part).collect::<Result<_, Failure>>()?;
+    Results::join(parts).ok_or_else(|| Failure::BadInput("no results folder is named".to_string()))
 }
 
 /// Reads a results folder.
@@ -292,11 +327,11 @@ mod tests {
     fn a_name_is_claimed_before_the_work_and_free_after_it() {
         let base = tempfile::tempdir().unwrap();
         let out = base.path().join("results");
-        let first = Place::choose(Some(&out), Path::new("x.toml"), false).unwrap();
-        let second = Place::choose(Some(&out), Path::new("x.toml"), true);
+        let first = Place::choose(Some(&out), "x", false).unwrap();
+        let second = Place::choose(Some(&out), "x", true);
         assert!(message(second.map(drop)).contains("another run is about to write"));
         drop(first);
-        assert!(Place::choose(Some(&out), Path::new("x.toml"), false).is_ok());
+        assert!(Place::choose(Some(&out), "x", false).is_ok());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0, "nothing is left");
     }
 
@@ -304,7 +339,7 @@ mod tests {
     fn a_check_leaves_nothing_behind() {
         let base = tempfile::tempdir().unwrap();
         let out = base.path().join("a/b/results");
-        let place = Place::choose(Some(&out), Path::new("x.toml"), false).unwrap();
+        let place = Place::choose(Some(&out), "x", false).unwrap();
         assert!(base.path().join("a/b").is_dir());
         drop(place);
         assert!(!base.path().join("a").exists());
@@ -315,7 +350,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let file = base.path().join("file");
         fs::write(&file, "x").unwrap();
-        let error = Place::choose(Some(&file.join("out")), Path::new("x.toml"), false).unwrap_err();
+        let error = Place::choose(Some(&file.join("out")), "x", false).unwrap_err();
         assert_eq!(error.code(), 1, "{error:?}");
     }
 }

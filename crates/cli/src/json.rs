@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::{Better, Estimate, Metric};
+use quell_lab::{Better, Estimate, Metric, Sequential};
 use quell_scenario::Setting;
 use serde::Serialize;
 
@@ -86,6 +86,9 @@ pub struct Run<'a> {
     pub replications_finished: usize,
     /// How long it took.
     pub elapsed_s: f64,
+    /// How the run chose the numbers of seeds, where it did.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub sequential: &'a [Sequential],
     /// The results folder, if they were written.
     pub folder: Option<String>,
     /// The HTML report, if it was written.

@@ -87,7 +87,9 @@ fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a
     let names: Vec<&str> = names.into_iter().collect();
     if what == "algorithm" && quell_aqm::catalog::CATALOG.iter().any(|entry| entry.name == wrong) {
         let there = names.join(", ");
-        return Failure::BadInput(format!("{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"));
+        return Failure::BadInput(format!(
+            "{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"
+        ));
     }
     let (rule, nearest) = unknown(what, wrong, &names);
     let known = format!("known: {}", names.join(", "));

@@ -48,6 +48,16 @@ impl Selection {
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
+    /// The metrics that were asked for; none if the usual ones are shown.
+    pub fn asked_metrics(&self) -> Option<&[Metric]> {
+        self.metrics.as_deref()
+    }
+
+    /// The link that was asked for.
+    pub fn link(&self) -> Option<&str> {
+        self.link.as_deref()
+    }
+
     /// The columns of tables.
     pub fn table_metrics(&self) -> &[Metric] {
         self.metrics.as_deref().unwrap_or(Metric::TABLE)
@@ -174,7 +184,7 @@ fn one_table(results: &Results, view: &View, metrics: &[Metric]) -> String {
 }
 
 /// How many replications each row has, if that differs.
-fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
+pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
     let counts: Vec<usize> = rows.iter().map(count).collect();
     let differ = counts.windows(2).any(|w| w[0] != w[1]);
@@ -191,9 +201,19 @@ pub fn caption(results: &Results) -> String {
         (_, 1) => "one seed, so no intervals; use --seeds N\n".to_string(),
         (least, most) => {
             let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
-            format!("mean ± half-width of the 95 % confidence interval over {seeds} seeds\n")
+            format!(
+                "mean ± half-width of the 95 % confidence interval over {seeds} seeds\n{}",
+                rules(results)
+            )
         }
     }
+}
+
+/// How the run chose the seeds itself, where it did.
+pub fn rules(results: &Results) -> String {
+    let mut rules: Vec<String> = results.run.sequential.iter().map(|s| s.rule() + "\n").collect();
+    rules.dedup();
+    terminal::prose(&rules.concat())
 }
 
 /// Says on stderr what a reader of the figures should know.
@@ -211,11 +231,6 @@ fn replications(results: &Results) -> Vec<usize> {
     counts.filter(|n| *n > 0).collect()
 }
 
-/// How many replications were asked for.
-pub fn asked(results: &Results) -> usize {
-    results.run.points.iter().map(|p| p.algorithms.len() * p.seeds.len()).sum()
-}
-
 /// What was run, for JSON.
 pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
     let run = &results.run;
@@ -225,9 +240,10 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
         version: &run.version,
         digest: &run.digest,
         partial: run.partial,
-        replications_asked: asked(results),
+        replications_asked: results.asked(),
         replications_finished: results.replications.len(),
         elapsed_s: run.elapsed_s,
+        sequential: &run.sequential,
         folder,
         report,
     }

@@ -1,17 +1,18 @@
 //! From a scenario file and the command line to results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Cache, Options, Progress, Results, Series};
-use quell_scenario::{Plugins, ScenarioError, Study};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Results, Series};
+use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{CacheDir, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
+use crate::args::{CacheDir, CacheUse, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
 use crate::failure::Failure;
+use crate::folder;
 use crate::interrupt;
 use crate::selection::Selection;
 use crate::terminal::{self, Meter};
@@ -19,6 +20,8 @@ use crate::terminal::{self, Meter};
 /// Reads a scenario and applies what the command line changes.
 pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
     let seeds = match (&args.seeds, args.seed) {
+        // What is run chooses them.
+        (Some(Seeds::Auto), _) => None,
         (Some(Seeds::Count(n)), _) => Some(toml::Value::Integer(i64::from(*n))),
         (Some(Seeds::List(list)), _) => Some(list_of(list)?),
         (None, Some(seed)) => Some(list_of(&[seed])?),
@@ -27,11 +30,86 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
     study(path, &args.set, seeds)
 }
 
+/// Reads scenarios as one study.
+pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failure> {
+    if let [path] = paths {
+        return read(path, args);
+    }
+    if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
+        return Err(Failure::BadInput(format!("{} is named twice: name it once", paths[twice].display())));
+    }
+    let names = folder::names(paths);
+    let part = |(name, path): (String, &PathBuf)| Ok((name, read(path, args)?));
+    Ok(Study::join(names.into_iter().zip(paths).map(part).collect::<Result<_, Failure>>()?))
+}
+
+/// How the run is to choose the seeds itself; none if it is not to. With a baseline, differences from it
+/// decide.
+pub fn auto(
+    args: &SimulationArgs,
+    selection: &Selection,
+    baseline: Option<&str>,
+    study: &Study,
+) -> Result<Option<Auto>, Failure> {
+    if args.seeds != Some(Seeds::Auto) {
+        let given = [("--precision", !args.precision.is_empty()), ("--max-seeds", args.max_seeds.is_some())];
+        return match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                Err(Failure::BadInput(format!("{option} has an effect only with --seeds auto")))
+            }
+            None => Ok(None),
+        };
+    }
+    let mut aims = args.precision.clone();
+    let names_it = |aims: &[Aim], metric| aims.iter().any(|aim| aim.metric == metric);
+    if let Some(twice) = (1..aims.len()).find(|i| names_it(&aims[..*i], aims[*i].metric)) {
+        let why = format!("--precision names {} twice: name it once", aims[twice].metric.name());
+        return Err(Failure::BadInput(why));
+    }
+    if baseline.is_some() {
+        let shown = if aims.is_empty() { selection.table_metrics() } else { &[] };
+        for metric in selection.asked_metrics().unwrap_or(shown) {
+            if !names_it(&aims, *metric) {
+                aims.push(Aim { metric: *metric, width: None });
+            }
+        }
+    }
+    if aims.is_empty() {
+        return Err(Failure::BadInput(
+            "--seeds auto needs to know how narrow which intervals must be, such as --precision \
+             utilization=1%,queue_packets=5%"
+                .to_string(),
+        ));
+    }
+    let auto = Auto {
+        aims,
+        baseline: baseline.map(str::to_string),
+        link: selection.link().map(str::to_string),
+        scope: "all".to_string(),
+        max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
+    };
+    auto.check(study).map_err(|why| Failure::BadInput(format!("--seeds auto: {why}")))?;
+    Ok(Some(auto))
+}
+
 /// Reads a scenario with fields set and other seeds.
 ///
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
 pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) -> Result<Study, Failure> {
+    Ok(changed(path, set, seeds)?.0)
+}
+
+/// Reads a scenario with fields set: the study, and what it was made of.
+pub fn document(path: &Path, set: &[(String, String)]) -> Result<(Study, Document), Failure> {
+    changed(path, set, None)
+}
+
+fn changed(
+    path: &Path,
+    set: &[(String, String)],
+    seeds: Option<toml::Value>,
+) -> Result<(Study, Document), Failure> {
     let original = quell_lab::read(path)?;
     let mut document = original.clone();
     let mut changes: Vec<String> = Vec::new();
@@ -49,12 +127,12 @@ pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) 
         changes.push("--seeds".to_string());
     }
     let plugins = Plugins::new();
-    document.study(&plugins).map_err(|error| {
+    let study = document.study(&plugins).map_err(|error| {
         let blame = !changes.is_empty() && original.study(&plugins).is_ok();
         let file = format!("{} with {}", error.file, changes.join(" "));
-        let error = if blame { ScenarioError { file, line: None, ..error } } else { error };
-        error.into()
-    })
+        if blame { ScenarioError { file, line: None, ..error } } else { error }
+    })?;
+    Ok((study, document))
 }
 
 fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
@@ -71,14 +149,14 @@ fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
 }
 
 /// The cache that a run uses. The plain engine is for checking the other: it computes.
-fn cache_of(args: &SimulationArgs) -> Option<Cache> {
-    let cached = !args.cache.no_cache && args.engine == EngineChoice::Fast;
-    if cached { cache(&args.cache.dir) } else { None }
+fn cache_of(args: &CacheUse, engine: EngineChoice) -> Option<Cache> {
+    let cached = !args.no_cache && engine == EngineChoice::Fast;
+    if cached { cache(&args.dir) } else { None }
 }
 
 /// Refuses a run that has no room, before it begins; `results` is where its results go, if they are kept.
 pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>) -> Result<(), Failure> {
-    let cache = cache_of(args);
+    let cache = cache_of(&args.cache, args.engine);
     let options = Options { cache: cache.as_ref(), series: series(args.series), ..Options::default() };
     let free = cache.as_ref().and_then(|cache| quell_lab::free_space(cache.dir()));
     let needed = quell_lab::space(study, &options, free.unwrap_or(u64::MAX));
@@ -100,18 +178,18 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
 }
 
 /// Runs a study, with progress on stderr, until it is done or interrupted.
-pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Results, Failure> {
-    let use_of = &args.cache;
-    let watch = Watch {
-        threads: args.threads.map(usize::from),
-        engine: args.engine,
-        cache: cache_of(args),
-        fresh: use_of.fresh,
-        verify: use_of.verify.unwrap_or(0.0),
-        series: series(args.series),
-        ..Watch::new(args.quiet)
-    };
-    let results = watch.run(study, (0, 1), line);
+pub fn run(
+    study: &Study,
+    args: &SimulationArgs,
+    auto: Option<&Auto>,
+    line: Vec<String>,
+) -> Result<Results, Failure> {
+    let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
+    let watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
+    let results = watch.attend((0, 1), line, |options| match auto {
+        Some(auto) => quell_lab::run_auto(study, auto, options),
+        None => quell_lab::run(study, options),
+    });
     watch.finish();
     let results = results?;
     if let (Some(cache), 1.., false) = (&watch.cache, results.run.reused, args.quiet) {
@@ -179,8 +257,38 @@ impl Watch {
         }
     }
 
+    /// The same with threads of its own number.
+    pub fn with_threads(self, threads: Option<u16>) -> Self {
+        Watch { threads: threads.map(usize::from), ..self }
+    }
+
+    /// The same with a cache, used as the command line says.
+    pub fn with_cache(self, args: &CacheUse) -> Self {
+        Watch {
+            cache: cache_of(args, self.engine),
+            fresh: args.fresh,
+            verify: args.verify.unwrap_or(0.0),
+            ..self
+        }
+    }
+
+    /// The same with other time series.
+    pub fn with_series(self, series: Series) -> Self {
+        Watch { series, ..self }
+    }
+
     /// Runs number `i` of `n` studies that take about as long as each other.
     pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
+        Ok(self.attend((i, n), line, |options| quell_lab::run(study, options))?)
+    }
+
+    /// Does number `i` of `n` pieces of work that take about as long as each other.
+    pub fn attend<T>(
+        &self,
+        (i, n): (usize, usize),
+        line: Vec<String>,
+        work: impl FnOnce(&Options<'_>) -> T,
+    ) -> T {
         let progress = |part: &Progress| {
             if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
                 self.meter.note("stopping; finished replications are kept (Ctrl-C again quits at once)");
@@ -211,7 +319,7 @@ impl Watch {
             command: line,
             ..Options::default()
         };
-        Ok(quell_lab::run(study, &options)?)
+        work(&options)
     }
 
     /// What an interruption sets.

@@ -19,21 +19,28 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod auto;
+mod axis;
 mod cache;
 mod columns;
 mod fingerprint;
+mod join;
 mod metrics;
 mod parquet;
 mod read;
 mod reduce;
 mod results;
 mod run;
+mod search;
+mod sequential;
 mod space;
 mod stats;
 mod store;
 mod table;
 mod work;
 
+pub use auto::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, run_auto};
+pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
@@ -44,8 +51,10 @@ pub use results::{
     Results, RunInfo, TransferRow, View,
 };
 pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
+pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
+pub use sequential::{Look, Looks, Width, widths};
 pub use space::{Space, free_space, space};
-pub use stats::{Estimate, jain_index, quantile};
+pub use stats::{ERROR, Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file, without_temporary_name};
 pub use table::Table;
 pub use work::{Made, Task, Told, make, make_tasks, tasks};

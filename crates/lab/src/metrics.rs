@@ -1,6 +1,10 @@
 //! The figures: their names, units and meaning. `measure` computes them.
 
+use quell_units::text::cut;
+use quell_units::{BitRate, Duration};
 use serde::{Deserialize, Serialize};
+
+use crate::sequential::Width;
 
 macro_rules! metrics {
     ($( $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal; )+) => {
@@ -97,6 +101,39 @@ impl Metric {
         Metric::ALL.iter().copied().find(|m| m.name() == name)
     }
 
+    /// A value as a user writes it, in this metric's unit: `0.02` or `2%` of a pure number, `0.02` or `20 ms`,
+    /// `1e6` or `1 Mbit/s`, `50` or `50 packets`.
+    ///
+    /// # Errors
+    /// Says what a value looks like.
+    pub fn read(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        let (with_unit, example) = match self.unit() {
+            "1" => {
+                (text.strip_suffix('%').and_then(|x| x.trim().parse::<f64>().ok()).map(|x| x / 100.0), "2%")
+            }
+            "s" => (text.parse::<Duration>().ok().map(|x| x.as_secs_f64()), "20 ms"),
+            "bit/s" => (text.parse::<BitRate>().ok().map(|x| x.bps() as f64), "1 Mbit/s"),
+            "packets" => (text.strip_suffix("packets").and_then(|x| x.trim().parse().ok()), "50 packets"),
+            unit => (text.strip_suffix(unit).and_then(|x| x.trim().parse().ok()), "1000"),
+        };
+        let value = text.parse::<f64>().ok().or(with_unit).filter(|x| x.is_finite());
+        value.ok_or_else(|| format!("\"{}\" is not a value of {}, such as {example}", cut(text), self.name()))
+    }
+
+    /// Half the width of an interval as a user writes it: a share of the mean (`1%`), or a value as for
+    /// [`Metric::read`].
+    ///
+    /// # Errors
+    /// Says what a width looks like.
+    pub fn read_width(self, text: &str) -> Result<Width, String> {
+        if text.trim().ends_with('%') {
+            return text.parse();
+        }
+        let width = Some(self.read(text)?).filter(|x| *x > 0.0).map(Width::Absolute);
+        width.ok_or_else(|| format!("{} = \"{}\": a width must be above 0", self.name(), cut(text.trim())))
+    }
+
     /// The metrics of the standard table.
     pub const TABLE: &[Metric] = &[
         Metric::Utilization,
@@ -149,5 +186,31 @@ impl Values {
     /// Each metric that applies, with its value.
     pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> {
         Metric::ALL.iter().filter_map(|m| Some((*m, self.get(*m)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_the_unit_of_their_metric() {
+        assert_eq!(Metric::LossRate.read("2%"), Ok(0.02));
+        assert_eq!(Metric::LossRate.read(" 0.02 "), Ok(0.02));
+        assert_eq!(Metric::DelayMean.read("20 ms"), Ok(0.02));
+        assert_eq!(Metric::Goodput.read("1 Mbit/s"), Ok(1e6));
+        assert_eq!(Metric::QueueMean.read("50 packets"), Ok(50.0));
+        assert_eq!(Metric::LossRate.read_width("2%"), Ok(Width::Relative(0.02)));
+        assert_eq!(Metric::DelayMean.read_width("2 ms"), Ok(Width::Absolute(0.002)));
+        assert!(Metric::DelayMean.read_width("0 ms").is_err());
+        for (metric, wrong) in [
+            (Metric::LossRate, "2 ms"),
+            (Metric::DelayMean, "2%"),
+            (Metric::QueueMean, ""),
+            (Metric::Jain, "inf"),
+        ] {
+            let error = metric.read(wrong).unwrap_err();
+            assert!(error.contains(metric.name()), "{error}");
+        }
     }
 }

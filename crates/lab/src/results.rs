@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use quell_scenario::{ACKS, Scenario, Setting};
 use serde::{Deserialize, Serialize};
 
+use crate::auto::{Reason, Sequential, Stop};
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
-use crate::stats::Estimate;
+use crate::stats::{ERROR, Estimate};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
@@ -48,6 +49,10 @@ pub struct RunInfo {
     /// How many of the replications had been run before, and were taken from the cache.
     #[serde(default)]
     pub reused: usize,
+    /// How the numbers of seeds were decided, where the run decided them itself; otherwise empty. Several
+    /// if results were joined, each for its own points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sequential: Vec<Sequential>,
     /// A hash over all replications' digests.
     pub digest: String,
     /// The files beside `run.json`; empty until written.
@@ -335,8 +340,34 @@ impl Results {
     /// The mean over replications with its interval; none where the metric does not apply.
     pub fn estimate(&self, view: &View, algorithm: &str, metric: Metric) -> Option<Estimate> {
         let values: Vec<f64> = self.samples(view, algorithm, metric).iter().map(|s| s.1).collect();
-        let estimate = Estimate::of(&values)?;
+        let error = self.error_at(view.point, self.finished(view.point, algorithm));
+        let estimate = Estimate::with_error(&values, error)?;
         Some(if self.is_fixed(view.point, algorithm) { estimate.without_interval() } else { estimate })
+    }
+
+    /// The error of an interval over so many seeds at a point: 5 %, unless the number of seeds was decided
+    /// by what the intervals said (see [`Looks`](crate::Looks)).
+    fn error_at(&self, point: usize, seeds: usize) -> f64 {
+        let of_point = self.run.sequential.iter().find(|s| s.stops.iter().any(|stop| stop.point == point));
+        of_point.and_then(|s| s.looks.as_ref()).map_or(ERROR, |looks| looks.error_at(seeds))
+    }
+
+    /// How many replications of an algorithm are finished at a point.
+    pub fn finished(&self, point: usize, algorithm: &str) -> usize {
+        self.replications_of(point, algorithm).count()
+    }
+
+    /// How many replications were asked for.
+    pub fn asked(&self) -> usize {
+        let stops = || self.run.sequential.iter().flat_map(|s| &s.stops);
+        let of_point = |(i, point): (usize, &PointInfo)| {
+            let decided: Vec<usize> = stops().filter(|s| s.point == i).map(|s| s.seeds).collect();
+            match decided.is_empty() {
+                true => point.algorithms.len() * point.seeds.len(),
+                false => decided.iter().sum(),
+            }
+        };
+        self.run.points.iter().enumerate().map(of_point).sum()
     }
 
     /// The finished replications of a point.
@@ -473,7 +504,28 @@ impl Results {
             });
             note(named.collect(), &what)
         });
-        [fixed, drifting].into_iter().chain(starving).flatten().collect()
+        let capped = (0..self.run.points.len()).map(|p| self.stopped(p, Reason::Cap)).collect::<Vec<_>>();
+        let open = self.run.sequential.iter().flat_map(|s| {
+            let metrics = s.asked.aims.iter().map(|aim| aim.metric);
+            metrics.filter(|m| capped.iter().flatten().any(|stop| stop.open.contains(m)))
+        });
+        let mut open: Vec<&str> = open.map(Metric::name).collect();
+        open.dedup();
+        let most = capped.iter().flatten().map(|stop| stop.seeds).max().unwrap_or(0);
+        let capped = note(
+            capped.iter().map(|at| at.iter().map(|stop| stop.algorithm.as_str()).collect()).collect(),
+            &format!(
+                "less is known of {} than was asked, with {most} seeds, which is the cap",
+                open.join(", ")
+            ),
+        );
+        [fixed, drifting].into_iter().chain(starving).chain([capped]).flatten().collect()
+    }
+
+    /// Where algorithms stopped at a point for this reason.
+    fn stopped(&self, point: usize, reason: Reason) -> Vec<&Stop> {
+        let stops = self.run.sequential.iter().flat_map(|s| &s.stops);
+        stops.filter(|stop| stop.point == point && stop.reason == reason).collect()
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.
@@ -482,19 +534,29 @@ impl Results {
         others
             .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, *metric)))
             .filter_map(|(algorithm, metric)| {
-                let base: HashMap<u64, f64> = self.samples(view, baseline, metric).into_iter().collect();
-                let pairs: Vec<f64> = self
-                    .samples(view, algorithm, metric)
-                    .iter()
-                    .filter_map(|(seed, x)| Some(x - base.get(seed)?))
-                    .collect();
-                let mut difference = Estimate::of(&pairs)?;
-                if [baseline, algorithm].iter().all(|a| self.is_fixed(view.point, a)) {
-                    difference = difference.without_interval();
-                }
+                let difference = self.difference(view, baseline, algorithm, metric)?;
                 Some(Difference { algorithm: algorithm.clone(), metric, difference })
             })
             .collect()
+    }
+
+    /// An algorithm's paired difference from `baseline` in one metric, over the seeds that both have; none
+    /// without any.
+    pub fn difference(
+        &self,
+        view: &View,
+        baseline: &str,
+        algorithm: &str,
+        metric: Metric,
+    ) -> Option<Estimate> {
+        let base: HashMap<u64, f64> = self.samples(view, baseline, metric).into_iter().collect();
+        let samples = self.samples(view, algorithm, metric);
+        let pairs: Vec<f64> = samples.iter().filter_map(|(seed, x)| Some(x - base.get(seed)?)).collect();
+        let both = [baseline, algorithm];
+        let seeds = both.map(|a| self.finished(view.point, a)).into_iter().min()?;
+        let difference = Estimate::with_error(&pairs, self.error_at(view.point, seeds))?;
+        let is_fixed = both.iter().all(|a| self.is_fixed(view.point, a));
+        Some(if is_fixed { difference.without_interval() } else { difference })
     }
 
     /// The scopes that a link's figures have: "all", "data", then the classes seen there.

@@ -34,7 +34,7 @@ pub enum Series {
 pub const DRAWN: usize = 100;
 
 /// How to run a study.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Options<'a> {
     /// How many threads; none for one per core.
     pub threads: Option<usize>,
@@ -228,6 +228,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         points: study.points.iter().map(point_info).collect(),
         partial,
         reused,
+        sequential: Vec::new(),
         digest: digest(&replications),
         files: Vec::new(),
         sha256: String::new(),
@@ -480,7 +481,7 @@ fn point_info(point: &Point) -> PointInfo {
 }
 
 /// Depends on what was simulated and on nothing else.
-fn digest(replications: &[Replication]) -> String {
+pub(crate) fn digest(replications: &[Replication]) -> String {
     let mut hash = Sha256::new();
     for r in replications {
         hash.update(format!("{} {} {} {:016x}\n", r.point, r.algorithm, r.seed, r.digest));

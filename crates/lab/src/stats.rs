@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The probability with which an interval misses what it is for.
+pub const ERROR: f64 = 0.05;
+
 /// A mean over replications and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -18,6 +21,12 @@ pub struct Estimate {
 impl Estimate {
     /// From one value per replication; none without any.
     pub fn of(samples: &[f64]) -> Option<Estimate> {
+        Estimate::with_error(samples, ERROR)
+    }
+
+    /// [`Estimate::of`] with an interval that misses the mean with probability `error` (of normal samples)
+    /// rather than 5 %.
+    pub fn with_error(samples: &[f64], error: f64) -> Option<Estimate> {
         if samples.is_empty() {
             return None;
         }
@@ -25,7 +34,7 @@ impl Estimate {
         let mean = samples.iter().sum::<f64>() / n as f64;
         let half_width = (n > 1).then(|| {
             let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
-            t_quantile(n - 1) * (variance / n as f64).sqrt()
+            t_quantile(n - 1, error) * (variance / n as f64).sqrt()
         });
         Some(Estimate { mean, half_width, n })
     }
@@ -46,10 +55,10 @@ impl Estimate {
     }
 }
 
-/// The two-sided 95 % quantile of Student's t with `freedom` degrees of freedom.
-fn t_quantile(freedom: usize) -> f64 {
+/// What Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`.
+fn t_quantile(freedom: usize, error: f64) -> f64 {
     // Location 0, scale 1 and at least one degree of freedom are always valid.
-    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0))
 }
 
 /// Jain's fairness index, `(sum x)^2 / (n sum x^2)`; none if nothing was shared.
@@ -73,7 +82,7 @@ mod tests {
     fn intervals_follow_students_t() {
         // Table values of t(0.975): 12.706 (1), 2.776 (4), 2.045 (29).
         for (freedom, t) in [(1, 12.706), (4, 2.776), (29, 2.045)] {
-            assert!((t_quantile(freedom) - t).abs() < 1e-3, "{freedom}: {}", t_quantile(freedom));
+            assert!((t_quantile(freedom, ERROR) - t).abs() < 1e-3, "{freedom}");
         }
         // 1..5: mean 3, s = sqrt(2.5), half width 2.776 * sqrt(2.5 / 5).
         let e = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

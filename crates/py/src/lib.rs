@@ -9,6 +9,7 @@ mod columns;
 mod errors;
 mod results;
 mod run;
+mod search;
 mod tasks;
 mod theory;
 mod value;
@@ -31,6 +32,7 @@ mod _quell {
     #[pymodule_export]
     use crate::run::{Progress, check, run};
     #[pymodule_export]
+    use crate::search::{Crossing, search};
     use crate::tasks::{Task, cache_dir, index, make, tasks};
     #[pymodule_export]
     use crate::theory::analysis::{

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use quell_lab::{Estimate, Metric, Table, View};
 
 use crate::columns::{Columns, array, columns, of_table};
+use crate::run::metric;
 use crate::{errors, value};
 
 /// The results of a run, from :func:`run` or :func:`read`.
@@ -427,13 +428,7 @@ pub fn resolved<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>
 /// Metrics by name.
 fn chosen(names: Option<Vec<String>>) -> PyResult<Vec<Metric>> {
     let Some(names) = names else { return Ok(Metric::TABLE.to_vec()) };
-    let find = |name: &String| {
-        Metric::find(name).ok_or_else(|| {
-            let all: Vec<_> = Metric::ALL.iter().map(|m| m.name()).collect();
-            errors::argument(format!("no metric is called \"{name}\" (there are {})", all.join(", ")))
-        })
-    };
-    names.iter().map(find).collect()
+    names.iter().map(|name| metric(name)).collect()
 }
 
 fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {

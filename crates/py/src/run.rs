@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Options, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Metric, Options, Surround};
 use quell_scenario::{Document, Study};
 use quell_sim::Engine;
 
@@ -65,11 +65,24 @@ impl Progress {
 ///
 /// Parameters
 /// ----------
-/// scenario : str, os.PathLike or dict
+/// scenario : str, os.PathLike or dict, or list of these
 ///     A scenario file, or the same tree as dicts and lists. Quantities are strings with units
-///     ("10 Mbit/s", "100 ms", "50 packets"), as in files.
-/// seeds : int or sequence of int, optional
-///     How many seeds (1, 2, ...) or which, instead of the scenario's.
+///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Several become one result; the settings of each point
+///     then begin with ``scenario``, the name of the file.
+/// seeds : int, sequence of int or "auto", optional
+///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
+///     as ``precision`` needs.
+/// precision : dict of str to str, float or None, optional
+///     With ``seeds="auto"``, by the name of a metric (:func:`metric_list`), half the width of the 95 % interval
+///     that is narrow enough: a share of the mean as "1%", or a value in the metric's unit. With a ``baseline``:
+///     below which a difference does not matter, or None.
+/// baseline : str, optional
+///     With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
+///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
+///     differences.
+/// max_seeds : int, default 50
+///     With ``seeds="auto"``, no more seeds than this. How many each algorithm got, and why, is in
+///     ``results.info["sequential"]``.
 /// threads : int, optional
 ///     How many threads; by default one per core. The results do not depend on it.
 /// aqms : dict of str to type, optional
@@ -127,14 +140,21 @@ impl Progress {
 /// ['drop-tail', 'red']
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, *, seeds=None, threads=None, aqms=None, overrides=None, progress=None, engine="fast", cache=None,
-    fresh=false, verify=0.0, series="drawn"
+    scenario, *, seeds=None, precision=None, baseline=None, max_seeds=MAX_SEEDS, threads=None, aqms=None,
+    overrides=None, progress=None, engine="fast", cache=None, fresh=false, verify=0.0, series="drawn"
 ))]
+#[pyo3(
+    text_signature = "(scenario, *, seeds=None, precision=None, baseline=None, max_seeds=50, threads=None, \
+    aqms=None, overrides=None, progress=None, engine='fast', cache=None, fresh=False, verify=0.0, series='drawn')"
+)]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
     seeds: Option<&Bound<'_, PyAny>>,
+    precision: Option<&Bound<'_, PyDict>>,
+    baseline: Option<String>,
+    max_seeds: usize,
     threads: Option<usize>,
     aqms: Option<&Bound<'_, PyDict>>,
     overrides: Option<&Bound<'_, PyDict>>,
@@ -157,13 +177,17 @@ pub fn run(
     }
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
+    let is_auto = seeds.is_some_and(|s| s.extract::<String>().is_ok_and(|s| s == "auto"));
+    let study = studies(py, scenario, seeds.filter(|_| !is_auto), overrides, &plugins, &trap)?;
+    let auto = match is_auto {
+        true => Some(auto(&study, precision, baseline, max_seeds)?),
+        false if precision.is_some() || baseline.is_some() => {
+            return Err(errors::argument("precision and baseline have an effect only with seeds = \"auto\""));
+        }
+        false => None,
+    };
     let latest = Mutex::new(None);
     let note = |p: &quell_lab::Progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*p);
-    // The interpreter makes a state for each thread that attaches to it and frees it when the thread
-    // detaches for good, which costs more than a decision does. So threads stay known to it.
-    let surround: Option<Surround> =
-        aqms.map(|_| Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work))) as Surround);
     if !(0.0..=1.0).contains(&verify) {
         return Err(errors::argument(format!("verify = {verify}: must be a share, from 0 to 1")));
     }
@@ -180,7 +204,7 @@ pub fn run(
         threads,
         engine,
         plugins,
-        surround,
+        surround: aqms.map(|_| surround()),
         progress: Some(&note),
         stop: Some(&trap.stop),
         ..Options::default()
@@ -190,7 +214,10 @@ pub fn run(
         let news = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
         news.map_or(Ok(()), |p| progress.call1(py, (Progress(p),)).map(std::mem::drop))
     };
-    let (outcome, signal) = attend(py, &trap.stop, report, || quell_lab::run(&study, &options));
+    let (outcome, signal) = attend(py, &trap.stop, report, || match &auto {
+        Some(auto) => quell_lab::run_auto(&study, auto, &options),
+        None => quell_lab::run(&study, &options),
+    });
     if let Some(error) = trap.take() {
         return Err(error);
     }
@@ -206,6 +233,71 @@ pub fn run(
         Some(e) => Err(e),
         None => report(py).and(results),
     }
+}
+
+/// What threads need that call algorithms written in Python.
+pub fn surround() -> Surround {
+    // The interpreter makes a state for each thread that attaches to it and frees it when the thread
+    // detaches for good, which costs more than a decision does. So threads stay known to it.
+    Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work)))
+}
+
+/// How a run is to choose the seeds itself.
+fn auto(
+    study: &Study,
+    precision: Option<&Bound<'_, PyDict>>,
+    baseline: Option<String>,
+    max_seeds: usize,
+) -> PyResult<Auto> {
+    let aim = |(name, width): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let metric = metric(&name.extract::<String>()?)?;
+        let width = match width.is_none() {
+            true => None,
+            // str() of a number reads as that number.
+            false => Some(metric.read_width(&width.str()?.to_string()).map_err(errors::argument)?),
+        };
+        Ok(Aim { metric, width })
+    };
+    let aims = precision.into_iter().flatten().map(aim).collect::<PyResult<_>>()?;
+    let auto = Auto { aims, baseline, link: None, scope: "all".to_string(), max_seeds };
+    let wrong = |why| errors::argument(format!("seeds = \"auto\": {why}"));
+    auto.check(study).map_err(wrong)?;
+    Ok(auto)
+}
+
+/// A metric by its name.
+pub fn metric(name: &str) -> PyResult<Metric> {
+    Metric::find(name).ok_or_else(|| {
+        let all: Vec<_> = Metric::ALL.iter().map(|m| m.name()).collect();
+        errors::argument(format!("no metric is called \"{name}\" (there are {})", all.join(", ")))
+    })
+}
+
+/// The study of one scenario, or of several in a list.
+fn studies(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    seeds: Option<&Bound<'_, PyAny>>,
+    overrides: Option<&Bound<'_, PyDict>>,
+    plugins: &quell_scenario::Plugins,
+    trap: &Trap,
+) -> PyResult<Study> {
+    let Ok(list) = scenario.cast::<PyList>() else {
+        return study(py, scenario, seeds, overrides, plugins, trap);
+    };
+    if list.is_empty() {
+        return Err(errors::argument("scenario = []: must hold at least one scenario"));
+    }
+    let mut parts: Vec<(String, Study)> = Vec::new();
+    for (i, one) in list.iter().enumerate() {
+        let stem = |path: PathBuf| path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let name = one.extract::<PathBuf>().ok().and_then(stem);
+        let is_free = |name: &String| parts.iter().all(|(other, _)| other != name);
+        // Dicts have no name, and files of several folders may have the same.
+        let name = name.filter(is_free).unwrap_or_else(|| format!("scenario {}", i + 1));
+        parts.push((name, study(py, &one, seeds, overrides, plugins, trap)?));
+    }
+    Ok(Study::join(parts))
 }
 
 /// Check a scenario without running it.
@@ -261,6 +353,25 @@ pub fn study(
     trap: &Trap,
 ) -> PyResult<Study> {
     let fail = |e| errors::scenario(py, &e);
+    let mut document = document(py, scenario, overrides)?;
+    if let Some(seeds) = seeds {
+        document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
+    }
+    let study = document.study(plugins);
+    // An algorithm that refuses its parameters gives the best message itself.
+    match trap.take() {
+        Some(error) => Err(error),
+        None => study.map_err(fail),
+    }
+}
+
+/// A file or a dict as it was written, with fields overridden.
+pub fn document(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Document> {
+    let fail = |e| errors::scenario(py, &e);
     let mut document = if let Ok(path) = scenario.extract::<PathBuf>() {
         // What the system says about a file is an OSError, as everywhere in Python.
         let look = std::fs::File::open(&path).and_then(|mut file| file.read(&mut [0]));
@@ -276,13 +387,5 @@ pub fn study(
         let field: String = field.extract()?;
         document.set(&field, &value::to_toml(&x, &field)?).map_err(fail)?;
     }
-    if let Some(seeds) = seeds {
-        document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
-    }
-    let study = document.study(plugins);
-    // An algorithm that refuses its parameters gives the best message itself.
-    match trap.take() {
-        Some(error) => Err(error),
-        None => study.map_err(fail),
-    }
+    Ok(document)
 }

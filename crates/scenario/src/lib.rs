@@ -40,4 +40,4 @@ pub use format::Scenario;
 pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
-pub use study::{Document, Identity, Point, Setting, Study};
+pub use study::{Document, Identity, JOINED, Point, Setting, Study, joined_title};

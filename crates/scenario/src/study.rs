@@ -156,6 +156,8 @@ pub struct Study {
     /// The points, at least one.
     pub points: Vec<Point>,
     source: Arc<Source>,
+    /// Where it is not that of the points.
+    title: Option<String>,
 }
 
 impl Study {
@@ -169,12 +171,31 @@ impl Study {
 
     /// The same study with other points, such as some of its own.
     pub fn with_points(&self, points: Vec<Point>) -> Study {
-        Study { points, source: self.source.clone() }
+        Study { points, source: self.source.clone(), title: self.title.clone() }
     }
 
-    /// The title of the file.
+    /// Several studies as one, point after point; each point's settings begin with the name that its study is
+    /// given here, under the field [`JOINED`].
+    pub fn join(parts: Vec<(String, Study)>) -> Study {
+        let name = parts.iter().map(|(_, study)| study.name()).collect::<Vec<_>>().join(" + ");
+        let title = joined_title(parts.iter().map(|(_, study)| study.title()));
+        let named = |(name, study): (String, Study)| {
+            let setting = Setting { field: JOINED.to_string(), value: name };
+            study.points.into_iter().map(move |mut point| {
+                point.settings.insert(0, setting.clone());
+                point
+            })
+        };
+        let points = parts.into_iter().flat_map(named).collect();
+        Study { points, source: Arc::new(Source { name, text: None }), title: Some(title) }
+    }
+
+    /// The title of the file; of a joined study those of its files.
     pub fn title(&self) -> &str {
-        self.points.first().map_or("", |p| &p.scenario.title)
+        match &self.title {
+            Some(title) => title,
+            None => self.points.first().map_or("", |p| &p.scenario.title),
+        }
     }
 
     /// What the file was called, for messages.
@@ -186,6 +207,20 @@ impl Study {
     pub fn text(&self) -> Option<&str> {
         self.source.text.as_deref()
     }
+}
+
+/// The field under which the points of joined studies and results have the name of their part.
+pub const JOINED: &str = "scenario";
+
+/// The title of what is joined: each different title once.
+pub fn joined_title<'a>(titles: impl IntoIterator<Item = &'a str>) -> String {
+    let mut different: Vec<&str> = Vec::new();
+    for title in titles {
+        if !title.is_empty() && !different.contains(&title) {
+            different.push(title);
+        }
+    }
+    different.join(" + ")
 }
 
 /// More points than anyone waits for.
@@ -278,7 +313,7 @@ impl Document {
                 Ok(point)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Study { points, source: self.source.clone() })
+        Ok(Study { points, source: self.source.clone(), title: None })
     }
 }
 

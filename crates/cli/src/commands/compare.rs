@@ -32,12 +32,13 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
     simulate::check_link(&selection, &study)?;
+    let auto = simulate::auto(&args.simulation, &selection, Some(&args.baseline), &study)?;
     let place = match &args.out {
-        Some(out) => Some(Place::choose(Some(out), &args.source, args.overwrite)?),
+        Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),
         None => None,
     };
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
-    let results = simulate::run(&study, &args.simulation, line)?;
+    let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
     let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
     print(&results, args, &selection, kept.folder.clone())?;
     if let Some(failure) = kept.failure {
@@ -51,6 +52,8 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
     let s = &args.simulation;
     let given = [
         ("--seeds", s.seeds.is_some()),
+        ("--precision", !s.precision.is_empty()),
+        ("--max-seeds", s.max_seeds.is_some()),
         ("--seed", s.seed.is_some()),
         ("--set", !s.set.is_empty()),
         ("--threads", s.threads.is_some()),
@@ -177,10 +180,12 @@ fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
         selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
     let shown =
         selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
-    let columns: Vec<Column> = shown
+    let mut columns: Vec<Column> = shown
         .iter()
         .map(|i| column(metrics[*i], rows.baseline[*i], rows.differences.iter().map(|d| d[*i])))
         .collect();
+    columns
+        .extend(selection::seeds_column(&[std::slice::from_ref(&rows.baseline), &rows.differences].concat()));
     table::figures(&names, &columns)
 }
 
@@ -220,15 +225,18 @@ fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
         text.push_str("; no intervals: there is only one common seed, or the seeds change nothing\n");
         return text;
     }
-    let seeds = |point: usize| {
-        let finished = |seed: &u64| {
-            let mut of_baseline = results.replications.iter().filter(|r| r.point == point);
-            of_baseline.any(|r| r.algorithm == args.baseline && r.seed == *seed)
-        };
-        results.run.points[point].seeds.iter().filter(|seed| finished(seed)).count()
+    let points = 0..results.run.points.len();
+    let seeds = points.flat_map(|p| results.algorithms(p).iter().map(move |a| results.finished(p, a)));
+    let seeds: Vec<usize> = match results.run.sequential.is_empty() {
+        true => (0..results.run.points.len()).map(|p| results.finished(p, &args.baseline)).collect(),
+        false => seeds.collect(),
     };
-    let most = (0..results.run.points.len()).map(seeds).max().unwrap_or(0);
-    text.push_str(&format!(": mean ± half-width of the 95 % interval over {most} seeds\n"));
+    let most = seeds.iter().max().copied().unwrap_or(0);
+    let least =
+        seeds.iter().min().copied().filter(|least| *least < most && !results.run.sequential.is_empty());
+    let seeds = least.map_or(String::new(), |least| format!("{least} to ")) + &most.to_string();
+    text.push_str(&format!(": mean ± half-width of the 95 % interval over {seeds} seeds\n"));
+    text.push_str(&selection::rules(results));
     text.push_str(&format!(
         "* the interval excludes 0 (if nothing differed, about {:.0} of these {intervals} would do so by chance)\n",
         (intervals as f64 * 0.05).ceil()

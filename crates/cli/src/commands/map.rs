@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use quell_analysis::{Bottleneck, Swing, Variation};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamDoc;
+use quell_lab::Axis;
 use quell_scenario::Plugins;
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::map::{self, Grid, Shown as OfLoop};
@@ -16,7 +17,7 @@ use quell_units::text::three_digits;
 use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
-use crate::args::{AxisArg, Format, MapArgs, Shown};
+use crate::args::{Format, MapArgs, Shown};
 use crate::assess;
 use crate::failure::Failure;
 use crate::terminal::Meter;
@@ -114,7 +115,7 @@ pub fn map(args: &MapArgs) -> Result<(), Failure> {
     match args.format.format {
         Format::Json => {
             let row = |j: usize| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect();
-            let output = |axis: &AxisArg, values: &[f64]| -> (String, String, Vec<f64>) {
+            let output = |axis: &Axis, values: &[f64]| -> (String, String, Vec<f64>) {
                 (axis.name.clone(), axis.unit.clone(), values.to_vec())
             };
             let (x, y) = (output(&args.x, &grid.x), output(&args.y, &grid.y));
@@ -141,7 +142,7 @@ pub fn map(args: &MapArgs) -> Result<(), Failure> {
     }
 }
 
-fn axis(arg: &AxisArg, count: usize) -> map::Axis {
+fn axis(arg: &Axis, count: usize) -> map::Axis {
     if arg.logarithmic {
         map::Axis::logarithmic(arg.from, arg.to, count)
     } else {
@@ -173,7 +174,7 @@ impl Setting {
         let known: Vec<&str> = quell_aqm::catalog::find(config.name())
             .map(|entry| (entry.params)().iter().filter(|p| is_number(p)).map(|p| p.name).collect())
             .unwrap_or_default();
-        let varies = |arg: &AxisArg| match arg.name.as_str() {
+        let varies = |arg: &Axis| match arg.name.as_str() {
             "flows" => Ok(Varies::Flows),
             "rate" => Ok(Varies::Rate),
             "rtt" => Ok(Varies::Rtt),
@@ -214,7 +215,7 @@ impl Setting {
 
     /// Refuses an axis whose values cannot be read: that is wrong with the question, not with a place on the
     /// map.
-    fn check(&self, i: usize, axis: &AxisArg) -> Result<(), Failure> {
+    fn check(&self, i: usize, axis: &Axis) -> Result<(), Failure> {
         let refuse = |rule: String| {
             let end = |x: f64| format!("{x} {}", axis.unit).trim().to_string();
             Err(Failure::BadInput(format!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to))))
@@ -330,7 +331,7 @@ impl Setting {
         all.sort_by_key(|(_, points, _)| std::cmp::Reverse(*points));
         all.truncate(MOST_REASONS);
         let n = grid.x.len();
-        let place = |axis: &AxisArg, value: f64| {
+        let place = |axis: &Axis, value: f64| {
             format!("{} = {} {}", axis.name, three_digits(value), axis.unit).trim_end().to_string()
         };
         let example = |k: usize| {
@@ -400,7 +401,7 @@ impl Setting {
             ends.0,
             ends.1
         ));
-        let unit = |a: &AxisArg| {
+        let unit = |a: &Axis| {
             let of = if a.unit.is_empty() { a.name.clone() } else { format!("{} ({})", a.name, a.unit) };
             if a.logarithmic { format!("{of}, logarithmic") } else { of }
         };
@@ -419,11 +420,11 @@ impl Setting {
     }
 
     fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
-        let side = |arg: &AxisArg| {
+        let side = |arg: &Axis| {
             if arg.unit.is_empty() { arg.name.clone() } else { format!("{} ({})", arg.name, arg.unit) }
         };
         let (x, y) = (side(&args.x), side(&args.y));
-        let kind = |arg: &AxisArg, label| {
+        let kind = |arg: &Axis, label| {
             if arg.logarithmic { picture::Axis::log(label) } else { picture::Axis::linear(label) }
         };
         let shown = match unit_of(args.show) {

@@ -10,6 +10,7 @@ mod measure;
 mod report;
 mod run;
 mod scenario;
+mod search;
 mod show;
 mod worker;
 
@@ -21,8 +22,9 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
+        Command::Search(args) => search::search(&args, line),
         Command::Show(args) => show::show(&args),
-        Command::Report(args) => report::report(&args),
+        Command::Report(args) => report::report(&args, line),
         Command::Cache(args) => cache::cache(&args),
         Command::Tasks(args) => worker::tasks(&args),
         Command::Worker(args) => worker::worker(&args),

@@ -14,12 +14,13 @@ use crate::{selection, simulate};
 /// Runs a scenario, keeps its results and prints the table.
 pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
-    let study = simulate::read(&args.scenario, &args.simulation)?;
+    let study = simulate::read_all(&args.scenarios, &args.simulation)?;
     simulate::check_link(&selection, &study)?;
+    let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
     scenario::say_notes(&study);
-    let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
+    let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
     simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
-    let results = simulate::run(&study, &args.simulation, line)?;
+    let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
     // The findings are printed even if the files cannot be written.
     let kept = keep(place, &results, !args.no_report);
     let path = |p: &PathBuf| p.display().to_string();
@@ -88,7 +89,7 @@ pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failu
     if !results.run.partial {
         return Ok(());
     }
-    let (finished, asked) = (results.replications.len(), selection::asked(results));
+    let (finished, asked) = (results.replications.len(), results.asked());
     let kept =
         folder.map_or(String::new(), |f| format!("; they are kept in {} and marked partial", f.display()));
     Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
@@ -99,7 +100,7 @@ pub fn heading(results: &Results) -> String {
     let title = &results.run.title;
     let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
     if results.run.partial {
-        let (finished, asked) = (results.replications.len(), selection::asked(results));
+        let (finished, asked) = (results.replications.len(), results.asked());
         text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
     }
     if !text.is_empty() {

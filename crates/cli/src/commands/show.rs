@@ -9,17 +9,18 @@ use crate::{folder, json, terminal};
 /// Prints the tables of a results folder.
 pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
-    let results = folder::read(&args.results)?;
+    let results = folder::read_all(&args.results)?;
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
     selection::say_notes(&results);
     if args.format.format == Format::Json {
-        let dir = folder::of(&args.results);
-        let report = Some(dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
+        // Several have no folder in common.
+        let dir = if let [one] = args.results.as_slice() { Some(folder::of(one)) } else { None };
+        let report = dir.as_ref().map(|dir| dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
         return json::print(&json::Output {
             schema: json::SCHEMA,
             run: selection::json_run(
                 &results,
-                Some(dir.display().to_string()),
+                dir.map(|d| d.display().to_string()),
                 report.map(|r| r.display().to_string()),
             ),
             points: selection::json_points(&results, &selection),

@@ -1,6 +1,8 @@
 //! The data behind the report's charts.
 
-use quell_lab::{Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, quantile};
+use quell_lab::{
+    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile,
+};
 use quell_units::{BitRate, Duration, QueueSize};
 use serde::Serialize;
 
@@ -193,7 +195,7 @@ impl<'a> Charts<'a> {
         let room = Room::of(&groups);
         let points =
             groups.iter().enumerate().map(|(i, g)| point_charts(g, &room, i < room.points)).collect();
-        let sweep = (groups.len() > 1).then(|| sweep(&groups));
+        let sweep = (groups.len() > 1).then(|| sweep(results, &algorithms, &groups));
         Charts { algorithms, points, sweep }
     }
 
@@ -428,7 +430,7 @@ fn jain_of_class(runs: &[&Replication], class: &str) -> Vec<f64> {
     runs.iter().filter_map(of).collect()
 }
 
-fn sweep<'a>(groups: &[Group<'a>]) -> Sweep<'a> {
+fn sweep<'a>(results: &Results, algorithms: &[&str], groups: &[Group<'a>]) -> Sweep<'a> {
     let mut fields: Vec<&str> = Vec::new();
     for setting in groups.iter().flat_map(|g| &g.point.settings) {
         if !fields.contains(&setting.field.as_str()) {
@@ -445,24 +447,16 @@ fn sweep<'a>(groups: &[Group<'a>]) -> Sweep<'a> {
     };
     Sweep {
         axes: fields.into_iter().map(axis).collect(),
-        metrics: Metric::ALL.iter().filter_map(|m| swept(groups, *m)).collect(),
+        metrics: Metric::ALL.iter().filter_map(|m| swept(results, algorithms, *m)).collect(),
     }
 }
 
 /// A metric at the first link of every point; none if it applies nowhere.
-fn swept(groups: &[Group<'_>], metric: Metric) -> Option<SweptMetric> {
-    let sample = |r: &&Replication, link: &String| {
-        let row = r.metrics.iter().find(|m| m.link == *link && m.segment.is_none() && m.scope == "all")?;
-        row.values.get(metric)
-    };
-    let estimates: Vec<Vec<Option<Estimate>>> = groups
-        .iter()
-        .map(|g| {
-            let link = g.point.links.first();
-            let of = |runs: &Vec<&Replication>| {
-                Estimate::of(&runs.iter().filter_map(|r| sample(r, link?)).collect::<Vec<_>>())
-            };
-            g.replications.iter().map(of).collect()
+fn swept(results: &Results, algorithms: &[&str], metric: Metric) -> Option<SweptMetric> {
+    let estimates: Vec<Vec<Option<Estimate>>> = (0..results.run.points.len())
+        .map(|point| {
+            let view = View::of_point(point);
+            algorithms.iter().map(|algorithm| results.estimate(&view, algorithm, metric)).collect()
         })
         .collect();
     let largest = estimates.iter().flatten().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;

@@ -29,10 +29,9 @@ pub fn html(results: &Results) -> String {
     let page = Page {
         title: if run.title.is_empty() { &run.scenario_file } else { &run.title },
         description: first.and_then(|p| text_of(p, "description")).unwrap_or_default(),
-        partial: run.partial.then(|| Partial {
-            finished: results.replications.len(),
-            asked: run.points.iter().map(|p| p.algorithms.len() * p.seeds.len()).sum(),
-        }),
+        partial: run
+            .partial
+            .then(|| Partial { finished: results.replications.len(), asked: results.asked() }),
         facts: facts(results),
         points: run
             .points
@@ -41,7 +40,7 @@ pub fn html(results: &Results) -> String {
             .take(MOST_POINTS)
             .map(|(i, p)| section(results, i, p))
             .collect(),
-        notices: left_out(results, &charts).into_iter().chain(results.notes()).collect(),
+        notices: left_out(results, &charts).into_iter().chain(rules(run)).chain(results.notes()).collect(),
         command: command(run),
         run,
         replications: results.replications.iter().map(replication).collect(),
@@ -154,7 +153,8 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     if let Some(point) = run.points.first() {
         facts.push(("Algorithms", point.algorithms.join(", ")));
         let seeds: Vec<String> = point.seeds.iter().map(u64::to_string).collect();
-        facts.push(("Seeds", if seeds.len() > 12 { runs_of(&point.seeds) } else { seeds.join(", ") }));
+        let seeds = if seeds.len() > 12 { runs_of(&point.seeds) } else { seeds.join(", ") };
+        facts.push(("Seeds", if run.sequential.is_empty() { seeds } else { seeds_decided(run) }));
         if let (Some(duration), Some((from, _)), Some((_, to))) =
             (text_of(point, "duration"), point.segments.first(), point.segments.last())
         {
@@ -175,6 +175,20 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     facts.push(("Version", format!("Quell {}", run.version)));
     facts.push(("Digest", run.digest.clone()));
     facts
+}
+
+/// How many seeds the run took, where it decided that itself.
+fn seeds_decided(run: &RunInfo) -> String {
+    let counts = || run.sequential.iter().flat_map(|s| &s.stops).map(|stop| stop.seeds);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    if least == most { format!("{most} each") } else { format!("{least} to {most} each") }
+}
+
+/// How the run chose the seeds, where it did.
+fn rules(run: &RunInfo) -> Vec<String> {
+    let mut rules: Vec<String> = run.sequential.iter().map(|s| format!("How many: {}.", s.rule())).collect();
+    rules.dedup();
+    rules
 }
 
 /// A time in RFC 3339 without fractions of a second.

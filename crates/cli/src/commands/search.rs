@@ -1,0 +1,205 @@
+//! `quell search`.
+
+use quell_lab::{Ending, Estimate, MAX_SEEDS, Metric, Probe, Search, SearchError, Searched, Side, Width};
+use quell_view::figures;
+use serde::Serialize;
+
+use crate::args::{Format, SearchArgs};
+use crate::failure::Failure;
+use crate::selection;
+use crate::table::{self, Column, Tint};
+use crate::{json, simulate, terminal};
+
+/// What `search` prints as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    title: &'a str,
+    scenario: &'a str,
+    over: &'a str,
+    /// Of the axis; empty for pure numbers.
+    over_unit: &'a str,
+    metric: &'static str,
+    crosses: f64,
+    unit: &'static str,
+    algorithm: &'a str,
+    link: &'a str,
+    scope: &'a str,
+    ending: Ending,
+    /// Whether the metric rises along the axis.
+    rises: Option<bool>,
+    /// The interval for the crossing.
+    low: Option<f64>,
+    high: Option<f64>,
+    probes: Vec<ProbeOutput>,
+}
+
+#[derive(Serialize)]
+struct ProbeOutput {
+    at: f64,
+    side: Option<Side>,
+    #[serde(flatten)]
+    value: json::Value,
+}
+
+/// Searches for the point of an axis at which a metric crosses a value.
+pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
+    let (study, document) = simulate::document(&args.scenario, &args.set)?;
+    let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
+    let question = Search {
+        over: args.over.clone(),
+        metric: args.metric,
+        crosses: args.metric.read(&args.crosses).map_err(|why| bad("--crosses", why))?,
+        algorithm: args.aqm.clone(),
+        link: args.link.clone(),
+        scope: args.scope.clone(),
+        tolerance: tolerance(&args.tolerance, &args.over.unit).map_err(|why| bad("--tolerance", why))?,
+        max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
+    };
+    let watch = simulate::Watch::new(args.quiet)
+        .with_threads(args.threads)
+        .with_cache(&args.cache)
+        .with_series(quell_lab::Series::None);
+    let found = watch.attend((0, 1), line, |options| question.search(&document, options));
+    watch.finish();
+    let found = found?;
+    match args.format.format {
+        Format::Json => json::print(&output(&question, &found, study.title(), study.name()))?,
+        Format::Table => {
+            let title = study.title();
+            let heading = if title.is_empty() { String::new() } else { format!("{title}\n\n") };
+            terminal::print(&(heading + &probes(&question, &found)))?;
+        }
+    }
+    conclude(&question, &found, args.format.format)
+}
+
+/// A tolerance, perhaps with the unit of the axis.
+fn tolerance(text: &str, unit: &str) -> Result<Width, String> {
+    text.trim().strip_suffix(unit).unwrap_or(text).parse()
+}
+
+fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenario: &'a str) -> Output<'a> {
+    let probe = |p: &Probe| ProbeOutput {
+        at: p.at,
+        side: p.side,
+        value: json::Value::of(question.metric, &p.estimate),
+    };
+    let interval = found.crossing.interval;
+    Output {
+        schema: json::SCHEMA,
+        title,
+        scenario,
+        over: &question.over.name,
+        over_unit: &question.over.unit,
+        metric: question.metric.name(),
+        crosses: question.crosses,
+        unit: question.metric.unit(),
+        algorithm: &found.algorithm,
+        link: &found.link,
+        scope: &question.scope,
+        ending: found.crossing.ending,
+        rises: found.crossing.rises,
+        low: interval.map(|i| i.0),
+        high: interval.map(|i| i.1),
+        probes: found.crossing.probes.iter().map(probe).collect(),
+    }
+}
+
+/// The probes as a table, in the order of the axis.
+fn probes(question: &Search, found: &Searched) -> String {
+    let mut probes = found.crossing.probes.clone();
+    probes.sort_by(|a, b| a.at.total_cmp(&b.at));
+    let plain = |text: String| (text, Tint::Plain);
+    let names = Column {
+        title: question.over.name.clone(),
+        unit: String::new(),
+        cells: probes.iter().map(|p| (question.text(p.at), Tint::Name)).collect(),
+    };
+    let estimates: Vec<Option<Estimate>> = probes.iter().map(|p| Some(p.estimate)).collect();
+    let side = |p: &Probe| match p.side {
+        Some(Side::Below) => "below",
+        Some(Side::Above) => "above",
+        None => "undecided",
+    };
+    let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string())).collect();
+    let sides = probes.iter().map(|p| plain(side(p).to_string())).collect();
+    let columns = [
+        selection::column(question.metric, &estimates),
+        Column { title: "seeds".to_string(), unit: String::new(), cells: seeds },
+        Column { title: figure(question.metric, question.crosses), unit: String::new(), cells: sides },
+    ];
+    table::figures(&names, &columns) + "\n"
+}
+
+/// A value of a metric for people.
+fn figure(metric: Metric, value: f64) -> String {
+    let scale = figures::scale(metric, value);
+    let text = figures::round(&Estimate { mean: value, half_width: None, n: 1 }, scale, false).mean;
+    // Without the zeros that an exact value does not need.
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if scale.unit.is_empty() { text.to_string() } else { format!("{text} {}", scale.unit) }
+}
+
+/// Says what was found.
+fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), Failure> {
+    let crossing = &found.crossing;
+    let value = figure(question.metric, question.crosses);
+    let what = format!("{} of {} at {}", question.metric.title(), found.algorithm, found.link);
+    let (name, text) = (&question.over.name, |x: f64| question.text(x));
+    let between = crossing.interval.map(|(low, high)| {
+        let way = if crossing.rises == Some(true) { "rises" } else { "falls" };
+        format!("{what} {way} through {value} for {name} between {} and {}", text(low), text(high))
+    });
+    let say = |sentence: String| match format {
+        Format::Table => terminal::print(&terminal::prose(&(sentence + "\n"))),
+        Format::Json => Ok(()),
+    };
+    match (crossing.ending, between) {
+        (Ending::Found, Some(between)) => say(format!(
+            "{between}\nwith a probability of at least 95 %, if it crosses once and samples are normal"
+        )),
+        (Ending::Undecided, Some(between)) => {
+            say(format!(
+                "{between}\nwith a probability of at least 95 %, if it crosses once and samples are normal"
+            ))?;
+            let seeds = question.max_seeds;
+            let noise = format!("{seeds} seeds leave probes within that undecided");
+            let help = "--max-seeds or a longer duration narrow it";
+            terminal::note(&format!("this is wider than the tolerance: {noise}; {help}"));
+            Ok(())
+        }
+        (Ending::SameSide, _) => {
+            let side = match crossing.probes.first().and_then(|p| p.side) {
+                Some(Side::Above) => "above",
+                _ => "below",
+            };
+            Err(Failure::Failed(format!(
+                "no crossing is known: {what} is {side} {value} at both ends of {name}; choose ends on either side"
+            )))
+        }
+        (Ending::EndUndecided, _) => {
+            let unclear = crossing.probes.iter().filter(|p| p.side.is_none()).map(|p| text(p.at));
+            Err(Failure::Failed(format!(
+                "no crossing is known: with {} seeds, {what} cannot be told from {value} at {name} = {}; choose ends \
+                 further away, or more --max-seeds",
+                question.max_seeds,
+                unclear.collect::<Vec<_>>().join(" and ")
+            )))
+        }
+        (_, between) => Err(Failure::Interrupted(match between {
+            Some(between) => format!("so far, {between}"),
+            None => "nothing is known yet of a crossing".to_string(),
+        })),
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Scenario(error) => (*error).into(),
+            SearchError::Run(error) => error.into(),
+            SearchError::Question(why) => Failure::BadInput(why),
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! Where on an axis a metric crosses a value.
+//!
+//! Bisection, in which noise is taken for what it is: on which side of the value the metric is at a probe is
+//! decided by an interval over seeds, with more seeds where it is undecided. The probes share the error, so the
+//! interval that is found holds the crossing with the stated probability; where a probe remains undecided, the
+//! search goes on at both sides of it, so that what is found is as narrow as the seeds allow.
+
+use std::time::Instant;
+
+use quell_scenario::values::Seeds;
+use quell_scenario::{Document, Point, ScenarioError, Study};
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::metrics::Metric;
+use crate::results::View;
+use crate::run::{Options, Progress, RunError, run};
+use crate::sequential::{Looks, Width};
+use crate::stats::{ERROR, Estimate};
+
+/// Each probe leaves at most this share of what it divides: probes are round numbers near the middle.
+const SHRINK: f64 = 0.6;
+/// On an axis of equal steps, a relative tolerance asks for no less than this share of the axis.
+const FINEST: f64 = 1e-3;
+
+/// What is looked for on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bisection {
+    /// The axis.
+    pub axis: Axis,
+    /// Only whole numbers are probed.
+    pub whole: bool,
+    /// The value that is crossed.
+    pub crosses: f64,
+    /// How narrow the interval for the crossing is to be: its whole width, relative to the crossing or in the
+    /// axis's unit.
+    pub tolerance: Width,
+    /// No more seeds than this for a probe, at least 2.
+    pub max_seeds: usize,
+}
+
+/// On which side of the value a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Less.
+    Below,
+    /// More.
+    Above,
+}
+
+/// One value at which the metric was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The value on the axis, without its unit.
+    pub at: f64,
+    /// The metric there, with the interval that decided: wider than the usual one.
+    pub estimate: Estimate,
+    /// Which side that is; none if all seeds left it undecided.
+    pub side: Option<Side>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The interval is within the tolerance.
+    Found,
+    /// It is wider: within it there are probes that all seeds left undecided.
+    Undecided,
+    /// The metric is on the same side at both ends: no crossing is known.
+    SameSide,
+    /// All seeds left an end undecided.
+    EndUndecided,
+    /// It was stopped; what is known until then.
+    Interrupted,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Crossing {
+    /// How it ended.
+    pub ending: Ending,
+    /// The interval that holds the crossing, if one is known: with a probability of at least 95 %, for normal
+    /// samples and a metric that crosses the value once.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the metric rises along the axis, if that is known.
+    pub rises: Option<bool>,
+    /// The probes, in their order.
+    pub probes: Vec<Probe>,
+}
+
+/// What there is to know of one probe's samples.
+pub type Samples<E> = Result<Option<Vec<f64>>, E>;
+
+impl Bisection {
+    /// Looks for the crossing. `sample` gives the metric at a value for the seeds after the first number, up to
+    /// the second; none if it was stopped.
+    ///
+    /// # Errors
+    /// Those of `sample`.
+    pub fn search<E>(&self, mut sample: impl FnMut(f64, usize, usize) -> Samples<E>) -> Result<Crossing, E> {
+        let most = self.most_probes();
+        let looks = Looks::new(self.max_seeds, ERROR / most as f64);
+        let mut found =
+            Crossing { ending: Ending::Interrupted, interval: None, rises: None, probes: Vec::new() };
+        let mut probe = |at: f64, found: &mut Crossing| -> Result<Option<Option<Side>>, E> {
+            let Some(probe) = self.probe(at, &looks, &mut sample)? else { return Ok(None) };
+            found.probes.push(probe);
+            Ok(Some(probe.side))
+        };
+        let (mut low, mut high) = (self.axis.from, self.axis.to);
+        let (Some(first), Some(last)) = (probe(low, &mut found)?, probe(high, &mut found)?) else {
+            return Ok(found);
+        };
+        let (Some(first), Some(last)) = (first, last) else {
+            return Ok(Crossing { ending: Ending::EndUndecided, ..found });
+        };
+        if first == last {
+            return Ok(Crossing { ending: Ending::SameSide, ..found });
+        }
+        (found.interval, found.rises) = (Some((low, high)), Some(last == Side::Above));
+        // Between them all probes were undecided.
+        let mut undecided: Option<(f64, f64)> = None;
+        while found.probes.len() < most {
+            let at = match undecided {
+                None if self.is_narrow(low, high, 1.0) => None,
+                None => self.middle(low, high),
+                Some((from, to)) => [(low, from), (to, high)]
+                    .into_iter()
+                    .filter(|(a, b)| !self.is_narrow(*a, *b, 0.5))
+                    .filter_map(|(a, b)| Some((self.length(a, b), self.middle(a, b)?)))
+                    .max_by(|x, y| x.0.total_cmp(&y.0))
+                    .map(|(_, at)| at),
+            };
+            let Some(at) = at else { break };
+            let Some(side) = probe(at, &mut found)? else { return Ok(found) };
+            match side {
+                Some(side) if side == first => {
+                    low = at;
+                    // Beyond what was undecided: only what is still ahead remains so.
+                    undecided = undecided.filter(|(from, _)| *from > at);
+                }
+                Some(_) => {
+                    high = at;
+                    undecided = undecided.filter(|(_, to)| *to < at);
+                }
+                None => {
+                    undecided = Some(undecided.map_or((at, at), |(from, to)| (from.min(at), to.max(at))));
+                }
+            }
+            found.interval = Some((low, high));
+        }
+        let narrow =
+            self.is_narrow(low, high, 1.0) || (undecided.is_none() && self.middle(low, high).is_none());
+        found.ending = if narrow { Ending::Found } else { Ending::Undecided };
+        Ok(found)
+    }
+
+    /// Measures at a value until its side is decided; none if it was stopped.
+    fn probe<E>(
+        &self,
+        at: f64,
+        looks: &Looks,
+        sample: &mut impl FnMut(f64, usize, usize) -> Samples<E>,
+    ) -> Result<Option<Probe>, E> {
+        let mut samples = Vec::new();
+        let mut seeds = 0;
+        let mut last =
+            Probe { at, estimate: Estimate { mean: f64::NAN, half_width: None, n: 0 }, side: None };
+        for look in looks.iter() {
+            let Some(more) = sample(at, seeds, look.samples)? else { return Ok(None) };
+            samples.extend(more);
+            seeds = look.samples;
+            let Some(estimate) = Estimate::with_error(&samples, look.error) else { continue };
+            let side = estimate.interval().and_then(|(low, high)| match () {
+                () if low > self.crosses => Some(Side::Above),
+                () if high < self.crosses => Some(Side::Below),
+                () => None,
+            });
+            last = Probe { at, estimate, side };
+            // Where no seed makes a difference, more of them will not either.
+            if side.is_some() || estimate.half_width == Some(0.0) {
+                break;
+            }
+        }
+        Ok(Some(last))
+    }
+
+    /// A place on the axis on which steps are equal.
+    fn place(&self, x: f64) -> f64 {
+        if self.axis.logarithmic { x.ln() } else { x }
+    }
+
+    fn length(&self, low: f64, high: f64) -> f64 {
+        self.place(high) - self.place(low)
+    }
+
+    /// How wide an interval around `x` may be.
+    fn tolerance_at(&self, x: f64) -> f64 {
+        match self.tolerance {
+            Width::Absolute(width) => width,
+            Width::Relative(share) if self.axis.logarithmic => share * x,
+            Width::Relative(share) => (share * x.abs()).max(FINEST * (self.axis.to - self.axis.from)),
+        }
+    }
+
+    /// True if the interval is within this part of the tolerance.
+    fn is_narrow(&self, low: f64, high: f64, part: f64) -> bool {
+        high - low <= part * self.tolerance_at(low.abs().max(high.abs()))
+    }
+
+    /// No search needs more probes: each leaves at most [`SHRINK`] of an interval; from the first undecided
+    /// probe on, one at either side is divided, until each is half the tolerance.
+    fn most_probes(&self) -> usize {
+        let (from, to) = (self.axis.from, self.axis.to);
+        let whole = self.length(from, to);
+        let finest = |x: f64| {
+            let tolerance = if self.whole { self.tolerance_at(x).max(1.0) } else { self.tolerance_at(x) };
+            // On a logarithmic axis, as a length there.
+            let tolerance = if self.axis.logarithmic { (tolerance / x).ln_1p() } else { tolerance };
+            (whole / tolerance.max(f64::MIN_POSITIVE)).max(1.0)
+        };
+        // The tolerance is finest at an end, or at 0.
+        let inside = if from <= 0.0 && to >= 0.0 { 0.0 } else { from.abs().min(to.abs()) };
+        let most = if self.axis.logarithmic { finest(from).max(finest(to)) } else { finest(inside) };
+        let halvings = (most.ln() / -SHRINK.ln()).ceil();
+        2 + 2 * (halvings as usize + 2)
+    }
+
+    /// The roundest number near the middle; none if there is none between.
+    fn middle(&self, low: f64, high: f64) -> Option<f64> {
+        let (a, b) = (self.place(low), self.place(high));
+        let back = |p: f64| if self.axis.logarithmic { p.exp() } else { p };
+        let (from, center, to) =
+            (back(b - SHRINK * (b - a)), back((a + b) / 2.0), back(a + SHRINK * (b - a)));
+        if self.whole {
+            let at = center.round();
+            return (low < at && at < high).then_some(at);
+        }
+        let rounded = |digits: usize| format!("{center:.*e}", digits).parse::<f64>().ok();
+        let at = (0..17).filter_map(rounded).find(|x| from <= *x && *x <= to).unwrap_or(center);
+        (low < at && at < high).then_some(at)
+    }
+}
+
+/// Which crossing is looked for in a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// The field of the scenario that varies, as its name, and its values.
+    pub over: Axis,
+    /// The metric.
+    pub metric: Metric,
+    /// The value that it crosses, in its unit.
+    pub crosses: f64,
+    /// The algorithm, by its label. None: the one that the field names (`aqm.NAME. ...`), or the only one.
+    pub algorithm: Option<String>,
+    /// The link; none for the first observed one.
+    pub link: Option<String>,
+    /// For what traffic: "all", "data" or a class.
+    pub scope: String,
+    /// How narrow the interval for the crossing is to be.
+    pub tolerance: Width,
+    /// No more seeds than this for a probe, at least 2.
+    pub max_seeds: usize,
+}
+
+/// What a search in a scenario found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    /// The algorithm.
+    pub algorithm: String,
+    /// The link.
+    pub link: String,
+    /// Whether only whole numbers were probed, because the field takes no others.
+    pub whole: bool,
+    /// What was found.
+    pub crossing: Crossing,
+}
+
+/// Why a search found nothing out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchError {
+    /// The scenario is wrong, perhaps at a value of the axis.
+    Scenario(Box<ScenarioError>),
+    /// A replication could not be run.
+    Run(RunError),
+    /// The question does not fit the scenario.
+    Question(String),
+}
+
+impl std::fmt::Display for SearchError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SearchError::Scenario(error) => error.fmt(f),
+            SearchError::Run(error) => error.fmt(f),
+            SearchError::Question(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SearchError {}
+
+impl From<ScenarioError> for SearchError {
+    fn from(error: ScenarioError) -> Self {
+        SearchError::Scenario(Box::new(error))
+    }
+}
+
+impl From<RunError> for SearchError {
+    fn from(error: RunError) -> Self {
+        SearchError::Run(error)
+    }
+}
+
+impl Search {
+    /// Looks for the crossing in a scenario, with the seeds 1, 2, 3, ... at each value.
+    ///
+    /// # Errors
+    /// If the scenario is wrong at a value, has several points or no such algorithm, link or metric, or if a
+    /// replication cannot be run.
+    pub fn search(&self, scenario: &Document, options: &Options<'_>) -> Result<Searched, SearchError> {
+        let fail = |why: String| Err(SearchError::Question(why));
+        if self.max_seeds < 2 {
+            return fail(format!("max seeds = {}: must be at least 2, for an interval", self.max_seeds));
+        }
+        let (first, whole) = self.kind(scenario, options)?;
+        let [point] = first.points.as_slice() else {
+            let n = first.points.len();
+            return fail(format!("a search needs a scenario that is one point, not a sweep over {n}"));
+        };
+        let algorithm = self.choose(point)?;
+        let links = point.links();
+        let link = match &self.link {
+            Some(link) if !links.contains(link) => {
+                return fail(format!("link \"{link}\": there are {}", links.join(", ")));
+            }
+            Some(link) => link.clone(),
+            // A scenario has a link.
+            None => links.first().cloned().unwrap_or_default(),
+        };
+        let view = View { point: 0, link: Some(link.clone()), segment: None, scope: self.scope.clone() };
+        let clock = Instant::now();
+        let mut before = 0;
+        let sample = |at: f64, from: usize, to: usize| {
+            let mut study = self.study(scenario, at, options)?;
+            for point in &mut study.points {
+                point.scenario.seeds = Seeds::List((from as u64 + 1..=to as u64).collect());
+                point.scenario.aqm.retain(|aqm| aqm.label() == algorithm);
+            }
+            let note = |part: &Progress| {
+                let (finished, total) = (before + part.finished, before + part.total);
+                let done = (before as f64 + part.done * part.total as f64) / total.max(1) as f64;
+                let whole = Progress { done, finished, total, elapsed: clock.elapsed(), ..*part };
+                options.progress.iter().for_each(|progress| progress(&whole));
+            };
+            let results = run(&study, &Options { progress: Some(&note), ..options.clone() })?;
+            if results.run.partial {
+                return Ok(None);
+            }
+            before += results.replications.len();
+            let samples: Vec<f64> =
+                results.samples(&view, &algorithm, self.metric).iter().map(|s| s.1).collect();
+            if samples.is_empty() {
+                return Err(SearchError::Question(format!(
+                    "{} has no value at {link} for \"{}\" with {} = {}: the traffic there is {}",
+                    self.metric.name(),
+                    self.scope,
+                    self.over.name,
+                    self.text(at),
+                    results.scopes(0).join(", ")
+                )));
+            }
+            Ok(Some(samples))
+        };
+        let bisection = Bisection {
+            axis: self.over.clone(),
+            whole,
+            crosses: self.crosses,
+            tolerance: self.tolerance,
+            max_seeds: self.max_seeds,
+        };
+        let crossing = bisection.search(sample)?;
+        Ok(Searched { algorithm, link, whole, crossing })
+    }
+
+    /// A value of the axis with its unit.
+    pub fn text(&self, at: f64) -> String {
+        match self.over.unit.is_empty() {
+            true => at.to_string(),
+            false => format!("{at} {}", self.over.unit),
+        }
+    }
+
+    fn study(&self, scenario: &Document, at: f64, options: &Options<'_>) -> Result<Study, ScenarioError> {
+        let mut document = scenario.clone();
+        let blame = |error: ScenarioError| {
+            let file = format!("{} with {} = {}", error.file, self.over.name, self.text(at));
+            ScenarioError { file, line: None, ..error }
+        };
+        document.set_text(&self.over.name, &self.text(at)).map_err(blame)?;
+        document.study(&options.plugins).map_err(blame)
+    }
+
+    /// The scenario at the beginning of the axis, and whether the field takes whole numbers only.
+    fn kind(&self, scenario: &Document, options: &Options<'_>) -> Result<(Study, bool), SearchError> {
+        let first = self.study(scenario, self.over.from, options)?;
+        self.study(scenario, self.over.to, options)?;
+        let (from, to) = (self.over.from, self.over.to);
+        if from.fract() != 0.0 || to.fract() != 0.0 {
+            return Ok((first, false));
+        }
+        // Only the scenario knows.
+        let between = from + 0.5;
+        let whole = self.study(scenario, between, options).is_err();
+        Ok((first, whole))
+    }
+
+    /// The algorithm that is meant.
+    fn choose(&self, point: &Point) -> Result<String, SearchError> {
+        let labels: Vec<&str> = point.scenario.aqm.iter().map(|a| a.label()).collect();
+        let named = self.over.name.strip_prefix("aqm.").and_then(|rest| rest.split('.').next());
+        let chosen = match (&self.algorithm, named, labels.as_slice()) {
+            (Some(label), ..) => Some(label.as_str()),
+            (None, Some(named), _) if labels.contains(&named) => Some(named),
+            (None, _, [only]) => Some(*only),
+            _ => None,
+        };
+        match chosen {
+            Some(label) if labels.contains(&label) => Ok(label.to_string()),
+            Some(label) => Err(SearchError::Question(format!(
+                "algorithm \"{label}\": the scenario has {}",
+                labels.join(", ")
+            ))),
+            None => Err(SearchError::Question(format!(
+                "which algorithm is meant? The scenario has {}; name one",
+                labels.join(", ")
+            ))),
+        }
+    }
+}
