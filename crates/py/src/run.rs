@@ -232,7 +232,8 @@ pub fn study(
         look.map_err(|e| errors::io(&e, &path))?;
         quell_lab::read(&path).map_err(fail)?
     } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
-        Document::from_table(&value::to_table(mapping, "")?, "<dict>")
+        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
+        document.among(quell_lab::files_in(std::path::Path::new("")))
     } else {
         let kind = scenario.get_type().name()?;
         return Err(PyTypeError::new_err(format!("scenario must be a path or a dict, not '{kind}'")));

@@ -91,6 +91,12 @@ impl<T> Changes<T> {
         &self.list
     }
 
+    /// How many come before `end`, roughly if they repeat.
+    pub fn count(&self, end: Time) -> u64 {
+        let rounds = self.period.map_or(1, |p| end.nanos() / p.nanos().max(1) + 1);
+        rounds.saturating_mul(self.list.len() as u64)
+    }
+
     /// Why they cannot be followed, if they cannot.
     fn fault(&self) -> Option<&'static str> {
         if !self.list.windows(2).all(|w| w[0].0 < w[1].0) {

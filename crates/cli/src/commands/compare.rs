@@ -93,7 +93,7 @@ fn choose(
 
 /// Leaves the algorithms to compare in the study, and adds those of the catalog that it lacks.
 fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failure> {
-    let name = study.name().to_string();
+    let whole = study.with_points(Vec::new());
     for point in &mut study.points {
         let scenario = &mut point.scenario;
         let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
@@ -104,7 +104,8 @@ fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failur
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        if let Err(mut error) = Study::parse(&scenario.to_toml(), &name, &Plugins::new()) {
+        let again = whole.rewritten(&scenario.to_toml());
+        if let Err(mut error) = again.and_then(|document| document.study(&Plugins::new())) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
         }
