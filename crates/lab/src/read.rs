@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use quell_scenario::{Document, Files, ScenarioError};
+use quell_scenario::{Document, Files, FoundFile, ScenarioError};
 
 /// Far above any scenario; a larger file is something else.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -43,7 +43,7 @@ pub fn files_in(folder: &Path) -> Files {
             n if n > MAX_TRACE_BYTES => {
                 Err(format!("is too large: at most {} MB are read", MAX_TRACE_BYTES >> 20))
             }
-            _ => Ok(bytes),
+            _ => Ok(FoundFile { name: path.display().to_string(), bytes }),
         }
     })
 }

@@ -66,7 +66,8 @@ impl Progress {
 /// ----------
 /// scenario : str, os.PathLike or dict
 ///     A scenario file, or the same tree as dicts and lists. Quantities are strings with units
-///     ("10 Mbit/s", "100 ms", "50 packets"), as in files.
+///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Files that it names, such as traces of a
+///     link's rate, are found beside the scenario file; those of a dict, in the working directory.
 /// seeds : int or sequence of int, optional
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's.
 /// threads : int, optional

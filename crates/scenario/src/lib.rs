@@ -36,7 +36,7 @@ mod tree;
 pub mod values;
 mod write;
 
-pub use error::{Files, ScenarioError};
+pub use error::{Files, FoundFile, ScenarioError};
 pub use format::Scenario;
 pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};

@@ -178,14 +178,6 @@ impl Study {
         Study { points, source: self.source.clone() }
     }
 
-    /// A text that takes the place of this study's file: the files that it names are the same.
-    ///
-    /// # Errors
-    /// If it is not TOML.
-    pub fn rewritten(&self, text: &str) -> Result<Document, ScenarioError> {
-        Ok(Document::parse(text, self.name())?.among(self.source.files.clone()))
-    }
-
     /// The title of the file.
     pub fn title(&self) -> &str {
         self.points.first().map_or("", |p| &p.scenario.title)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use quell_scenario::{Document, Files, Plugins, Point, ScenarioError, Study};
+use quell_scenario::{Document, Files, FoundFile, Plugins, Point, ScenarioError, Study};
 use quell_sim::network::{LinkSpec, Schedule};
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine};
@@ -35,7 +35,10 @@ buffer = "100 packets"
 
 fn files(list: &[(&str, &[u8])]) -> Files {
     let list: BTreeMap<String, Vec<u8>> = list.iter().map(|(n, b)| (n.to_string(), b.to_vec())).collect();
-    Files::new(move |name| list.get(name).cloned().ok_or_else(|| "cannot be read: no such file".to_string()))
+    Files::new(move |name| {
+        let bytes = list.get(name).cloned().ok_or_else(|| "cannot be read: no such file".to_string())?;
+        Ok(FoundFile { name: name.to_string(), bytes })
+    })
 }
 
 fn study(link: &str, list: &[(&str, &[u8])]) -> Result<Study, ScenarioError> {

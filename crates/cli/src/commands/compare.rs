@@ -1,11 +1,11 @@
 //! `quell compare`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Better, Estimate, Metric, Results, View};
+use quell_lab::{Better, Estimate, Metric, Results, View, files_in};
 use quell_scenario::format::AqmChoice;
-use quell_scenario::{Plugins, Study};
+use quell_scenario::{Document, Plugins, Study};
 
 use super::run;
 use crate::align::{align, round, scale};
@@ -93,7 +93,7 @@ fn choose(
 
 /// Leaves the algorithms to compare in the study, and adds those of the catalog that it lacks.
 fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failure> {
-    let whole = study.with_points(Vec::new());
+    let name = study.name().to_string();
     for point in &mut study.points {
         let scenario = &mut point.scenario;
         let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
@@ -104,8 +104,8 @@ fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failur
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let again = whole.rewritten(&scenario.to_toml());
-        if let Err(mut error) = again.and_then(|document| document.study(&Plugins::new())) {
+        let document = Document::parse(&scenario.to_toml(), &name)?.among(files_in(Path::new("")));
+        if let Err(mut error) = document.study(&Plugins::new()) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
         }

@@ -43,6 +43,7 @@ pub(crate) fn resolved(s: &Scenario) -> Scenario {
         if let Changes::Course(course) = changes
             && let Some(trace) = &course.trace
         {
+            course.file = Some(trace.found.clone());
             course.sha256 = Some(trace.sha256.clone());
             course.bin = trace.bin;
         }

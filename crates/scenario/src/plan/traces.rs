@@ -10,14 +10,15 @@ use sha2::{Digest, Sha256};
 
 use super::limits;
 use super::measure::at;
-use crate::error::{Files, Problem, require};
+use crate::error::{Files, FoundFile, Problem, require};
 use crate::format::{Changes, Course, Scenario};
 
 /// What a file holds. It is shared by all points, replications and links that follow it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Trace {
-    /// What it was called.
+    /// What it is called in the scenario, for errors, and from where the program runs.
     pub(super) name: String,
+    pub(super) found: String,
     /// Of the file, in hexadecimal.
     pub(super) sha256: String,
     /// How long each rate of a mahimahi trace holds.
@@ -74,8 +75,8 @@ impl<'a> Traces<'a> {
                         let line = line.map_or(String::new(), |line| format!(":{line}"));
                         Problem::new(path.clone(), format!("{}{line}: {rule}", cut(name)))
                     };
-                    let bytes = self.files.read(name).map_err(|rule| blame(Fault(None, rule)))?;
-                    let trace = Arc::new(parse(name, &bytes, *bin, *repeat).map_err(blame)?);
+                    let file = self.files.read(name).map_err(|rule| blame(Fault(None, rule)))?;
+                    let trace = Arc::new(parse(name, file, *bin, *repeat).map_err(blame)?);
                     self.known.insert(key, trace.clone());
                     trace
                 }
@@ -95,8 +96,14 @@ impl<'a> Traces<'a> {
     }
 }
 
-fn parse(name: &str, bytes: &[u8], bin: Option<Duration>, repeat: Option<Duration>) -> Result<Trace, Fault> {
-    let text = std::str::from_utf8(bytes).map_err(|e| {
+fn parse(
+    name: &str,
+    file: FoundFile,
+    bin: Option<Duration>,
+    repeat: Option<Duration>,
+) -> Result<Trace, Fault> {
+    let FoundFile { name: found, bytes } = file;
+    let text = std::str::from_utf8(&bytes).map_err(|e| {
         let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
         Fault(Some(line), "is not UTF-8 text".to_string())
     })?;
@@ -110,7 +117,7 @@ fn parse(name: &str, bytes: &[u8], bin: Option<Duration>, repeat: Option<Duratio
     let Some((_, first)) = lines.peek() else {
         return Err(Fault(None, "holds no changes: it is empty".to_string()));
     };
-    let sha256 = format!("{:x}", Sha256::digest(bytes));
+    let sha256 = format!("{:x}", Sha256::digest(&bytes));
     let mahimahi = first.bytes().all(|b| b.is_ascii_digit());
     let steps = if mahimahi { opportunities(lines, bin, repeat)? } else { table(lines, repeat)? };
     let Steps { rate, delay, fastest, period } = steps;
@@ -119,7 +126,7 @@ fn parse(name: &str, bytes: &[u8], bin: Option<Duration>, repeat: Option<Duratio
         None => (sim::Changes::once(rate), sim::Changes::once(delay)),
     };
     let bin = mahimahi.then(|| bin.unwrap_or(BIN));
-    Ok(Trace { name: cut(name), sha256, bin, rate: Arc::new(rate), delay: Arc::new(delay), fastest })
+    Ok(Trace { name: cut(name), found, sha256, bin, rate: Arc::new(rate), delay: Arc::new(delay), fastest })
 }
 
 #[derive(Default)]
