@@ -226,6 +226,14 @@ impl<T: Copy> ToCome<T> {
 
     /// Takes all that come at or before `t`; the value from the last of them on, if there are any.
     pub fn pop_until(&mut self, t: Time) -> Option<T> {
+        if let Some(period) = self.changes.as_ref().and_then(|c| c.period)
+            && self.due <= t
+        {
+            // Of many rounds only the last one matters.
+            let rounds = (t.nanos() - self.base) / period.nanos();
+            self.base += rounds.saturating_sub(1) * period.nanos();
+            self.find();
+        }
         let mut last = None;
         while self.due <= t
             && let Some(value) = self.pop()
@@ -435,6 +443,12 @@ mod tests {
                 if long.next_change(t) < Time::MAX {
                     prop_assert_eq!(short.next_change(t), long.next_change(t));
                 }
+            }
+            let mut steps = short.to_come();
+            for t in [5, 30, 77, 390].map(Time::from_nanos) {
+                let last = steps.pop_until(t);
+                prop_assert!(last.is_none_or(|x| x == short.at(t)));
+                prop_assert_eq!(steps.due(), short.next_change(t));
             }
             let mut to_come = short.to_come();
             for (t, x) in written {

@@ -28,8 +28,9 @@ struct Special {
     delays: ToCome<Duration>,
     /// When the rate or the delay changes next.
     next_change: Time,
-    /// The rate is zero, for ever.
+    /// The rate is zero, for ever; and whether it ever is another one after the start.
     dead: bool,
+    revives: bool,
     /// The rate as a queue at its own time sees it, if it ever changes, and changes still to come there.
     told: Option<(BitRate, ToCome<BitRate>)>,
     /// The probability that a packet is lost.
@@ -74,6 +75,7 @@ impl Wire {
                 rates,
                 delays,
                 dead: false,
+                revives: spec.rate.values().skip(1).any(|rate| rate.bps() > 0),
                 loss: spec.loss,
                 rng: seed.indexed_stream("link.loss", id as u64),
             })
@@ -164,8 +166,8 @@ impl Wire {
             match rate {
                 Some(rate) if rate.bps() > 0 => self.transmitter.set_rate(rate),
                 // An outage: once more when the rate changes.
-                Some(_) if s.rates.due() < Time::MAX => start = s.rates.due(),
-                Some(_) => s.dead = true,
+                Some(_) if s.revives && s.rates.due() < Time::MAX => start = s.rates.due(),
+                Some(_) => (s.dead, s.next_change) = (true, Time::MAX),
                 None => {}
             }
         }
@@ -179,7 +181,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Schedule;
+    use crate::network::{Changes, Schedule};
     use quell_units::Bytes;
 
     fn spec(rate: Schedule<BitRate>, delay: Schedule<Duration>, loss: f64) -> LinkSpec {
@@ -231,6 +233,13 @@ mod tests {
         // The last outage has no end.
         assert!(w.transmit(at(600), 1000).start >= Time::ZERO + Transmitter::LONGEST);
         assert!(w.transmit(w.start(at(700)), 1000).start >= Time::ZERO + Transmitter::LONGEST);
+        // Nor has one that only repeats.
+        let zero = Changes::every(Duration::from_millis(9), vec![(at(5), none), (at(7), none)]);
+        let constant = Schedule::constant(Duration::ZERO);
+        let mut w = Wire::new(&spec(Schedule::changing(some, zero), constant, 0.0), Seed(1), 0);
+        assert_eq!(w.transmit(at(0), 1000), flight(at(0), at(100)));
+        assert!(w.transmit(at(100), 1000).start >= Time::ZERO + Transmitter::LONGEST);
+        assert!(w.transmit(w.start(at(200)), 1000).start >= Time::ZERO + Transmitter::LONGEST);
     }
 
     /// A busy link sends what its rate says, to the nanosecond, however odd the rate.
