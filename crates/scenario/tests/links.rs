@@ -1,5 +1,7 @@
 //! Links that change: lists, files, periods, and each direction by itself.
 
+#![allow(clippy::result_large_err)] // Errors end a test.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -192,7 +192,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
         require(d.aqm.is_none(), d.at.then("aqm"), "requires a buffer")?;
         require(!link.ecn, d.at.then("ecn"), "requires a buffer")?;
     }
-    let there = d.course(&link.changes, d.at.then("changes"))?;
+    let there = d.course(link.changes, d.at.then("changes"))?;
     let rate = Schedule::following(link.rate, &there.rate);
     let delay = Schedule::following(link.delay, &there.delay);
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
