@@ -45,8 +45,10 @@ fn every_scenario_loads_and_survives_being_written_out() {
         let study = read(&path).study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
         for point in &study.points {
             let text = point.scenario.to_toml();
-            let again = Document::parse(&text, "resolved")
-                .and_then(|document| document.among(beside(Path::new("x"))).study(&Plugins::new()))
+            let again = Document::parse(&text, "resolved").unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let again = again
+                .among(beside(Path::new("x")))
+                .study(&Plugins::new())
                 .unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()));
             // What is written out once more has nothing to add, and draws the same flows.
             assert_eq!(again.points[0].scenario.to_toml(), text, "{}", path.display());
