@@ -250,3 +250,36 @@ def test_algorithms_and_metrics_are_described() -> None:
         quell.aqm_describe("nothing")
     metrics = {m["name"] for m in quell.metric_list()}
     assert metrics <= set(quell.run(make_scenario(duration="6 s"), seeds=1).metrics.column_names)
+
+
+RATES = [(0.0, 5e6), (5.0, 1e6), (10, 5_000_000), ("15 s", "1 Mbit/s")]
+
+
+def test_a_link_follows_pairs_and_files(
+    scenario: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of pairs, a file by its name, a path: one sample path."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["0,5e6", "5,1e6", "10,5e6", "15,1e6"]
+    Path("rates.csv").write_text("\n".join(["time_s,rate_bps", *rows]), encoding="utf-8")
+    looped = {"list": [(0, 5e6), (5, 1e6)], "repeat": "10 s"}
+    digests = set()
+    for changes in (RATES, "rates.csv", tmp_path / "rates.csv", {"file": "rates.csv"}, looped):
+        link = {**scenario["dumbbell"], "changes": changes}
+        digests.add(quell.run({**scenario, "dumbbell": link}, seeds=1).digest)
+    assert len(digests) == 1
+    assert quell.run(scenario, seeds=1).digest not in digests
+
+
+def test_a_file_of_a_scenario_file_lies_beside_it(scenario: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps\n5,1e6\n", encoding="utf-8")
+    text = DUMBBELL.read_text(encoding="utf-8").replace("[dumbbell]", '[dumbbell]\nchanges = "rates.csv"', 1)
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    (resolved,) = quell.check(tmp_path / "x.toml")
+    changes = resolved["dumbbell"]["changes"]
+    assert changes["file"] == "rates.csv"
+    assert len(changes["sha256"]) == 64
+    link = {**scenario["dumbbell"], "changes": tmp_path / "rates.csv"}
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps\n5,1e6\n5,2e6\n", encoding="utf-8")
+    with pytest.raises(quell.ScenarioError, match=r"rates\.csv:3: time_s = \"5\": must be later"):
+        quell.check({**scenario, "dumbbell": link})

@@ -97,11 +97,12 @@ impl PointInfo {
     }
 }
 
-/// True if there is a list of changes anywhere in it.
+/// True if there are changes anywhere in it: a list of them, or a table.
 fn has_changes(value: &toml::Value) -> bool {
     match value {
         toml::Value::Table(table) => table.iter().any(|(key, v)| {
-            (key.ends_with("changes") && v.as_array().is_some_and(|a| !a.is_empty())) || has_changes(v)
+            let changes = v.is_table() || v.as_array().is_some_and(|a| !a.is_empty());
+            (key.ends_with("changes") && changes) || has_changes(v)
         }),
         toml::Value::Array(list) => list.iter().any(has_changes),
         _ => false,

@@ -2,12 +2,14 @@
 //! making some of it. Nothing is kept but the cache, so any of it may be lost and asked for again.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use quell_scenario::{Document, Plugins, Point, Setting, Study};
 use quell_units::Time;
 
 use crate::cache::{Cache, Key, Lookup};
+use crate::read::files_in;
 use crate::run::{Finished, Job, Options, RunError, execute, jobs};
 
 /// One replication of a study, with all that another process needs to make it.
@@ -114,7 +116,9 @@ pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &Told<'_>) -> Res
     for group in &groups {
         let seeds = group.iter().map(|task| i64::try_from(task.seed).map(toml::Value::Integer));
         let seeds = seeds.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
-        let mut document = Document::parse(&group[0].scenario, "task").map_err(|e| e.to_string())?;
+        let document = Document::parse(&group[0].scenario, "task").map_err(|e| e.to_string())?;
+        // A trace has the name that it had where the task was made, and the hash of its contents.
+        let mut document = document.among(files_in(Path::new("")));
         document.set("seeds", &toml::Value::Array(seeds)).map_err(|e| e.to_string())?;
         let mut study = document.study(&options.plugins).map_err(|e| e.to_string())?;
         study.points.iter_mut().for_each(|point| point.settings = group[0].settings.clone());

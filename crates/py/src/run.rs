@@ -67,8 +67,9 @@ impl Progress {
 /// ----------
 /// scenario : str, os.PathLike or dict, or list of these
 ///     A scenario file, or the same tree as dicts and lists. Quantities are strings with units
-///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Several become one result; the settings of each point
-///     then begin with ``scenario``, the name of the file.
+///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Files that it names, such as traces of a link's rate,
+///     are found beside the scenario file; those of a dict, in the working directory. Several scenarios become one
+///     result; the settings of each point then begin with ``scenario``, the name of the file.
 /// seeds : int, sequence of int or "auto", optional
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
 ///     as ``precision`` needs.
@@ -378,7 +379,8 @@ pub fn document(
         look.map_err(|e| errors::io(&e, &path))?;
         quell_lab::read(&path).map_err(fail)?
     } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
-        Document::from_table(&value::to_table(mapping, "")?, "<dict>")
+        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
+        document.among(quell_lab::files_in(std::path::Path::new("")))
     } else {
         let kind = scenario.get_type().name()?;
         return Err(PyTypeError::new_err(format!("scenario must be a path or a dict, not '{kind}'")));

@@ -1,11 +1,13 @@
 //! Python values to TOML and back.
 
+use std::path::PathBuf;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 use toml::{Table, Value};
 
-/// A scenario, or a part of one, from dicts, lists, strings, numbers and booleans. Keys whose value
+/// A scenario, or a part of one, from dicts, lists, strings, paths, numbers and booleans. Keys whose value
 /// is None count as absent; `path` names the place in errors.
 pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     if let Ok(s) = value.cast::<PyString>() {
@@ -28,6 +30,13 @@ pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     if let Ok(items) = value.try_iter() {
         let items = items.enumerate().map(|(i, item)| to_toml(&item?, &format!("{path}[{i}]")));
         return Ok(Value::Array(items.collect::<PyResult<_>>()?));
+    }
+    if value.hasattr("__fspath__")?
+        && let Ok(path) = value.extract::<PathBuf>()
+    {
+        let path = path.into_os_string().into_string();
+        let no_text = |path| PyValueError::new_err(format!("{path:?} is not text"));
+        return path.map(Value::String).map_err(no_text);
     }
     let kind = value.get_type().name()?;
     Err(PyTypeError::new_err(format!("{path}: a scenario cannot hold a value of type '{kind}'")))

@@ -24,6 +24,8 @@ pub struct Line<Q> {
     idle_told: bool,
     /// Until when the discipline serves nothing, although the link is free.
     not_before: Time,
+    /// The rate is zero.
+    stopped: bool,
 }
 
 /// Who has the packets that leave a [`Line`].
@@ -66,7 +68,13 @@ impl<Q: Qdisc> Line<Q> {
             busy_until: Time::ZERO,
             idle_told: false,
             not_before: Time::ZERO,
+            stopped: false,
         }
+    }
+
+    /// Whether the link's rate is zero.
+    pub fn stopped(&self) -> bool {
+        self.stopped
     }
 
     /// The queue.
@@ -80,10 +88,10 @@ impl<Q: Qdisc> Line<Q> {
         self.busy_until
     }
 
-    /// When the next packet leaves, if one waits.
+    /// When the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
-        (!self.queue.is_empty()).then(|| self.busy_until.max(self.not_before))
+        (!self.stopped && !self.queue.is_empty()).then(|| self.busy_until.max(self.not_before))
     }
 
     /// When the host is to call [`Line::run`] at the latest; `None` if nothing is left to do.
@@ -116,20 +124,25 @@ impl<Q: Qdisc> Line<Q> {
         if !matches!(admission, Admission::Dropped(_)) {
             // What has come may be sent sooner than what waited before it.
             self.not_before = Time::ZERO;
-            if self.busy_until <= now {
+            if self.busy_until <= now && !self.stopped {
                 self.serve(now, host);
             }
         }
         admission
     }
 
-    /// The link's rate is `rate` from `now` on; the packet in transmission keeps its own.
+    /// The link's rate is `rate` from `now` on; the packet in transmission keeps its own. At a rate of zero
+    /// nothing is sent until the rate is another, and the queue keeps the rate that it knows.
     pub fn set_rate(&mut self, now: Time, rate: BitRate, host: &mut impl Host<Q::Packet>) {
         self.run_before(now, host);
+        let stopped = core::mem::replace(&mut self.stopped, rate.bps() == 0);
+        if self.stopped {
+            return;
+        }
         self.transmitter.set_rate(rate);
         self.queue.set_rate(rate);
         // What was paced by the old rate may be sent sooner, but not in the past.
-        self.not_before = self.not_before.min(now);
+        self.not_before = if stopped { now } else { self.not_before.min(now) };
     }
 
     /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.

@@ -1,6 +1,7 @@
 //! Errors of scenario files: one message with file, line, field, value and rule.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -122,7 +123,11 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
         }
         ("flows", true) => "write [[flows]]: a list of tables",
         ("links", true) => "write [[graph.links]]: a list of tables",
-        ("changes" | "rtt_changes" | "rate_changes", true) => {
+        ("changes", true) => {
+            "must be a list of changes, such as [{ at = \"10 s\", rate = \"5 Mbit/s\" }], or a table with a list or \
+             a file"
+        }
+        ("rtt_changes" | "rate_changes", true) => {
             "must be a list of tables, such as [{ at = \"10 s\", ... }]"
         }
         ("count", true) => "must be a whole number from 1 to 200000",
@@ -137,11 +142,49 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
     })
 }
 
-/// A text and what it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text, what it is called, and what holds the files that it names.
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub name: String,
     pub text: Option<String>,
+    pub files: Files,
+}
+
+/// What reads a file by its name as a scenario has it.
+type ReadFile = dyn Fn(&str) -> Result<FoundFile, String> + Send + Sync;
+
+/// A file that a scenario names.
+#[derive(Clone, Debug)]
+pub struct FoundFile {
+    /// What it is called from where the program runs: a scenario that is written out has this name.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// The files that a scenario may name; by default there are none.
+#[derive(Clone, Default)]
+pub struct Files(Option<Arc<ReadFile>>);
+
+impl Files {
+    /// Files that `read` reads, by their names as the scenario has them; its error is a rule: "cannot be read:
+    /// no such file".
+    pub fn new(read: impl Fn(&str) -> Result<FoundFile, String> + Send + Sync + 'static) -> Files {
+        Files(Some(Arc::new(read)))
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Result<FoundFile, String> {
+        match &self.0 {
+            Some(read) => read(name),
+            None => Err("cannot be read: this scenario has no place among files".to_string()),
+        }
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Files" } else { "no Files" })
+    }
 }
 
 impl Source {

@@ -11,7 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{self, own_algorithm};
-use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Text, When, line, lines, some_line};
+use crate::tree::{Path, steps};
+use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line};
 use crate::write;
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
@@ -111,7 +112,7 @@ pub(crate) struct LinkFields<'a> {
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
     pub(crate) reverse: &'a Reverse,
-    pub(crate) changes: &'a [Change],
+    pub(crate) changes: &'a Changes,
 }
 
 /// Declares a table that describes links: what it has first, the documentation of what all of them have, the
@@ -153,8 +154,8 @@ macro_rules! link_table {
             #[serde(default, skip_serializing_if = "Reverse::is_default")]
             pub reverse: Reverse,
             $(#[$changes])*
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
-            pub changes: Vec<Change>,
+            #[serde(default, skip_serializing_if = "Changes::is_empty")]
+            pub changes: Changes,
         }
 
         impl $name {
@@ -195,7 +196,7 @@ link_table! {
             pub access_rate: Option<Access>,
         }
         reverse /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
-        changes /// Changes of rate and delay at given times.
+        changes /// Changes of rate and delay: a list, or a table with a list or a file.
     }
 }
 
@@ -222,7 +223,7 @@ link_table! {
             pub access_rate: Option<Access>,
         }
         reverse /// The way back, where it differs.
-        changes /// Changes of every link's rate and delay at given times.
+        changes /// Changes of every link's rate and delay: a list, or a table with a list or a file.
     }
 }
 
@@ -264,7 +265,7 @@ link_table! {
         loss /// The probability that the wire loses a packet; default 0.
         then {}
         reverse /// The way back, where it differs.
-        changes /// Changes of rate and delay at given times.
+        changes /// Changes of rate and delay: a list, or a table with a list or a file.
     }
 }
 
@@ -279,16 +280,26 @@ pub struct Reverse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<QueueSize>>")]
     pub buffer: Option<QueueSize>,
-    /// Its rate; default the forward one. With a rate of its own it takes no part in changes of rate.
+    /// Its rate; default the forward one. With a rate of its own it takes no part in the forward changes of
+    /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
+    /// Its one-way propagation delay; default the forward one. With a delay of its own it takes no part in the
+    /// forward changes of delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// Its loss; default as forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// Its changes; default the forward ones. With changes of its own, be it none ([]), it takes no part in the
+    /// forward ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
 }
 
 impl Reverse {
@@ -297,14 +308,102 @@ impl Reverse {
     }
 }
 
-/// A change of a link, in both directions. Packets already sent keep their delay.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How a link changes, in both directions unless the reverse one has changes of its own: a list of changes, a
+/// table with a list or a file, or the name of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(transform = or_name)]
+pub enum Changes {
+    /// Changes at given times.
+    List(Vec<Change>),
+    /// A list or a file, once or over and over.
+    Course(Box<Course>),
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes::List(Vec::new())
+    }
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        matches!(self, Changes::List(list) if list.is_empty())
+    }
+}
+
+/// Changes may also be the name of a file.
+fn or_name(schema: &mut Schema) {
+    if let Some(list) = schema.get_mut("anyOf").and_then(|list| list.as_array_mut()) {
+        list.push(serde_json::json!({ "type": "string", "description": "The name of a file." }));
+    }
+}
+
+impl<'de> Deserialize<'de> for Changes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> serde::de::Visitor<'de> for Read {
+            type Value = Changes;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of changes, or a table with a list or a file")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Changes, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq)).map(Changes::List)
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Changes, A::Error> {
+                let course = Course::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                Ok(Changes::Course(Box::new(course)))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, file: &str) -> Result<Changes, E> {
+                let file = Some(file.to_string());
+                Ok(Changes::Course(Box::new(Course { file, ..Course::default() })))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// Changes from a list or a file, which may repeat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub struct Course {
+    /// The changes, unless a file has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<Vec<Change>>,
+    /// A file of changes, relative to this one: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
+    /// both, or a mahimahi trace, which has one time in milliseconds on each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The SHA-256 of the file, in hexadecimal; a file that has another one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Over which time the packets of a mahimahi trace are counted to make a rate, in whole milliseconds;
+    /// default 100 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub bin: Option<Duration>,
+    /// After this long the list or the file begins again; all its times are earlier. A mahimahi trace begins
+    /// again at its end without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub repeat: Option<Duration>,
+    /// What the file holds.
+    #[serde(skip)]
+    pub(crate) trace: Option<std::sync::Arc<plan::Trace>>,
+}
+
+/// A change of a link. Packets already sent keep their delay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = or_pair)]
 pub struct Change {
     /// When.
     #[schemars(with = "Text<Duration>")]
     pub at: Duration,
-    /// The rate from then on.
+    /// The rate from then on; at 0 bit/s packets wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
@@ -312,6 +411,63 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Duration>>")]
     pub delay: Option<Duration>,
+}
+
+/// A change may also be the list of its time, rate and delay.
+fn or_pair(schema: &mut Schema) {
+    let table = schema.clone();
+    *schema = json_schema!({
+        "anyOf": [
+            table,
+            {
+                "description": "The time, the rate from then on, and the delay if it changes: with units, or \
+                                numbers of seconds and bit/s.",
+                "type": "array",
+                "items": { "type": ["string", "number"] },
+                "minItems": 2,
+                "maxItems": 3,
+            },
+        ],
+    });
+}
+
+impl<'de> Deserialize<'de> for Change {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            at: Duration,
+            rate: Option<BitRate>,
+            delay: Option<Duration>,
+        }
+        struct Read;
+        impl<'de> serde::de::Visitor<'de> for Read {
+            type Value = Change;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table with \"at\" and \"rate\" or \"delay\", or a list of a time and a rate")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Change, A::Error> {
+                let Table { at, rate, delay } =
+                    Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                Ok(Change { at, rate, delay })
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Change, A::Error> {
+                let short =
+                    || serde::de::Error::custom("must be a list of a time and a rate, or a delay too");
+                let Si(at) = seq.next_element()?.ok_or_else(short)?;
+                let Si(rate) = seq.next_element()?.ok_or_else(short)?;
+                let delay = seq.next_element()?.map(|Si(delay)| delay);
+                match seq.next_element::<serde::de::IgnoredAny>()? {
+                    None => Ok(Change { at, rate: Some(rate), delay }),
+                    Some(_) => Err(short()),
+                }
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
 }
 
 /// An algorithm and its parameters: the key `algorithm`, an optional `label`, and the parameters
@@ -329,6 +485,25 @@ pub struct AqmChoice {
 }
 
 impl Scenario {
+    /// The changes of all links, and where they are written.
+    pub(crate) fn changes_mut(&mut self) -> Vec<(Path, &mut Changes)> {
+        fn of<'a>(at: Path, changes: &'a mut Changes, back: &'a mut Reverse) -> Vec<(Path, &'a mut Changes)> {
+            let own = back.changes.as_mut().map(|own| (at.then("reverse").then("changes"), own));
+            std::iter::once((at.then("changes"), changes)).chain(own).collect()
+        }
+        let mut all = Vec::new();
+        if let Some(d) = &mut self.dumbbell {
+            all.extend(of(steps!["dumbbell"], &mut d.changes, &mut d.reverse));
+        }
+        if let Some(p) = &mut self.parking_lot {
+            all.extend(of(steps!["parking_lot"], &mut p.changes, &mut p.reverse));
+        }
+        for (i, l) in self.graph.iter_mut().flat_map(|g| &mut g.links).enumerate() {
+            all.extend(of(steps!["graph", "links", i], &mut l.changes, &mut l.reverse));
+        }
+        all
+    }
+
     /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
     pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
         match own_algorithm(self, link)? {

@@ -2,7 +2,8 @@
 //!
 //! A [`Document`] is a scenario file as written; [`Study`] is what it asks for, checked and with its sweeps
 //! expanded into [`Point`]s; each of them gives a [`Plan`] for an algorithm and a seed. Nothing here reads a
-//! file, a clock or chance of its own: text comes in, and seeds decide what is drawn.
+//! file, a clock or chance of its own: text comes in, [`Files`] that it names are read by whoever gives them, and
+//! seeds decide what is drawn.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,7 +36,7 @@ mod tree;
 pub mod values;
 mod write;
 
-pub use error::ScenarioError;
+pub use error::{Files, FoundFile, ScenarioError};
 pub use format::Scenario;
 pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};

@@ -7,8 +7,8 @@ use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
 use quell_units::text::cut;
 
-use crate::error::{Problem, ScenarioError, Source};
-use crate::format::{FlowGroup, Scenario};
+use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::format::{Changes, FlowGroup, Scenario};
 use crate::names::nearest;
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
@@ -84,6 +84,12 @@ impl Point {
         // They name it, and change nothing.
         (scenario.title, scenario.description) = Default::default();
         scenario.seeds = Seeds::Count(1);
+        // A file is what it holds, wherever it is.
+        for (_, changes) in scenario.changes_mut() {
+            if let Changes::Course(course) = changes {
+                course.file = None;
+            }
+        }
         let text = toml::to_string(&scenario).ok()?;
         let mut algorithms = Vec::new();
         named(&toml::Value::Table(text.parse().ok()?), "algorithm", &mut algorithms);
@@ -237,7 +243,7 @@ impl Document {
             Err(e) => {
                 let valid = e.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
-                let source = Source { name: name.to_string(), text: Some(text) };
+                let source = Source { name: name.to_string(), text: Some(text), files: Files::default() };
                 Err(source.error_at(Some(valid), "is not UTF-8 text"))
             }
         }
@@ -248,7 +254,7 @@ impl Document {
     /// # Errors
     /// If it is not TOML.
     pub fn parse(text: &str, name: &str) -> Result<Document, ScenarioError> {
-        let source = Source { name: name.to_string(), text: Some(text.to_string()) };
+        let source = Source { name: name.to_string(), text: Some(text.to_string()), files: Files::default() };
         match Node::parse(text) {
             Ok(mut tree) => {
                 spell_out(&mut tree);
@@ -262,10 +268,16 @@ impl Document {
 
     /// A scenario that comes from no file, such as a Python dict; `name` stands for it in errors.
     pub fn from_table(table: &toml::Table, name: &str) -> Document {
-        let source = Source { name: name.to_string(), text: None };
+        let source = Source { name: name.to_string(), text: None, files: Files::default() };
         let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
         spell_out(&mut tree);
         Document { source: Arc::new(source), tree }
+    }
+
+    /// The same document among files that it may name.
+    pub fn among(self, files: Files) -> Document {
+        let source = Source { files, ..(*self.source).clone() };
+        Document { source: Arc::new(source), ..self }
     }
 
     /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says.
@@ -301,6 +313,7 @@ impl Document {
         let cases = base.remove("cases");
         let fail = |problem| self.source.error(&self.tree, problem);
         let trees = expand(&base, sweep.as_ref(), cases.as_ref()).map_err(fail)?;
+        let mut traces = plan::Traces::new(&self.source.files);
         let points = trees
             .into_iter()
             .map(|(settings, tree)| {
@@ -308,6 +321,7 @@ impl Document {
                     .read::<Scenario>()
                     .map_err(|fault| self.source.error(&tree, Problem::from(fault)))?;
                 scenario.flows.iter_mut().for_each(FlowGroup::complete);
+                traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
                 let point = Point { settings, scenario, tree, source: self.source.clone() };
                 plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
                 Ok(point)

@@ -63,6 +63,59 @@ impl<Q: Quantity> JsonSchema for Text<Q> {
     }
 }
 
+/// A quantity as text with its unit, or as a number in the SI unit.
+pub(crate) struct Si<Q>(pub Q);
+
+/// A quantity that a bare number may stand for.
+pub(crate) trait InSi: Quantity {
+    /// The quantity that is `x` seconds or bit/s, if there is one.
+    fn of(x: f64) -> Option<Self>;
+}
+
+impl InSi for Duration {
+    fn of(x: f64) -> Option<Self> {
+        // Nanoseconds that fit.
+        (0.0..1.8e10).contains(&x).then(|| Duration::from_secs_f64(x))
+    }
+}
+
+impl InSi for BitRate {
+    fn of(x: f64) -> Option<Self> {
+        (0.0..1e19).contains(&x).then(|| BitRate::from_bps(x.round() as u64))
+    }
+}
+
+impl<'de, Q: InSi> Deserialize<'de> for Si<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read<Q>(PhantomData<Q>);
+        impl<'de, Q: InSi> Visitor<'de> for Read<Q> {
+            type Value = Si<Q>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity with its unit in a string, or a number")
+            }
+
+            fn visit_str<E: de::Error>(self, s: &str) -> Result<Self::Value, E> {
+                s.parse().map(Si).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Self::Value, E> {
+                self.visit_f64(n as f64)
+            }
+
+            fn visit_u64<E: de::Error>(self, n: u64) -> Result<Self::Value, E> {
+                self.visit_f64(n as f64)
+            }
+
+            fn visit_f64<E: de::Error>(self, x: f64) -> Result<Self::Value, E> {
+                let rule = "must be a number of seconds, or of bit/s, of at least 0";
+                Q::of(x).map(Si).ok_or_else(|| E::custom(rule))
+            }
+        }
+        deserializer.deserialize_any(Read(PhantomData))
+    }
+}
+
 /// One value, or a table that says how the values are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]

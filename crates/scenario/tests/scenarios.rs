@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_scenario::{Document, Plugins, Point, Scenario, Study};
+use quell_scenario::{Document, Files, FoundFile, Plugins, Point, Scenario, Study};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -10,7 +10,17 @@ fn root() -> PathBuf {
 
 fn read(path: &Path) -> Document {
     let text = std::fs::read_to_string(path).unwrap();
-    Document::parse(&text, &path.display().to_string()).unwrap_or_else(|e| panic!("{e}"))
+    Document::parse(&text, &path.display().to_string()).unwrap_or_else(|e| panic!("{e}")).among(beside(path))
+}
+
+/// The files beside a file.
+fn beside(path: &Path) -> Files {
+    let folder = path.parent().unwrap().to_path_buf();
+    Files::new(move |name| {
+        let path = folder.join(name);
+        let name = path.display().to_string();
+        std::fs::read(&path).map(|bytes| FoundFile { name, bytes }).map_err(|e| e.to_string())
+    })
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -35,7 +45,10 @@ fn every_scenario_loads_and_survives_being_written_out() {
         let study = read(&path).study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
         for point in &study.points {
             let text = point.scenario.to_toml();
-            let again = Study::parse(&text, "resolved", &Plugins::new())
+            let again = Document::parse(&text, "resolved").unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let again = again
+                .among(beside(Path::new("x")))
+                .study(&Plugins::new())
                 .unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()));
             // What is written out once more has nothing to add, and draws the same flows.
             assert_eq!(again.points[0].scenario.to_toml(), text, "{}", path.display());

@@ -428,8 +428,7 @@ impl UdpFlow {
         let rate = self.spec.rate.at(at);
         if rate.bps() == 0 {
             // Silent until the rate changes.
-            let changes = &self.spec.rate.changes;
-            return changes.iter().map(|c| c.0).find(|t| *t > at).unwrap_or(Time::MAX);
+            return self.spec.rate.next_change(at);
         }
         let bytes = (self.spec.packet.draw(&mut self.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);

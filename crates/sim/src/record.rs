@@ -6,7 +6,7 @@ use quell_aqm::{Cause, Probe};
 use quell_queue::Admission;
 use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{LinkId, LinkSpec, Measure, Schedule};
+use crate::network::{LinkId, LinkSpec, Measure, Schedule, ToCome};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
@@ -190,20 +190,18 @@ struct Capacity {
     bits: f64,
     /// The rate that is to hold, and from when.
     next: Option<(Time, f64)>,
-    /// Changes to come: the schedule's, from this one on.
-    schedule: Schedule<BitRate>,
-    seen: usize,
+    to_come: ToCome<BitRate>,
 }
 
 impl Capacity {
-    fn new(schedule: Schedule<BitRate>) -> Self {
-        let bps = schedule.initial.bps() as f64;
-        Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, schedule, seen: 0 }
+    fn new(rate: &Schedule<BitRate>) -> Self {
+        let bps = rate.initial.bps() as f64;
+        Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, to_come: rate.to_come() }
     }
 
     /// When the rate changes next.
     fn next_change(&self) -> Time {
-        self.schedule.changes.get(self.seen).map_or(Time::MAX, |c| c.0)
+        self.to_come.due()
     }
 
     fn add_to(&mut self, t: Time) {
@@ -213,11 +211,11 @@ impl Capacity {
 
     /// Takes in what changes at `t`, where a transmission under way lasts until `busy_until`.
     fn change(&mut self, t: Time, busy_until: Time) {
-        if self.next_change() == t {
-            let rate = self.schedule.changes[self.seen].1.bps() as f64;
-            self.seen += 1;
+        if self.next_change() == t
+            && let Some(rate) = self.to_come.pop()
+        {
             self.run(t);
-            self.next = Some((busy_until.max(t), rate));
+            self.next = Some((busy_until.max(t), rate.bps() as f64));
         }
     }
 
@@ -359,7 +357,7 @@ impl Recorder {
         };
         let segments = bounds.len() - 1;
         let longest = longest_delay_ns(measure);
-        let capacity = Capacity::new(spec.rate.clone());
+        let capacity = Capacity::new(&spec.rate);
         let class = || Class {
             counts: Counts::default(),
             at_segment: Counts::default(),

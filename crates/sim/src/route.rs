@@ -45,8 +45,7 @@ pub(crate) struct Plan {
 
 /// Whether packets on the link's wire may overtake each other.
 fn reorders(link: &LinkSpec) -> bool {
-    let mut before = link.delay.initial;
-    link.delay.changes.iter().any(|&(_, delay)| delay < std::mem::replace(&mut before, delay))
+    link.delay.ever(|before, delay| delay < before)
 }
 
 impl Plan {
@@ -64,21 +63,22 @@ impl Plan {
             .zip(&users)
             .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
             .collect();
+        let reorders: Vec<bool> = network.links.iter().map(reorders).collect();
         let mut plan = Plan { hops: Vec::new(), ways: Vec::new(), private: Vec::new(), merges };
         for flow in &network.flows {
             let data = plan.hops.len() as u32;
-            plan.cut(network, &flow.forward, true);
+            plan.cut(&reorders, &flow.forward, true);
             let acks = plan.hops.len() as u32;
             if let Traffic::Tcp { .. } = flow.traffic {
-                plan.cut(network, &flow.reverse, false);
+                plan.cut(&reorders, &flow.reverse, false);
             }
             plan.ways.push([data, acks]);
         }
         Ok(plan)
     }
 
-    /// Cuts a way into hops.
-    fn cut(&mut self, network: &Network, links: &[LinkId], data: bool) {
+    /// Cuts a way into hops; `reorders` says which links do.
+    fn cut(&mut self, reorders: &[bool], links: &[LinkId], data: bool) {
         let mut begin = self.private.len() as u32;
         let mut shuffled = false;
         let mut stopped = false;
@@ -98,7 +98,7 @@ impl Plan {
                 }
                 self.private.push(id);
             }
-            shuffled = reorders(&network.links[id.0 as usize]);
+            shuffled = reorders[id.0 as usize];
         }
         // Data must stop somewhere, or sender and receiver would call each other without end.
         stop(self, Stop::End, shuffled || (data && !stopped));
@@ -129,21 +129,15 @@ fn check(network: &Network) -> Result<(), Error> {
         name => format!("link {i} ({name})"),
     };
     for (i, link) in network.links.iter().enumerate() {
-        let rates = std::iter::once(link.rate.initial).chain(link.rate.changes.iter().map(|c| c.1));
-        if rates.into_iter().any(|r| r.bps() == 0) {
-            return invalid(format!("{}: a rate must be above 0 bit/s", name(i)));
+        // Its algorithm is built for this rate.
+        if link.rate.initial.bps() == 0 {
+            return invalid(format!("{}: its rate at the start must be above 0 bit/s", name(i)));
         }
         if !(0.0..1.0).contains(&link.loss) {
             return invalid(format!("{}: loss {} must lie in [0, 1)", name(i), link.loss));
         }
-        let rising = |t: &mut dyn Iterator<Item = quell_units::Time>| {
-            let times: Vec<_> = t.collect();
-            times.windows(2).all(|w| w[0] < w[1])
-        };
-        if !rising(&mut link.rate.changes.iter().map(|c| c.0))
-            || !rising(&mut link.delay.changes.iter().map(|c| c.0))
-        {
-            return invalid(format!("{}: the times of changes must increase", name(i)));
+        if let Some(fault) = link.rate.fault().or(link.delay.fault()) {
+            return invalid(format!("{}: {fault}", name(i)));
         }
     }
     for (i, flow) in network.flows.iter().enumerate() {

@@ -4,7 +4,7 @@ use quell_aqm::{Rng, Seed};
 use quell_queue::{Carry, Transmitter};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::network::{LinkSpec, Schedule};
+use crate::network::{LinkSpec, ToCome};
 
 /// A link without its queue; by default one that nothing goes over.
 pub(crate) struct Wire {
@@ -23,10 +23,16 @@ pub(crate) struct Wire {
 }
 
 struct Special {
-    rate: Schedule<BitRate>,
-    delay: Schedule<Duration>,
+    /// Changes still to come.
+    rates: ToCome<BitRate>,
+    delays: ToCome<Duration>,
     /// When the rate or the delay changes next.
     next_change: Time,
+    /// The rate is zero, for ever; and whether it ever is another one after the start.
+    dead: bool,
+    revives: bool,
+    /// The rate as a queue at its own time sees it, if it ever changes, and changes still to come there.
+    told: Option<(BitRate, ToCome<BitRate>)>,
     /// The probability that a packet is lost.
     loss: f64,
     rng: Rng,
@@ -35,6 +41,8 @@ struct Special {
 /// What became of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
+    /// When its transmission begins.
+    pub start: Time,
     /// When the other end has it.
     pub arrives: Time,
     /// The wire loses it.
@@ -58,12 +66,16 @@ impl Default for Wire {
 
 impl Wire {
     pub fn new(spec: &LinkSpec, seed: Seed, id: u32) -> Self {
-        let constant = spec.rate.changes.is_empty() && spec.delay.changes.is_empty();
+        let constant = spec.rate.is_constant() && spec.delay.is_constant();
         let special = || {
+            let (rates, delays) = (spec.rate.to_come(), spec.delay.to_come());
             Box::new(Special {
-                rate: spec.rate.clone(),
-                delay: spec.delay.clone(),
-                next_change: if constant { Time::MAX } else { Time::ZERO },
+                next_change: rates.due().min(delays.due()),
+                told: (!spec.rate.is_constant()).then(|| (spec.rate.initial, rates.clone())),
+                rates,
+                delays,
+                dead: false,
+                revives: spec.rate.values().skip(1).any(|rate| rate.bps() > 0),
                 loss: spec.loss,
                 rng: seed.indexed_stream("link.loss", id as u64),
             })
@@ -80,12 +92,12 @@ impl Wire {
         }
     }
 
-    /// Transmits a packet from `start`, when the transmitter is free; starts never decrease. The
-    /// packet keeps the rate and the delay that hold at its start.
+    /// Transmits a packet from `start`, when the transmitter is free, or from when the rate is not zero any
+    /// more; starts never decrease. The packet keeps the rate and the delay that hold at its start.
     #[inline]
     pub fn transmit(&mut self, start: Time, bytes: u16) -> Flight {
         match self.transmit_usual(start, bytes) {
-            Some(arrives) => Flight { arrives, lost: false },
+            Some(arrives) => Flight { start, arrives, lost: false },
             None => self.transmit_any(start, bytes),
         }
     }
@@ -103,9 +115,9 @@ impl Wire {
     /// [`Wire::transmit`] for all others.
     #[inline(never)]
     pub fn transmit_any(&mut self, start: Time, bytes: u16) -> Flight {
-        let lost = self.special.is_some() && self.special(start);
+        let (start, lost) = if self.special.is_some() { self.special(start) } else { (start, false) };
         self.size(bytes);
-        Flight { arrives: self.send(start), lost }
+        Flight { start, arrives: self.send(start), lost }
     }
 
     /// Sends a packet of the last size; says when the other end has it.
@@ -115,17 +127,21 @@ impl Wire {
         Time::from_nanos(self.busy_until.nanos() + self.delay.nanos())
     }
 
-    /// When a packet that comes at `now` to a FIFO before this wire would start.
+    /// When a packet that comes at `now` to a FIFO before this wire would start, but for outages.
     #[inline]
     pub fn start(&self, now: Time) -> Time {
         self.busy_until.max(now)
     }
 
-    /// The rate at `t`, if it changes at all.
+    /// The rate at `t` as algorithms see it, if it changes at all: not zero but the last one that was not.
+    /// Times never decrease.
     #[inline]
-    pub fn scheduled_rate(&self, t: Time) -> Option<BitRate> {
-        let s = self.special.as_ref()?;
-        (!s.rate.changes.is_empty()).then(|| s.rate.at(t))
+    pub fn told_rate(&mut self, t: Time) -> Option<BitRate> {
+        let (rate, to_come) = self.special.as_mut()?.told.as_mut()?;
+        while to_come.due() <= t {
+            *rate = to_come.pop().filter(|r| r.bps() > 0).unwrap_or(*rate);
+        }
+        Some(*rate)
     }
 
     /// Packets are of another size.
@@ -135,23 +151,37 @@ impl Wire {
         self.bytes = if self.special.is_none() { bytes } else { 0 };
     }
 
-    /// Takes changes in; true if the wire loses this packet.
+    /// Takes changes in; says when the transmission that was to begin at `start` begins, and whether the wire
+    /// loses the packet.
     #[cold]
     #[inline(never)]
-    fn special(&mut self, start: Time) -> bool {
-        let Some(s) = &mut self.special else { return false };
-        if start >= s.next_change {
-            self.transmitter.set_rate(s.rate.at(start));
-            self.delay = s.delay.at(start).min(Transmitter::LONGEST);
-            s.next_change = s.rate.next_change(start).min(s.delay.next_change(start));
+    fn special(&mut self, mut start: Time) -> (Time, bool) {
+        let Some(s) = &mut self.special else { return (start, false) };
+        while start >= s.next_change {
+            let rate = s.rates.pop_until(start);
+            if let Some(delay) = s.delays.pop_until(start) {
+                self.delay = delay.min(Transmitter::LONGEST);
+            }
+            s.next_change = s.rates.due().min(s.delays.due());
+            match rate {
+                Some(rate) if rate.bps() > 0 => self.transmitter.set_rate(rate),
+                // An outage: once more when the rate changes.
+                Some(_) if s.revives && s.rates.due() < Time::MAX => start = s.rates.due(),
+                Some(_) => (s.dead, s.next_change) = (true, Time::MAX),
+                None => {}
+            }
         }
-        s.loss > 0.0 && s.rng.chance(s.loss)
+        if s.dead {
+            start = start.max(Time::ZERO + Transmitter::LONGEST);
+        }
+        (start, s.loss > 0.0 && s.rng.chance(s.loss))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::{Changes, Schedule};
     use quell_units::Bytes;
 
     fn spec(rate: Schedule<BitRate>, delay: Schedule<Duration>, loss: f64) -> LinkSpec {
@@ -176,19 +206,40 @@ mod tests {
 
     #[test]
     fn a_packet_keeps_the_rate_and_delay_it_started_with() {
-        let rate = Schedule {
-            initial: BitRate::from_bps(8_000),
-            changes: vec![(at(500), BitRate::from_bps(80_000))],
-        };
-        let delay = Schedule {
-            initial: Duration::from_millis(10),
-            changes: vec![(at(500), Duration::from_millis(1))],
-        };
+        let rate = Schedule::changing(BitRate::from_bps(8_000), vec![(at(500), BitRate::from_bps(80_000))]);
+        let delay = Schedule::changing(Duration::from_millis(10), vec![(at(500), Duration::from_millis(1))]);
         let mut w = Wire::new(&spec(rate, delay, 0.0), Seed(1), 0);
         assert_eq!(w.transmit(at(0), 1000).arrives, at(1010));
         assert_eq!(w.start(at(600)), at(1000));
         assert_eq!(w.transmit(at(1000), 1000).arrives, at(1101));
-        assert_eq!(w.scheduled_rate(at(499)), Some(BitRate::from_bps(8_000)));
+        assert_eq!(w.told_rate(at(499)), Some(BitRate::from_bps(8_000)));
+        assert_eq!(w.told_rate(at(500)), Some(BitRate::from_bps(80_000)));
+    }
+
+    /// At 80 kbit/s a packet of 1000 bytes takes 100 ms.
+    #[test]
+    fn nothing_is_sent_while_the_rate_is_zero() {
+        let (none, some) = (BitRate::from_bps(0), BitRate::from_bps(80_000));
+        let changes = vec![(at(50), none), (at(60), none), (at(500), some), (at(550), none)];
+        let delay = Schedule::changing(Duration::from_millis(10), vec![(at(450), Duration::from_millis(1))]);
+        let mut w = Wire::new(&spec(Schedule::changing(some, changes), delay, 0.0), Seed(1), 0);
+        // One is on its way when the outage begins, the next waits for the end of it, and takes the delay
+        // of then.
+        let flight = |start, arrives| Flight { start, arrives, lost: false };
+        assert_eq!(w.transmit(at(0), 1000), flight(at(0), at(110)));
+        assert_eq!(w.transmit(at(100), 1000), flight(at(500), at(601)));
+        assert_eq!(w.told_rate(at(100)), Some(some));
+        assert_eq!(w.told_rate(at(1000)), Some(some));
+        // The last outage has no end.
+        assert!(w.transmit(at(600), 1000).start >= Time::ZERO + Transmitter::LONGEST);
+        assert!(w.transmit(w.start(at(700)), 1000).start >= Time::ZERO + Transmitter::LONGEST);
+        // Nor has one that only repeats.
+        let zero = Changes::every(Duration::from_millis(9), vec![(at(5), none), (at(7), none)]);
+        let constant = Schedule::constant(Duration::ZERO);
+        let mut w = Wire::new(&spec(Schedule::changing(some, zero), constant, 0.0), Seed(1), 0);
+        assert_eq!(w.transmit(at(0), 1000), flight(at(0), at(100)));
+        assert!(w.transmit(at(100), 1000).start >= Time::ZERO + Transmitter::LONGEST);
+        assert!(w.transmit(w.start(at(200)), 1000).start >= Time::ZERO + Transmitter::LONGEST);
     }
 
     /// A busy link sends what its rate says, to the nanosecond, however odd the rate.

@@ -84,6 +84,43 @@ enum Algorithm {
 }
 
 #[derive(Clone, Debug)]
+enum RateChange {
+    /// At one second it halves or doubles, both ways.
+    Step { up: bool },
+    /// After so many milliseconds each it is so many quarters of what it was, or zero; the list may repeat.
+    /// The way back is not concerned, or begins where the list ends.
+    Steps { list: Vec<(u64, u64)>, repeats: bool, both: bool },
+}
+
+impl RateChange {
+    fn schedule(&self, rate: u64, back: bool) -> Schedule<BitRate> {
+        let initial = BitRate::from_bps(rate);
+        match self {
+            RateChange::Step { up } => {
+                let to = BitRate::from_bps(if *up { rate * 2 } else { rate / 2 });
+                Schedule::changing(initial, vec![(at(1000), to)])
+            }
+            RateChange::Steps { both: false, .. } if back => Schedule::constant(initial),
+            RateChange::Steps { list, repeats, .. } => {
+                let mut list = list.clone();
+                if back {
+                    list.reverse();
+                }
+                let mut now = Time::ZERO;
+                let mut changes = Vec::new();
+                for (gap, quarters) in list {
+                    now += ms(gap);
+                    changes.push((now, BitRate::from_bps(rate * quarters / 4)));
+                }
+                let period = now - Time::ZERO + ms(60);
+                let once = Changes::once(changes.clone());
+                Schedule::changing(initial, if *repeats { Changes::every(period, changes) } else { once })
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Case {
     seed: u64,
     /// Bottlenecks in a row; flows enter at the first and leave after one of them.
@@ -94,9 +131,9 @@ struct Case {
     buffer: QueueSize,
     ecn: bool,
     loss: f64,
-    /// At one second the rate halves or doubles, and the delay changes, at these bottlenecks.
-    rate_change: Option<bool>,
-    delay_change: Option<u64>,
+    /// How the bottlenecks' rate changes; after one second their delay changes, both ways or one.
+    rate_change: Option<RateChange>,
+    delay_change: Option<(u64, bool)>,
     same_rtt: bool,
 }
 
@@ -161,11 +198,13 @@ fn network(case: &Case) -> Network {
             l.queue = Some(Box::new(queue(case, rate)));
             l.observe = !back || k == 0;
             l.loss = case.loss;
-            if let Some(up) = case.rate_change {
-                l.rate.changes = vec![(at(1000), BitRate::from_bps(if up { rate * 2 } else { rate / 2 }))];
+            if let Some(change) = &case.rate_change {
+                l.rate = change.schedule(rate, back);
             }
-            if let Some(to) = case.delay_change {
-                l.delay.changes = vec![(at(1000), ms(to)), (at(1300), ms(5))];
+            if let Some((to, both)) = case.delay_change
+                && (both || !back)
+            {
+                l.delay = Schedule::changing(ms(5), vec![(at(1000), ms(to)), (at(1300), ms(5))]);
             }
             links.push(l);
         }
@@ -184,8 +223,8 @@ fn network(case: &Case) -> Network {
             let mut out = link(100_000_000, delay);
             let mut back = link(100_000_000, delay);
             if f.access_delay_drops {
-                out.delay.changes = vec![(at(700), ms(1))];
-                back.delay.changes = vec![(at(900), ms(2))];
+                out.delay = Schedule::changing(delay, vec![(at(700), ms(1))]);
+                back.delay = Schedule::changing(delay, vec![(at(900), ms(2))]);
             }
             links.push(out);
             forward.insert(0, LinkId(links.len() as u32 - 1));
@@ -280,10 +319,16 @@ fn case() -> impl Strategy<Value = Case> {
         (1_500u32..60_000).prop_map(|n| QueueSize::Bytes(n as f64))
     ];
     let network = (1usize..4, prop::collection::vec(flow(), 1..18), algorithm, 1u64..20, buffer);
+    let steps = prop::collection::vec((1u64..200, 0u64..9), 1..12);
+    let rate_change = prop_oneof![
+        1 => any::<bool>().prop_map(|up| RateChange::Step { up }),
+        2 => (steps, any::<bool>(), any::<bool>())
+            .prop_map(|(list, repeats, both)| RateChange::Steps { list, repeats, both }),
+    ];
     let faults = (
         prop_oneof![Just(0.0), Just(0.02)],
-        prop::option::weighted(0.3, any::<bool>()),
-        prop::option::weighted(0.3, 0u64..20),
+        prop::option::weighted(0.4, rate_change),
+        prop::option::weighted(0.3, (0u64..20, any::<bool>())),
     );
     (any::<u64>(), network, any::<bool>(), faults, prop::bool::weighted(0.3)).prop_map(
         |(

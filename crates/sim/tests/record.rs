@@ -92,7 +92,7 @@ fn a_full_link_is_used_to_the_full_across_changes_of_its_rate() {
     let kbps = |x: u64| BitRate::from_bps(1000 * x);
     // The third and the fourth fall into one transmission.
     let changes = vec![(at(20.1), kbps(1)), (at(60.3), kbps(10)), (at(90.3), kbps(1)), (at(90.4), kbps(5))];
-    let rate = Schedule { initial: kbps(10), changes };
+    let rate = Schedule::changing(kbps(10), changes);
     let o = one_link(rate, 1000.0, 20_000, &[5.0, 10.0, 20.1, 40.0, 60.3, 90.35, 120.0]);
     for s in &o.links[0].segments {
         assert!((utilization(s) - 1.0).abs() < 1e-9, "{} to {}: {}", s.from, s.to, utilization(s));

@@ -1,11 +1,11 @@
 //! `quell compare`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Better, Estimate, Metric, Results, View};
+use quell_lab::{Better, Estimate, Metric, Results, View, files_in};
 use quell_scenario::format::AqmChoice;
-use quell_scenario::{Plugins, Study};
+use quell_scenario::{Document, Plugins, Study};
 
 use super::run;
 use crate::align::{align, round, scale};
@@ -108,7 +108,8 @@ fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failur
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        if let Err(mut error) = Study::parse(&scenario.to_toml(), &name, &Plugins::new()) {
+        let document = Document::parse(&scenario.to_toml(), &name)?.among(files_in(Path::new("")));
+        if let Err(mut error) = document.study(&Plugins::new()) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
         }

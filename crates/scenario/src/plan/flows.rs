@@ -107,11 +107,11 @@ pub(super) fn draw_flows(
                 let receiver = endpoint(g.receiver_rate.unwrap_or(Access::None), &access);
                 let share = if source.is_some() && receiver.is_some() { 2 } else { 1 };
                 let divide = |a: Option<topology::Access>| {
-                    a.map(|a| topology::Access { delay: divided(&a.delay, share), ..a })
+                    a.map(|a| topology::Access { delay: a.delay.map(|delay| delay / share), ..a })
                 };
                 let (source, receiver) = (divide(source), divide(receiver));
                 if source.is_none() && receiver.is_none() {
-                    let none = access.initial.is_zero() && access.changes.iter().all(|c| c.1.is_zero());
+                    let none = access.values().all(|delay| delay.is_zero());
                     require(
                         none,
                         at_group.then("rtt"),
@@ -172,13 +172,6 @@ fn endpoint(access: Access, delay: &Schedule<Duration>) -> Option<topology::Acce
     }
 }
 
-fn divided(delay: &Schedule<Duration>, by: u64) -> Schedule<Duration> {
-    Schedule {
-        initial: delay.initial / by,
-        changes: delay.changes.iter().map(|(t, d)| (*t, *d / by)).collect(),
-    }
-}
-
 /// The one-way delay that a flow's access links must add over time, so that its round trip takes what
 /// the group asks for.
 fn access_of(
@@ -215,5 +208,5 @@ fn access_of(
         let here = at_group.then("rtt_changes").then(j).then("rtt");
         changes.push((at(change.at), missing(&change.rtt, drawn, at(change.at), here)?));
     }
-    Ok(Schedule { initial, changes })
+    Ok(Schedule::changing(initial, changes))
 }

@@ -1,13 +1,15 @@
 //! The links between routers, both directions of each.
 
-use quell_sim::network::Schedule;
+use std::sync::Arc;
+
+use quell_sim::network::{self as sim, Schedule};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::limits;
 use super::measure::at;
 use super::traffic::{UDP_PACKET, smallest_packet};
 use crate::error::{Problem, require};
-use crate::format::{AqmChoice, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
+use crate::format::{AqmChoice, Change, Changes, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
 use crate::values::{Access, OneOr, Shape};
 
@@ -73,6 +75,10 @@ impl Finest {
             _ => "lower the rate, or send larger packets",
         };
         Finest { rate: BitRate::from_bps((bytes * 8e9) as u64), packet, help }
+    }
+
+    fn allows(&self, rate: BitRate) -> bool {
+        (1..=limits::RATE_BPS).contains(&rate.bps()) && rate <= self.rate
     }
 
     /// Refuses the rate of a link that is too fast to be simulated, or too slow.
@@ -186,30 +192,24 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
         require(d.aqm.is_none(), d.at.then("aqm"), "requires a buffer")?;
         require(!link.ecn, d.at.then("ecn"), "requires a buffer")?;
     }
-    let mut before = None;
-    for (i, change) in link.changes.iter().enumerate() {
-        let at = d.at.then("changes").then(i);
-        check_change(change.at, before, d.end, at.then("at"))?;
-        require(
-            change.rate.is_some() || change.delay.is_some(),
-            at.clone(),
-            "changes nothing: give a rate or a delay",
-        )?;
-        change.rate.map_or(Ok(()), |rate| d.finest.check(rate, at.then("rate")))?;
-        change.delay.map_or(Ok(()), |delay| check_delay(delay, at.then("delay")))?;
-        before = Some(change.at);
-    }
-    let rate = Schedule {
-        initial: link.rate,
-        changes: link.changes.iter().filter_map(|c| Some((at(c.at), c.rate?))).collect(),
-    };
-    let delay = Schedule {
-        initial: link.delay,
-        changes: link.changes.iter().filter_map(|c| Some((at(c.at), c.delay?))).collect(),
-    };
+    let there = d.course(link.changes, d.at.then("changes"))?;
+    let rate = Schedule::following(link.rate, &there.rate);
+    let delay = Schedule::following(link.delay, &there.delay);
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
     let r = link.reverse;
     r.rate.map_or(Ok(()), |rate| d.finest.check(rate, back.then("rate")))?;
+    r.delay.map_or(Ok(()), |delay| check_delay(delay, back.then("delay")))?;
+    let own_course = r.changes.as_ref().map(|c| d.course(c, back.then("changes"))).transpose()?;
+    let (rate_back, delay_back) = match own_course {
+        Some(own) => (
+            Schedule::following(r.rate.unwrap_or(link.rate), &own.rate),
+            Schedule::following(r.delay.unwrap_or(link.delay), &own.delay),
+        ),
+        None => (
+            r.rate.map_or(rate.clone(), Schedule::constant),
+            r.delay.map_or(delay.clone(), Schedule::constant),
+        ),
+    };
     r.loss.map_or(Ok(()), |loss| check_loss(loss, back.then("loss")))?;
     r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
     let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
@@ -225,8 +225,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             name,
             from: from.clone(),
             to: to.clone(),
-            rate: rate.clone(),
-            delay: delay.clone(),
+            rate,
+            delay,
             loss: link.loss,
             queue: link.buffer.map(|buffer| QueuePlan { buffer, own, ecn: link.ecn }),
             observe: false,
@@ -235,8 +235,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             name: name_back,
             from: to,
             to: from,
-            rate: r.rate.map_or(rate, Schedule::constant),
-            delay,
+            rate: rate_back,
+            delay: delay_back,
             loss: r.loss.unwrap_or(link.loss),
             queue: buffer_back.map(|buffer| QueuePlan {
                 buffer,
@@ -246,6 +246,93 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             observe: false,
         },
     ])
+}
+
+/// The changes of one direction of a link.
+struct Way {
+    rate: Arc<sim::Changes<BitRate>>,
+    delay: Arc<sim::Changes<Duration>>,
+}
+
+impl Duplex<'_> {
+    /// Checks changes, which are written at `path`, and follows them.
+    fn course(&self, changes: &Changes, path: Path) -> Result<Way, Problem> {
+        let (list, path, repeat) = match changes {
+            Changes::List(list) => (&list[..], path, None),
+            Changes::Course(course) => {
+                if let Some(trace) = &course.trace {
+                    if let Some((rate, line)) = trace.fastest {
+                        let of_line = |p: Problem| Problem {
+                            path: path.clone(),
+                            value: None,
+                            rule: format!("{}:{line}: {rate} {}", trace.name, p.rule),
+                            ..p
+                        };
+                        self.finest.check(rate, path.clone()).map_err(of_line)?;
+                    }
+                    let way = Way { rate: trace.rate.clone(), delay: trace.delay.clone() };
+                    return way.checked(self.end, trace.bin.is_some(), &path);
+                }
+                // A file that nobody has read, in a scenario that is only looked at, changes nothing.
+                let list = course.list.as_deref().unwrap_or(&[]);
+                (list, path.then("list"), course.repeat.map(|r| (r, path.then("repeat"))))
+            }
+        };
+        let mut before = None;
+        for (i, change) in list.iter().enumerate() {
+            let Change { at, rate, delay } = *change;
+            let sound = before.is_none_or(|b| at > b)
+                && at < self.end
+                && (rate.is_some() || delay.is_some())
+                && rate.is_none_or(|rate| rate.bps() == 0 || self.finest.allows(rate))
+                && delay.is_none_or(|delay| delay <= Duration::from_secs(limits::DELAY_SECONDS));
+            // Lists may be long, and what is wrong with a change takes long to say.
+            if !sound {
+                self.check(change, before, path.then(i))?;
+            }
+            before = Some(at);
+        }
+        let (mut rates, mut delays) = (Vec::new(), Vec::new());
+        rates.extend(list.iter().filter_map(|c| Some((at(c.at), c.rate?))));
+        delays.extend(list.iter().filter_map(|c| Some((at(c.at), c.delay?))));
+        let Some((period, repeat_path)) = repeat else {
+            let (rate, delay) = (sim::Changes::once(rates), sim::Changes::once(delays));
+            return Ok(Way { rate: Arc::new(rate), delay: Arc::new(delay) });
+        };
+        let last = before.unwrap_or_default();
+        let rule = format!("must be longer than it takes to the last change ({last})");
+        require(period > last, repeat_path.clone(), rule)?;
+        let (rate, delay) = (sim::Changes::every(period, rates), sim::Changes::every(period, delays));
+        Way { rate: Arc::new(rate), delay: Arc::new(delay) }.checked(self.end, false, &repeat_path)
+    }
+
+    /// What is wrong with a change, which is written at `at`.
+    fn check(&self, change: &Change, before: Option<Duration>, at: Path) -> Result<(), Problem> {
+        check_change(change.at, before, self.end, at.then("at"))?;
+        require(
+            change.rate.is_some() || change.delay.is_some(),
+            at.clone(),
+            "changes nothing: give a rate or a delay",
+        )?;
+        change.rate.map_or(Ok(()), |rate| self.finest.check(rate, at.then("rate")))?;
+        change.delay.map_or(Ok(()), |delay| check_delay(delay, at.then("delay")))
+    }
+}
+
+impl Way {
+    /// Refuses what changes more often than can be simulated.
+    fn checked(self, end: Duration, binned: bool, path: &Path) -> Result<Way, Problem> {
+        let most = self.rate.count(at(end)).max(self.delay.count(at(end)));
+        let help = if binned { "a longer bin" } else { "a longer period" };
+        let rule = format!(
+            "makes about {most} changes in {end}; at most {} are allowed: use {help}",
+            limits::CHANGES
+        );
+        match most <= limits::CHANGES {
+            true => Ok(self),
+            false => Err(Problem::new(path.clone(), rule)),
+        }
+    }
 }
 
 /// Changes come one after another, and before the end.

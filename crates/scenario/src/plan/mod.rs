@@ -13,6 +13,7 @@ mod measure;
 mod queues;
 mod resolve;
 mod routes;
+mod traces;
 mod traffic;
 
 use quell_aqm::catalog::AqmConfig;
@@ -28,6 +29,7 @@ use check::{basics, check_totals};
 use flows::draw_flows;
 use groups::check_group;
 use links::{check_access, mean_packet};
+use measure::at;
 use queues::configure;
 use routes::Frame;
 
@@ -37,6 +39,7 @@ pub(crate) use links::own_algorithm;
 pub use measure::ACKS;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
+pub(crate) use traces::{Trace, Traces};
 
 /// What the simulator runs, and what its outcome means.
 pub struct Plan {
@@ -125,9 +128,14 @@ pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -
             .collect::<Result<_, _>>()?,
     };
     let link = Link { rate: plan.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
-    let changes = plan.rate.changes.iter().any(|(at, _)| *at > time)
-        || plan.delay.changes.iter().any(|(at, _)| *at > time);
-    Ok(LinkAt { link, rate: plan.rate.at(time), algorithms, ecn: queue.ecn, changes })
+    let end = at(s.duration);
+    let changes = plan.rate.next_change(time).min(plan.delay.next_change(time)) < end;
+    let rate = plan.rate.at(time);
+    if rate.bps() == 0 {
+        let rule = format!("the rate of the link {name} is zero at {time}: choose another time");
+        return Err(Problem::new(Path::default(), rule));
+    }
+    Ok(LinkAt { link, rate, algorithms, ecn: queue.ecn, changes })
 }
 
 /// Every flow, with its round-trip time at `time`, and which of them cross the link called `name`.

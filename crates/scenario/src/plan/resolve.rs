@@ -6,7 +6,7 @@ use quell_units::Duration;
 use super::links::{access_rate, mean_packet};
 use super::measure::series_step;
 use super::traffic::UDP_PACKET;
-use crate::format::{AqmChoice, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario};
+use crate::format::{AqmChoice, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario};
 use crate::tree::Node;
 use crate::values::{Access, OneOr};
 
@@ -37,6 +37,15 @@ pub(crate) fn resolved(s: &Scenario) -> Scenario {
         for l in &mut g.links {
             back(&mut l.reverse, l.buffer, l.ecn, l.loss);
             l.aqm.iter_mut().for_each(complete);
+        }
+    }
+    for (_, changes) in out.changes_mut() {
+        if let Changes::Course(course) = changes
+            && let Some(trace) = &course.trace
+        {
+            course.file = Some(trace.found.clone());
+            course.sha256 = Some(trace.sha256.clone());
+            course.bin = trace.bin;
         }
     }
     out.aqm.iter_mut().for_each(complete);

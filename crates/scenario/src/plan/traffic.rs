@@ -122,10 +122,10 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
             Ok(Traffic::Udp(UdpSpec {
                 packet,
-                rate: Schedule {
-                    initial: rate,
-                    changes: g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect(),
-                },
+                rate: Schedule::changing(
+                    rate,
+                    g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect::<Vec<_>>(),
+                ),
                 gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
                 on_off: on_off.transpose()?,
                 ecn: g.ecn.unwrap_or(false),

@@ -25,7 +25,7 @@ use super::service::{Left, ServedLink};
 use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Direction, Flow, Host};
-use crate::network::{LinkId, Network, Traffic};
+use crate::network::{LinkId, LinkSpec, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::route::{Plan, Stop};
@@ -161,7 +161,7 @@ impl Net {
                 Some(arrives) => arrives,
                 None if !step.wired => at,
                 None => {
-                    let Flight { arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
+                    let Flight { start, arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
                     if lost {
                         self.gone.lost.push((start, pkt));
                         continue;
@@ -214,10 +214,9 @@ impl Net {
             Link::Plain(wire) => {
                 for &(key, pkt) in entries {
                     let (now, hop) = at(key);
-                    let start = wire.start(now);
-                    let flight = wire.transmit(start, pkt.bytes());
+                    let flight = wire.transmit(wire.start(now), pkt.bytes());
                     if flight.lost {
-                        self.gone.lost.push((start, pkt));
+                        self.gone.lost.push((flight.start, pkt));
                     } else {
                         self.moving.push(Moving { at: flight.arrives, pkt, hop: hop as u32 + 1 });
                     }
@@ -265,10 +264,10 @@ impl Net {
         link.run(now, |packet| leave(packet, ways, moving, gone));
     }
 
-    /// When a packet that waits at a served link leaves next; never for other links.
+    /// When a served link is to run next, see [`ServedLink::next`]; never for other links.
     fn next_service(&self, node: u32) -> Time {
         match self.links.get((node as usize).wrapping_sub(1)) {
-            Some(Link::Served(link)) => link.next_departure().unwrap_or(Time::MAX),
+            Some(Link::Served(link)) => link.next().unwrap_or(Time::MAX),
             _ => Time::MAX,
         }
     }
@@ -476,11 +475,9 @@ const LONGEST_ROUND: u64 = 1 << 30;
 /// How long it takes at least from other nodes, and from the timers of flows, to each node. Delays
 /// alone: that transmissions take time makes it a little longer.
 fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
-    let delay = |link: &LinkId| {
-        let delay = &network.links[link.0 as usize].delay;
-        let least = delay.changes.iter().map(|c| c.1).fold(delay.initial, Duration::min);
-        least.nanos().min(NEVER / 1024)
-    };
+    let least = |link: &LinkSpec| link.delay.values().min().map_or(0, |d| d.nanos().min(NEVER / 1024));
+    let delays: Vec<u64> = network.links.iter().map(least).collect();
+    let delay = |link: &LinkId| delays[link.0 as usize];
     for (flow, spec) in network.flows.iter().enumerate() {
         // A source of UDP hears nothing: no arrival causes what its timer does.
         let (hears, delayed_ack) = match &spec.traffic {

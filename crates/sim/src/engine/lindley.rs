@@ -1,6 +1,8 @@
 //! A FIFO whose departures are computed at the arrivals (Lindley's recursion), so that it needs no
 //! events: for algorithms that decide on arrival.
 
+use std::collections::VecDeque;
+
 use quell_aqm::catalog::Visitor;
 use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
 use quell_queue::{Admission, Gate, Limit, Packet as _};
@@ -65,6 +67,9 @@ struct LindleyQueue<A, O> {
     gate: Gate<A>,
     rate: BitRate,
     observer: O,
+    /// The packets that wait for the end of an outage first: when each starts, and when the transmission
+    /// before it ended.
+    held: VecDeque<(Time, Time)>,
     /// The algorithm has been told of the idleness that holds since the wire's last transmission.
     idle_told: bool,
 }
@@ -81,6 +86,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
             gate,
             rate,
             observer,
+            held: VecDeque::new(),
             idle_told: false,
         }
     }
@@ -91,12 +97,12 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     }
 
     #[inline]
-    fn view(&self, now: Time) -> QueueView {
+    fn view(&mut self, now: Time) -> QueueView {
         QueueView {
             packets: Packets::new(self.waiting.len()),
             bytes: Bytes::new(self.bytes),
             head_since: self.waiting.front().map(|w| w.packet.arrived),
-            link_rate: Some(self.wire.scheduled_rate(now).unwrap_or(self.rate)),
+            link_rate: Some(self.wire.told_rate(now).unwrap_or(self.rate)),
         }
     }
 
@@ -152,7 +158,8 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
 
     /// Shows a departure to an algorithm that watches them.
     fn watch(&mut self, starts: Time, meta: &PacketMeta) {
-        let admission = self.gate.depart(starts, self.view(starts), meta);
+        let view = self.view(starts);
+        let admission = self.gate.depart(starts, view, meta);
         debug_assert_eq!(admission, Admission::Queued, "who watches departures lets them pass");
     }
 
@@ -161,6 +168,16 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     fn next_special(&self) -> Time {
         let update = self.gate.next_update().unwrap_or(Time::MAX);
         update.min(self.observer.next_mark())
+    }
+
+    /// When the transmission under way ends, or the last one ended, as far as the queue has been followed.
+    fn busy_until(&mut self) -> Time {
+        // It ends when the next one begins, if a packet waits, and not for the end of an outage.
+        let Some(Waiting { starts, .. }) = self.waiting.front() else { return self.wire.busy_until };
+        while self.held.front().is_some_and(|(held, _)| *held < starts) {
+            self.held.pop_front();
+        }
+        self.held.front().filter(|(held, _)| *held == starts).map_or(starts, |(_, ended)| *ended)
     }
 
     #[cold]
@@ -176,8 +193,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
             self.gate.idle(self.wire.busy_until);
         }
         if self.observer.next_mark() == at {
-            // The transmission under way ends when the next begins, if one waits.
-            let busy_until = self.waiting.front().map_or(self.wire.busy_until, |w| w.starts);
+            let busy_until = self.busy_until();
             let aqm = self.gate.aqm();
             self.observer.mark(|out| aqm.observe(out), busy_until);
         } else {
@@ -202,7 +218,8 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 syn: pkt.is_syn(),
                 precedence: pkt.precedence(),
             };
-            let admission = self.gate.arrive(now, self.view(now), &meta);
+            let view = self.view(now);
+            let admission = self.gate.arrive(now, view, &meta);
             self.observer.arrived(now, class, pkt, admission);
             let marked = match admission {
                 Admission::Dropped(_) => {
@@ -212,8 +229,11 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 Admission::Marked => true,
                 Admission::Queued => false,
             };
-            let starts = self.wire.start(now);
-            let Flight { arrives, lost } = self.wire.transmit(starts, pkt.bytes());
+            let (free, busy_until) = (self.wire.start(now), self.wire.busy_until);
+            let Flight { start: starts, arrives, lost } = self.wire.transmit(free, pkt.bytes());
+            if starts > free {
+                self.held.push_back((starts, busy_until));
+            }
             let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;
             let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };

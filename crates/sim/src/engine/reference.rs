@@ -142,7 +142,7 @@ impl Net {
 
     /// Takes what left a link's queue further, and comes back when the next packet does.
     fn went_on(&mut self, id: LinkId) {
-        let next = self.links[id.0 as usize].next_departure();
+        let next = self.links[id.0 as usize].next();
         // One that moves earlier leaves an event behind that finds nothing due.
         if let Some(next) = next.filter(|next| *next != self.departures[id.0 as usize]) {
             self.departures[id.0 as usize] = next;

@@ -1,15 +1,12 @@
 //! A link that is served by events: each transmission begins when the one before has ended. The
 //! reference engine's only kind, and the fast engine's for queues whose departures are decided.
 
-use std::iter::Peekable;
-use std::vec::IntoIter;
-
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
 use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Time};
 
-use crate::network::Schedule;
+use crate::network::{Schedule, ToCome};
 use crate::packet::Pkt;
 use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
@@ -60,7 +57,7 @@ pub(super) struct ServedLink {
     line: Line<Queue<Queued, AnyAqm, AnyDiscipline>>,
     wire: Wire,
     /// Changes of the rate that are still to come.
-    rates: Peekable<IntoIter<(Time, BitRate)>>,
+    rates: ToCome<BitRate>,
     recorder: Option<Recorder>,
 }
 
@@ -109,14 +106,16 @@ impl ServedLink {
         wire: Wire,
         recorder: Option<Recorder>,
     ) -> Self {
-        let rates = rate.changes.clone().into_iter().peekable();
-        ServedLink { line: Line::new(queue, rate.initial), wire, rates, recorder }
+        ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), recorder }
     }
 
-    /// When the next packet leaves, if one waits.
+    /// When the next packet leaves, if one waits; while the rate is zero, when that changes.
     #[inline]
-    pub fn next_departure(&self) -> Option<Time> {
-        self.line.next_departure()
+    pub fn next(&self) -> Option<Time> {
+        match self.line.next_departure() {
+            None if self.line.stopped() && !self.line.queue().is_empty() => Some(self.rates.due()),
+            next => next,
+        }
     }
 
     /// A packet arrives.
@@ -139,7 +138,7 @@ impl ServedLink {
     #[inline]
     fn follow(&mut self, now: Time, left: &mut impl FnMut(Left)) {
         loop {
-            let change = self.rates.peek().map_or(Time::MAX, |c| c.0);
+            let change = self.rates.due();
             let mark = self.recorder.as_ref().map_or(Time::MAX, |r| r.next_mark());
             let at = change.min(mark);
             if at > now {
@@ -148,7 +147,7 @@ impl ServedLink {
             let ServedLink { line, wire, rates, recorder } = &mut *self;
             let mut beyond = Beyond { wire, recorder, arriving: None, left: &mut *left };
             if change == at {
-                if let Some((_, rate)) = rates.next() {
+                if let Some(rate) = rates.pop() {
                     line.set_rate(at, rate, &mut beyond);
                 }
                 continue;
