@@ -26,11 +26,13 @@
 #![allow(clippy::result_large_err)]
 
 mod error;
+mod fields;
 pub mod format;
 mod names;
 mod plan;
 mod plugins;
 mod study;
+mod sweep;
 mod tree;
 pub mod values;
 mod write;

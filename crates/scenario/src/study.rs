@@ -5,14 +5,14 @@ use std::sync::Arc;
 use quell_aqm::catalog::CATALOG;
 use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
-use quell_units::text::cut;
 
 use crate::error::{Problem, ScenarioError, Source};
+use crate::fields::{assign, resolve, spell_out};
 use crate::format::{FlowGroup, Scenario};
-use crate::names::nearest;
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
-use crate::tree::{Entry, Node, Path, Step, Value, steps};
+use crate::sweep::expand;
+use crate::tree::{Node, Path};
 use crate::values::Seeds;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
@@ -188,9 +188,6 @@ impl Study {
     }
 }
 
-/// More points than anyone waits for.
-const MAX_POINTS: usize = 10_000;
-
 impl Document {
     /// Reads what a file holds; `name` stands for the file in errors.
     ///
@@ -279,216 +276,5 @@ impl Document {
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Study { points, source: self.source.clone() })
-    }
-}
-
-type Expanded = Vec<(Vec<Setting>, Node)>;
-
-/// Every combination of the values of `[sweep]`, times every one of `[[cases]]`.
-fn expand(base: &Node, sweep: Option<&Entry>, cases: Option<&Entry>) -> Result<Expanded, Problem> {
-    let mut trees: Expanded = vec![(Vec::new(), base.clone())];
-    if let Some(entry) = cases {
-        let Value::Array(items) = &entry.node.value else {
-            return Err(Problem::new(steps!["cases"], "must be a list of tables: [[cases]]"));
-        };
-        let assignments = items
-            .iter()
-            .enumerate()
-            .map(|(i, case)| match &case.value {
-                Value::Table(entries) if !entries.is_empty() => flatten(case, &steps!["cases", i]),
-                _ => Err(Problem::new(steps!["cases", i], "must be a table of fields and their values")),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        trees = product(&trees, &assignments)?;
-    }
-    if let Some(entry) = sweep {
-        if !matches!(entry.node.value, Value::Table(_)) {
-            return Err(Problem::new(steps!["sweep"], "must be a table of fields and lists of values"));
-        }
-        let assignments = flatten(&entry.node, &steps!["sweep"])?;
-        // Counted before anything is built: the lists are short, their product need not be.
-        let mut total = trees.len();
-        for assignment in &assignments {
-            let values = assignment.value.items();
-            if values.is_empty() {
-                let rule = "must be a list of values to sweep over";
-                return Err(Problem::new(assignment.written.clone(), rule));
-            }
-            total = total.saturating_mul(values.len());
-        }
-        if total > MAX_POINTS {
-            return Err(too_many(total, steps!["sweep"]));
-        }
-        for assignment in assignments {
-            let values = assignment.value.items();
-            let twice = (1..values.len()).find(|i| values[..*i].iter().any(|v| v.same(&values[*i])));
-            if let Some(i) = twice {
-                let rule = format!("contains the value {} twice", values[i].show());
-                return Err(Problem::new(assignment.written, rule).with_value(""));
-            }
-            let each: Vec<_> = values
-                .iter()
-                .map(|value| vec![Assignment { value: value.clone(), ..assignment.clone() }])
-                .collect();
-            trees = product(&trees, &each)?;
-        }
-    }
-    Ok(trees)
-}
-
-/// A field to set, the value, and where that is written.
-#[derive(Clone)]
-struct Assignment {
-    field: String,
-    value: Node,
-    written: Path,
-}
-
-/// `"a.b" = x`, `a.b = x` and `a = { b = x }` all set the field `a.b`.
-fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
-    let mut out = Vec::new();
-    for e in table.entries() {
-        let written = at.then(e.key.as_str());
-        if matches!(e.node.value, Value::Table(_)) {
-            for inner in flatten(&e.node, &written)? {
-                out.push(Assignment { field: format!("{}.{}", e.key, inner.field), ..inner });
-            }
-        } else {
-            out.push(Assignment { field: e.key.clone(), value: e.node.clone(), written });
-        }
-    }
-    Ok(out)
-}
-
-fn too_many(total: usize, at: Path) -> Problem {
-    Problem::new(at, format!("makes {total} scenarios; at most {MAX_POINTS} are allowed")).with_value("")
-}
-
-fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
-    let total = trees.len().saturating_mul(alternatives.len());
-    if total > MAX_POINTS {
-        let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
-        return Err(too_many(total, at));
-    }
-    let mut out = Vec::with_capacity(total);
-    for (settings, tree) in trees {
-        for assignments in alternatives {
-            let mut tree = tree.clone();
-            let mut settings = settings.clone();
-            for a in assignments {
-                let target =
-                    resolve(&tree, &a.field).map_err(|p| Problem { path: a.written.clone(), ..p })?;
-                assign(&mut tree, &target, a.value.clone());
-                settings.push(Setting { field: a.field.clone(), value: plain(&a.value) });
-            }
-            out.push((settings, tree));
-        }
-    }
-    Ok(out)
-}
-
-/// A value without the quotes of a string.
-fn plain(node: &Node) -> String {
-    match &node.value {
-        Value::String(s) => s.clone(),
-        _ => node.show(),
-    }
-}
-
-/// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
-fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
-    let fail = |rule: String| {
-        Problem::new(steps![], format!("\"{}\" is not a field: {rule}", cut(field))).with_value("")
-    };
-    let mut steps = Vec::new();
-    let mut node = Some(tree);
-    for part in field.split('.') {
-        let (name, indices) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
-        if name.is_empty() && (indices.is_none() || steps.is_empty()) {
-            return Err(fail("it contains an empty part".into()));
-        }
-        if !name.is_empty() {
-            match node.map(|n| &n.value) {
-                Some(Value::Array(items)) => {
-                    let named = |n: &Node| {
-                        ["name", "label", "algorithm"].into_iter().find_map(|key| match &n.get(key)?.value {
-                            Value::String(s) => Some(s.clone()),
-                            _ => None,
-                        })
-                    };
-                    let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
-                    let Some(at) = names.iter().position(|n| n == name) else {
-                        let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
-                        problem.nearest = nearest(name, names.iter().map(String::as_str));
-                        return Err(problem);
-                    };
-                    node = items.get(at);
-                    steps.push(Step::Index(at));
-                }
-                Some(Value::Table(_)) | None => {
-                    node = node.and_then(|n| n.get(name));
-                    steps.push(Step::from(name));
-                }
-                Some(_) => return Err(fail(format!("\"{}\" would be inside a plain value", cut(name)))),
-            }
-        }
-        for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
-            let items = node.map_or(&[][..], Node::items);
-            let at = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
-            match at.filter(|i| *i < items.len()) {
-                Some(i) => {
-                    node = items.get(i);
-                    steps.push(Step::Index(i));
-                }
-                None => return Err(fail(format!("there is no item [{}", cut(index)))),
-            }
-        }
-    }
-    Ok(Path(steps))
-}
-
-/// Puts `value` at `path`, making tables on the way where there is nothing.
-fn assign(tree: &mut Node, path: &Path, value: Node) {
-    let mut node = &mut *tree;
-    for (depth, step) in path.0.iter().enumerate() {
-        node = match step {
-            Step::Index(i) => match &mut node.value {
-                Value::Array(items) if *i < items.len() => &mut items[*i],
-                _ => return, // `resolve` gives only items that exist.
-            },
-            Step::Key(key) => {
-                if !matches!(node.value, Value::Table(_)) {
-                    node.value = Value::Table(Vec::new());
-                }
-                let Value::Table(entries) = &mut node.value else { return };
-                let at = entries.iter().position(|e| e.key == *key).unwrap_or_else(|| {
-                    let node = Node { value: Value::Table(Vec::new()), span: value.span.clone() };
-                    entries.push(Entry { key: key.clone(), key_span: value.span.clone(), node });
-                    entries.len() - 1
-                });
-                if depth + 1 == path.0.len() {
-                    // From here on the line that matters is the one that sets the value.
-                    entries[at].key_span = value.span.clone();
-                }
-                &mut entries[at].node
-            }
-        };
-    }
-    *node = value;
-    spell_out(tree);
-}
-
-/// Writes `aqm = "all"` as the list that it stands for, so that settings reach the algorithms by name.
-fn spell_out(tree: &mut Node) {
-    let Value::Table(entries) = &mut tree.value else { return };
-    let Some(aqm) = entries.iter_mut().find(|e| e.key == "aqm") else { return };
-    if matches!(&aqm.node.value, Value::String(s) if s == "all") {
-        let span = aqm.node.span.clone();
-        let named = |name: &str| {
-            let node = Node { value: Value::String(name.to_string()), span: span.clone() };
-            let entry = Entry { key: "algorithm".to_string(), key_span: span.clone(), node };
-            Node { value: Value::Table(vec![entry]), span: span.clone() }
-        };
-        aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
     }
 }
