@@ -26,11 +26,13 @@
 #![allow(clippy::result_large_err)]
 
 mod error;
+mod expression;
 mod fields;
 pub mod format;
 mod names;
 mod plan;
 mod plugins;
+mod range;
 mod study;
 mod sweep;
 mod tree;
@@ -42,4 +44,4 @@ pub use format::Scenario;
 pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
-pub use study::{Document, Identity, Point, Setting, Study};
+pub use study::{Document, Hole, Identity, Point, Setting, Study};

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use quell_aqm::catalog::CATALOG;
 use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
+use quell_units::text::cut;
 
 use crate::error::{Problem, ScenarioError, Source};
+use crate::expression::evaluate;
 use crate::fields::{assign, resolve, spell_out};
 use crate::format::{FlowGroup, Scenario};
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
-use crate::sweep::expand;
+use crate::sweep::{self, Axis, expand, plain};
 use crate::tree::{Node, Path};
 use crate::values::Seeds;
 
@@ -20,6 +22,8 @@ use crate::values::Seeds;
 pub struct Document {
     source: Arc<Source>,
     tree: Node,
+    /// What is swept beside what the file sweeps.
+    swept: Vec<Axis>,
 }
 
 /// One setting of a sweep: a field and its value, as written.
@@ -60,14 +64,48 @@ pub struct Point {
     /// The scenario.
     pub scenario: Scenario,
     tree: Node,
+    /// The expressions of the file, with their places in the tree, which has their values.
+    expressions: Vec<(Path, String)>,
     source: Arc<Source>,
+}
+
+/// Settings in one line: "dumbbell.rate = 10 Mbit/s, flows.ftp.count = 5".
+fn in_line(settings: &[Setting]) -> String {
+    let each: Vec<_> = settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
+    each.join(", ")
+}
+
+/// A combination of a sweep's values that is not a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Hole {
+    /// The combination.
+    pub settings: Vec<Setting>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Hole {
+    /// The settings in one line, as of a point.
+    pub fn title(&self) -> String {
+        in_line(&self.settings)
+    }
+
+    /// A line for each hole, but at most `most` lines.
+    pub fn lines(holes: &[Hole], most: usize) -> Vec<String> {
+        let shown = if holes.len() > most { most.saturating_sub(1) } else { holes.len() };
+        let line = |hole: &Hole| format!("{}: {}", hole.title(), hole.reason);
+        let mut lines: Vec<String> = holes.iter().take(shown).map(line).collect();
+        if shown < holes.len() {
+            lines.push(format!("and {} others", holes.len() - shown));
+        }
+        lines
+    }
 }
 
 impl Point {
     /// The settings in one line: "dumbbell.rate = 10 Mbit/s"; empty if the study is one point.
     pub fn title(&self) -> String {
-        let each: Vec<_> = self.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
-        each.join(", ")
+        in_line(&self.settings)
     }
 
     /// The names of the links that are measured, in order; known before anything runs.
@@ -146,8 +184,16 @@ impl Point {
     }
 
     fn error(&self, problem: Problem) -> ScenarioError {
-        self.source.error(&self.tree, problem)
+        self.source.error(&self.tree, computed(problem, &self.expressions))
     }
+}
+
+/// A problem with a value that was computed says from what.
+fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
+    if let Some((_, text)) = expressions.iter().find(|(path, _)| *path == problem.path) {
+        problem.rule.push_str(&format!(" (the value of \"{}\")", cut(text)));
+    }
+    problem
 }
 
 /// What a file asks for: one scenario, or several if it sweeps.
@@ -155,6 +201,8 @@ impl Point {
 pub struct Study {
     /// The points, at least one.
     pub points: Vec<Point>,
+    /// The combinations of a sweep's values that are not scenarios, and why.
+    pub holes: Vec<Hole>,
     source: Arc<Source>,
 }
 
@@ -167,9 +215,9 @@ impl Study {
         Document::parse(text, name)?.study(plugins)
     }
 
-    /// The same study with other points, such as some of its own.
+    /// The same study with other points, such as some of its own, and without holes.
     pub fn with_points(&self, points: Vec<Point>) -> Study {
-        Study { points, source: self.source.clone() }
+        Study { points, holes: Vec::new(), source: self.source.clone() }
     }
 
     /// The title of the file.
@@ -214,7 +262,7 @@ impl Document {
         match Node::parse(text) {
             Ok(mut tree) => {
                 spell_out(&mut tree);
-                Ok(Document { source: Arc::new(source), tree })
+                Ok(Document { source: Arc::new(source), tree, swept: Vec::new() })
             }
             Err((span, message)) => {
                 Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
@@ -227,7 +275,7 @@ impl Document {
         let source = Source { name: name.to_string(), text: None };
         let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
         spell_out(&mut tree);
-        Document { source: Arc::new(source), tree }
+        Document { source: Arc::new(source), tree, swept: Vec::new() }
     }
 
     /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says.
@@ -246,35 +294,108 @@ impl Document {
     /// # Errors
     /// If the path leads nowhere.
     pub fn set_text(&mut self, field: &str, value: &str) -> Result<(), ScenarioError> {
-        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
-            .ok()
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"));
-        self.set(field, &parsed.unwrap_or_else(|| toml::Value::String(value.to_string())))
+        self.set(field, &from_text(value))
     }
 
-    /// Expands sweeps and checks every point.
+    /// Sweeps a field, as under `[sweep]`: over a list of values, or a range such as "0.02..0.2:log:5". It takes
+    /// the place of the file's sweep of that field. The field `linked` has a list of tables of fields that
+    /// advance together.
     ///
     /// # Errors
-    /// Says which line breaks which rule.
+    /// If a path leads nowhere, or there are no values.
+    pub fn sweep(&mut self, field: &str, values: &toml::Value) -> Result<(), ScenarioError> {
+        let table = toml::Table::from_iter([(field.to_string(), values.clone())]);
+        self.add_sweep(&Node::from_toml(&toml::Value::Table(table)))
+    }
+
+    /// [`Document::sweep`] from text: `flows.ftp.count=10,20,50` or `aqm.red.max_p=0.02..0.2:log:5`; with
+    /// semicolons between fields that advance together. Each value is read as by [`Document::set_text`].
+    ///
+    /// # Errors
+    /// If it has not this form, and those of [`Document::sweep`].
+    pub fn sweep_text(&mut self, text: &str) -> Result<(), ScenarioError> {
+        let table = sweep::read(text, |value| Node::from_toml(&from_text(value)));
+        let table = table.map_err(|rule| ScenarioError { line: None, ..self.source.error_at(None, rule) })?;
+        self.add_sweep(&table)
+    }
+
+    fn add_sweep(&mut self, table: &Node) -> Result<(), ScenarioError> {
+        let axes = sweep::axes(table, &Path::default()).and_then(|axes| {
+            axes.iter().try_for_each(|axis| axis.check_fields(&self.tree))?;
+            Ok(axes)
+        });
+        self.swept.extend(axes.map_err(|p| self.source.error(&self.tree, p))?);
+        Ok(())
+    }
+
+    /// Expands sweeps, computes what is to be computed, and checks every point. Points that are not valid are
+    /// the holes of the study.
+    ///
+    /// # Errors
+    /// Says which line breaks which rule, if that is so at all points.
     pub fn study(&self, plugins: &Plugins) -> Result<Study, ScenarioError> {
         let mut base = self.tree.clone();
         let sweep = base.remove("sweep");
         let cases = base.remove("cases");
         let fail = |problem| self.source.error(&self.tree, problem);
-        let trees = expand(&base, sweep.as_ref(), cases.as_ref()).map_err(fail)?;
-        let points = trees
-            .into_iter()
-            .map(|(settings, tree)| {
-                let mut scenario = tree
-                    .read::<Scenario>()
-                    .map_err(|fault| self.source.error(&tree, Problem::from(fault)))?;
-                scenario.flows.iter_mut().for_each(FlowGroup::complete);
-                let point = Point { settings, scenario, tree, source: self.source.clone() };
-                plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
-                Ok(point)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Study { points, source: self.source.clone() })
+        let trees = expand(&base, sweep.as_ref(), &self.swept, cases.as_ref()).map_err(fail)?;
+        let (mut points, mut holes, mut first) = (Vec::new(), Vec::new(), None);
+        for (settings, tree) in trees {
+            match self.point(settings.clone(), tree, plugins) {
+                Ok(point) => points.push(point),
+                Err(error) => {
+                    holes.push(Hole { settings, reason: error.reason() });
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        if let (true, Some(error)) = (points.is_empty(), first) {
+            return Err(of_all(error, &holes));
+        }
+        Ok(Study { points, holes, source: self.source.clone() })
     }
+
+    fn point(
+        &self,
+        mut settings: Vec<Setting>,
+        mut tree: Node,
+        plugins: &Plugins,
+    ) -> Result<Point, ScenarioError> {
+        let expressions = evaluate(&mut tree).map_err(|p| self.source.error(&tree, p))?;
+        for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
+            let path = resolve(&tree, &setting.field).ok();
+            let of_expression = path.filter(|path| expressions.iter().any(|(p, _)| p == path));
+            if let Some(node) = of_expression.and_then(|path| tree.at(&path)) {
+                setting.value = plain(node);
+            }
+        }
+        let mut scenario = tree
+            .read::<Scenario>()
+            .map_err(|fault| self.source.error(&tree, computed(fault.into(), &expressions)))?;
+        scenario.flows.iter_mut().for_each(FlowGroup::complete);
+        let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
+        plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
+        Ok(point)
+    }
+}
+
+/// The error of a study that has only holes: that of the first, and where they differ, that it is so.
+fn of_all(first: ScenarioError, holes: &[Hole]) -> ScenarioError {
+    match holes {
+        [hole, others @ ..] if others.iter().any(|other| other.reason != hole.reason) => {
+            let all = holes.len();
+            let rule = format!("{} (at {}; none of the {all} points is valid)", first.rule, hole.title());
+            ScenarioError { rule, ..first }
+        }
+        _ => first,
+    }
+}
+
+/// A value from text: TOML if it reads as a value, otherwise a string.
+fn from_text(value: &str) -> toml::Value {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"));
+    parsed.unwrap_or_else(|| toml::Value::String(value.to_string()))
 }
