@@ -36,7 +36,7 @@ pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
-pub use read::read;
+pub use read::{read, read_from};
 pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
     Results, RunInfo, TransferRow, View,

@@ -1,5 +1,6 @@
 //! Scenario files from disk.
 
+use std::io::Read;
 use std::path::Path;
 
 use quell_scenario::{Document, ScenarioError};
@@ -15,11 +16,24 @@ pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let unreadable = |e: std::io::Error| ScenarioError::of_file(&name, format!("cannot read: {e}"));
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(ScenarioError::of_file(&name, format!("is {size} bytes long: too large for a scenario")));
+    read_from(std::fs::File::open(path).map_err(unreadable)?, &name)
+}
+
+/// Reads a scenario from what is open already; `name` stands for it in errors.
+///
+/// # Errors
+/// If it cannot be read or is not TOML.
+pub fn read_from(source: impl Read, name: &str) -> Result<Document, ScenarioError> {
+    let mut bytes = Vec::new();
+    source
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| ScenarioError::of_file(name, format!("cannot read: {e}")))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let rule = format!("is longer than {MAX_FILE_BYTES} bytes: too large for a scenario");
+        return Err(ScenarioError::of_file(name, rule));
     }
-    Document::from_bytes(std::fs::read(path).map_err(unreadable)?, &name)
+    Document::from_bytes(bytes, name)
 }
 
 #[cfg(test)]
