@@ -183,7 +183,12 @@ fn parent(path: &Path) -> PathBuf {
 }
 
 fn default_dir(scenario: &Path) -> PathBuf {
-    Path::new("results").join(scenario.file_stem().unwrap_or(scenario.as_os_str()))
+    let name = match scenario.file_stem() {
+        // Standard input has no name.
+        Some(name) if name == "-" => "stdin".as_ref(),
+        name => name.unwrap_or(scenario.as_os_str()),
+    };
+    Path::new("results").join(name)
 }
 
 /// `dir`, then `dir-2`, `dir-3`, and so on.

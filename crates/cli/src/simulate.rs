@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quell_lab::{Cache, Options, Progress, Results};
-use quell_scenario::{Plugins, ScenarioError, Study};
+use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{CacheDir, EngineChoice, Seeds, SimulationArgs};
+use crate::args::{CacheDir, Changes, EngineChoice, Seeds, SimulationArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::selection::Selection;
@@ -24,26 +24,49 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
         (None, Some(seed)) => Some(list_of(&[seed])?),
         (None, None) => None,
     };
-    study(path, &args.set, seeds)
+    study(path, &args.changes, seeds)
 }
 
-/// Reads a scenario with fields set and other seeds.
+/// The file of a scenario, or standard input for "-".
+///
+/// # Errors
+/// If it cannot be read or is not TOML.
+pub fn document(path: &Path) -> Result<Document, ScenarioError> {
+    match path.to_str() {
+        Some("-") => quell_lab::read_from(std::io::stdin().lock(), "standard input"),
+        _ => quell_lab::read(path),
+    }
+}
+
+/// Makes changes in a scenario; gives the options that say so.
+///
+/// # Errors
+/// If a field is not there.
+pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, ScenarioError> {
+    let mut options = Vec::new();
+    let mut make = |option: String, change: &mut dyn FnMut() -> Result<(), ScenarioError>| {
+        change().map_err(|error| ScenarioError { file: option.clone(), line: None, ..error })?;
+        options.push(option);
+        Ok(())
+    };
+    for (field, value) in &changes.set {
+        let option = format!("--set {}={}", cut(field), cut(value));
+        make(option, &mut || document.set_text(field, value))?;
+    }
+    for text in &changes.sweep {
+        make(format!("--sweep {}", cut(text)), &mut || document.sweep_text(text))?;
+    }
+    Ok(options)
+}
+
+/// Reads a scenario with changes and other seeds.
 ///
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
-pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) -> Result<Study, Failure> {
-    let original = quell_lab::read(path)?;
+pub fn study(path: &Path, changes: &Changes, seeds: Option<toml::Value>) -> Result<Study, Failure> {
+    let original = document(path)?;
     let mut document = original.clone();
-    let mut changes: Vec<String> = Vec::new();
-    for (field, value) in set {
-        let change = format!("--set {}={}", cut(field), cut(value));
-        document.set_text(field, value).map_err(|error| ScenarioError {
-            file: change.clone(),
-            line: None,
-            ..error
-        })?;
-        changes.push(change);
-    }
+    let mut changes = change(&mut document, changes)?;
     if let Some(seeds) = seeds {
         document.set("seeds", &seeds)?;
         changes.push("--seeds".to_string());

@@ -7,7 +7,7 @@ use quell_lab::{Better, Estimate, Metric, Results, View};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Plugins, Study};
 
-use super::run;
+use super::{run, scenario};
 use crate::align::{align, round, scale};
 use crate::args::{CompareArgs, EngineChoice, Format};
 use crate::failure::Failure;
@@ -36,6 +36,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(out) => Some(Place::choose(Some(out), &args.source, args.overwrite)?),
         None => None,
     };
+    scenario::say_notes(&study, 1);
     let results = simulate::run(&study, &args.simulation, line)?;
     let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
     print(&results, args, &selection, kept.folder.clone())?;
@@ -51,7 +52,8 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
     let given = [
         ("--seeds", s.seeds.is_some()),
         ("--seed", s.seed.is_some()),
-        ("--set", !s.set.is_empty()),
+        ("--set", !s.changes.set.is_empty()),
+        ("--sweep", !s.changes.sweep.is_empty()),
         ("--threads", s.threads.is_some()),
         ("--engine", s.engine != EngineChoice::Fast),
         ("--out", args.out.is_some()),
@@ -166,6 +168,7 @@ fn print(
             text.push('\n');
         }
     }
+    text.push_str(&selection::holes(results));
     text.push_str(&caption(results, args, intervals));
     terminal::print(&text)
 }

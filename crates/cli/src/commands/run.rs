@@ -16,7 +16,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read(&args.scenario, &args.simulation)?;
     simulate::check_link(&selection, &study)?;
-    scenario::say_notes(&study);
+    scenario::say_notes(&study, 1);
     let place = Place::choose(args.out.as_deref(), &args.scenario, args.overwrite)?;
     let results = simulate::run(&study, &args.simulation, line)?;
     // The findings are printed even if the files cannot be written.
@@ -32,6 +32,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
         Format::Table => {
             let mut text = heading(&results);
             text.push_str(&selection::tables(&results, &selection));
+            text.push_str(&selection::holes(&results));
             text.push_str(&selection::caption(&results));
             if let Some(folder) = folder {
                 text.push_str(&format!("results  {folder}\n"));
