@@ -227,6 +227,8 @@ class Results:
     @property
     def points(self) -> list[dict[str, Any]]: ...
     @property
+    def holes(self) -> list[dict[str, Any]]: ...
+    @property
     def info(self) -> dict[str, Any]: ...
     def table(
         self,
@@ -260,6 +262,7 @@ def run(
     threads: int | None = None,
     aqms: _Aqms | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], object] | None = None,
     engine: Literal["fast", "reference"] = "fast",
 ) -> Results: ...
@@ -269,6 +272,7 @@ def check(
     seeds: int | Sequence[int] | None = None,
     aqms: _Aqms | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]: ...
 def cli(args: Sequence[str]) -> int: ...
 

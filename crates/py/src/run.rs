@@ -1,10 +1,11 @@
 //! Running scenarios.
 
+use std::ffi::CString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
 use quell_lab::{Options, Surround};
@@ -76,7 +77,13 @@ impl Progress {
 ///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
 ///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
-///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``.
+///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
+///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``.
+/// sweep : dict of str to sequence or str, optional
+///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
+///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
+///     fields. The key ``"linked"`` has a list of such dicts, whose fields advance together. Points that are not
+///     valid are left out: see :attr:`Results.holes`.
 /// progress : callable, optional
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
@@ -114,7 +121,7 @@ impl Progress {
 /// >>> results.algorithms
 /// ['drop-tail', 'red']
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, threads=None, aqms=None, overrides=None, progress=None, engine="fast"))]
+#[pyo3(signature = (scenario, *, seeds=None, threads=None, aqms=None, overrides=None, sweep=None, progress=None, engine="fast"))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -123,6 +130,7 @@ pub fn run(
     threads: Option<usize>,
     aqms: Option<&Bound<'_, PyDict>>,
     overrides: Option<&Bound<'_, PyDict>>,
+    sweep: Option<&Bound<'_, PyDict>>,
     progress: Option<Py<PyAny>>,
     engine: &str,
 ) -> PyResult<Results> {
@@ -138,7 +146,7 @@ pub fn run(
     }
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
+    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
     let latest = Mutex::new(None);
     let note = |p: &quell_lab::Progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*p);
     // The interpreter makes a state for each thread that attaches to it and frees it when the thread
@@ -185,11 +193,18 @@ pub fn run(
 ///     As for :func:`run`; each is built once, to see whether it accepts its parameters.
 /// overrides : dict of str to value, optional
 ///     As for :func:`run`.
+/// sweep : dict of str to sequence or str, optional
+///     As for :func:`run`.
 ///
 /// Returns
 /// -------
 /// list of dict
 ///     The scenario with every default filled in; several if it sweeps.
+///
+/// Warns
+/// -----
+/// UserWarning
+///     Of each point of a sweep that is not valid, with the reason; it is left out.
 ///
 /// Raises
 /// ------
@@ -198,17 +213,22 @@ pub fn run(
 /// OSError
 ///     If the file cannot be read.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None))]
+#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None, sweep=None))]
 pub fn check<'py>(
     py: Python<'py>,
     scenario: &Bound<'py, PyAny>,
     seeds: Option<&Bound<'py, PyAny>>,
     aqms: Option<&Bound<'py, PyDict>>,
     overrides: Option<&Bound<'py, PyDict>>,
+    sweep: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
+    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
+    for hole in &study.holes {
+        let message = CString::new(format!("left out: {}: {}", hole.title(), hole.reason))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+    }
     let list = PyList::empty(py);
     for point in &study.points {
         list.append(crate::results::resolved(py, &point.scenario.to_toml())?)?;
@@ -216,12 +236,19 @@ pub fn check<'py>(
     Ok(list)
 }
 
+/// What a call changes in a scenario.
+#[derive(Default)]
+pub struct Changes<'a, 'py> {
+    pub seeds: Option<&'a Bound<'py, PyAny>>,
+    pub overrides: Option<&'a Bound<'py, PyDict>>,
+    pub sweep: Option<&'a Bound<'py, PyDict>>,
+}
+
 /// The study that a file or a dict describes.
 pub fn study(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
-    seeds: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
+    changes: &Changes<'_, '_>,
     plugins: &quell_scenario::Plugins,
     trap: &Trap,
 ) -> PyResult<Study> {
@@ -237,17 +264,26 @@ pub fn study(
         let kind = scenario.get_type().name()?;
         return Err(PyTypeError::new_err(format!("scenario must be a path or a dict, not '{kind}'")));
     };
-    for (field, x) in overrides.into_iter().flatten() {
+    for (field, x) in changes.overrides.into_iter().flatten() {
         let field: String = field.extract()?;
         document.set(&field, &value::to_toml(&x, &field)?).map_err(fail)?;
     }
-    if let Some(seeds) = seeds {
+    for (field, values) in changes.sweep.into_iter().flatten() {
+        let field: String = field.extract()?;
+        document.sweep(&field, &value::to_toml(&values, &field)?).map_err(fail)?;
+    }
+    if let Some(seeds) = changes.seeds {
         document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
     }
     let study = document.study(plugins);
     // An algorithm that refuses its parameters gives the best message itself.
-    match trap.take() {
-        Some(error) => Err(error),
-        None => study.map_err(fail),
+    match (study, trap.take()) {
+        // Where it refuses those of some points only, these are holes.
+        (Ok(study), Some(error)) if error.is_instance_of::<PyException>(py) => {
+            trap.forget();
+            Ok(study)
+        }
+        (_, Some(error)) => Err(error),
+        (study, None) => study.map_err(fail),
     }
 }
