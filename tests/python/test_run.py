@@ -80,7 +80,11 @@ def test_an_algorithm_that_refuses_a_point_leaves_a_hole(scenario: dict[str, Any
 
     scenario["aqm"] = [{"algorithm": "picky", "level": 1}]
     results = quell.run(
-        scenario, seeds=1, aqms={"picky": Picky}, sweep={"aqm.picky.level": [2, 1]}, overrides={"duration": "6 s"}
+        scenario,
+        seeds=1,
+        aqms={"picky": Picky},
+        sweep={"aqm.picky.level": [2, 1]},
+        overrides={"duration": "6 s"},
     )
     assert [p["title"] for p in results.points] == ["aqm.picky.level = 1"]
     assert "level is too high" in results.holes[0]["reason"]
