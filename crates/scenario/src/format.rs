@@ -137,8 +137,8 @@ fn allow_expressions(schema: &mut serde_json::Value) {
                 listed(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(listed))
             };
             let Some(kind) = object.get("type") else { return };
-            let number = is(kind, &["integer", "number"]);
-            if !number && !(is(kind, &["string"]) && object.contains_key("pattern")) {
+            let quantity = is(kind, &["string"]) && object.contains_key("pattern");
+            if !(quantity || is(kind, &["integer", "number"])) {
                 return;
             }
             // What a field is said to be stays with the field.
