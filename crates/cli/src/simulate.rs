@@ -31,6 +31,7 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
 ///
 /// # Errors
 /// If it cannot be read or is not TOML.
+#[allow(clippy::result_large_err)] // Who asks says more of the error.
 pub fn document(path: &Path) -> Result<Document, ScenarioError> {
     match path.to_str() {
         Some("-") => quell_lab::read_from(std::io::stdin().lock(), "standard input"),
@@ -42,19 +43,18 @@ pub fn document(path: &Path) -> Result<Document, ScenarioError> {
 ///
 /// # Errors
 /// If a field is not there.
-pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, ScenarioError> {
+pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, Failure> {
+    let blame = |option: &String, error| ScenarioError { file: option.clone(), line: None, ..error };
     let mut options = Vec::new();
-    let mut make = |option: String, change: &mut dyn FnMut() -> Result<(), ScenarioError>| {
-        change().map_err(|error| ScenarioError { file: option.clone(), line: None, ..error })?;
-        options.push(option);
-        Ok(())
-    };
     for (field, value) in &changes.set {
         let option = format!("--set {}={}", cut(field), cut(value));
-        make(option, &mut || document.set_text(field, value))?;
+        document.set_text(field, value).map_err(|error| blame(&option, error))?;
+        options.push(option);
     }
     for text in &changes.sweep {
-        make(format!("--sweep {}", cut(text)), &mut || document.sweep_text(text))?;
+        let option = format!("--sweep {}", cut(text));
+        document.sweep_text(text).map_err(|error| blame(&option, error))?;
+        options.push(option);
     }
     Ok(options)
 }
