@@ -237,6 +237,8 @@ class Results:
     @property
     def points(self) -> list[dict[str, Any]]: ...
     @property
+    def holes(self) -> list[dict[str, Any]]: ...
+    @property
     def info(self) -> dict[str, Any]: ...
     def table(
         self,
@@ -273,6 +275,7 @@ def run(
     threads: int | None = None,
     aqms: _Aqms | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], object] | None = None,
     engine: Literal["fast", "reference"] = "fast",
     cache: _Cache | None = None,
@@ -312,6 +315,7 @@ def tasks(
     *,
     seeds: int | Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     series: _Series = "drawn",
     missing: bool = False,
     cache: _Cache | None = None,
@@ -358,6 +362,7 @@ def check(
     seeds: int | Sequence[int] | None = None,
     aqms: _Aqms | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]: ...
 def cli(args: Sequence[str]) -> int: ...
 

@@ -34,6 +34,7 @@ def run(
     *,
     seeds: int | Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     series: Literal["drawn", "all", "none"] = "drawn",
     cache: bool | str | os.PathLike[str] = True,
     store: str | None = None,
@@ -54,6 +55,8 @@ def run(
     seeds : int or sequence of int, optional
         As for :func:`quell.run`.
     overrides : dict of str to value, optional
+        As for :func:`quell.run`.
+    sweep : dict of str to sequence or str, optional
         As for :func:`quell.run`.
     series : {"drawn", "all", "none"}, default "drawn"
         As for :func:`quell.run`.
@@ -80,11 +83,11 @@ def run(
         If a replication could not be made; says which and why.
     """
     folder = quell.cache_dir(cache)
-    all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, series=series)
+    all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series)
     if store is not None:
         pull(store, folder, (task.key for task in all_tasks))
     missing = quell.tasks(
-        scenario, seeds=seeds, overrides=overrides, series=series, missing=True, cache=folder
+        scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, missing=True, cache=folder
     )
     done = len(all_tasks) - len(missing)
     if progress is not None:
@@ -113,7 +116,9 @@ def run(
             client.cancel(futures)
         if store is not None:
             pull(store, folder, (task.key for task in missing))
-    return quell.run(scenario, seeds=seeds, overrides=overrides, series=series, cache=folder)
+    return quell.run(
+        scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, cache=folder
+    )
 
 
 def batches(tasks: Sequence[quell.Task], count: int) -> Iterable[list[quell.Task]]:

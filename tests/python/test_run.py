@@ -49,6 +49,47 @@ def test_overrides_win_and_sweeps_become_points(scenario: dict[str, Any]) -> Non
     assert results.table(["utilization"], point=1)["n"] == [1]
 
 
+def test_a_sweep_has_lists_ranges_links_and_holes(scenario: dict[str, Any]) -> None:
+    sweep = {"flows.ftp.count": [0, 2], "aqm.red.max_p": "0.1..0.4:log:3"}
+    with pytest.warns(UserWarning, match=r"left out: flows.ftp.count = 0, .* must be at least 1"):
+        points = quell.check(scenario, sweep=sweep)
+    assert [p["aqm"][1]["max_p"] for p in points] == [0.1, 0.2, 0.4]
+    linked = {"linked": [{"flows.ftp.count": [2, 4], "dumbbell.delay": ["5 ms", "2 * 3 ms"]}]}
+    results = quell.run(
+        scenario, seeds=1, sweep=linked, overrides={"aqm": [{"algorithm": "red"}], "duration": "6 s"}
+    )
+    assert [p["title"] for p in results.points] == [
+        "dumbbell.delay = 5 ms, flows.ftp.count = 2",
+        "dumbbell.delay = 6 ms, flows.ftp.count = 4",
+    ]
+    assert results.holes == []
+    results = quell.run(scenario, seeds=1, sweep={"flows.ftp.count": [0, 2]}, overrides={"duration": "6 s"})
+    assert [(h["title"], h["settings"]) for h in results.holes] == [
+        ("flows.ftp.count = 0", {"flows.ftp.count": "0"})
+    ]
+    assert "must be at least 1" in results.holes[0]["reason"]
+    with pytest.raises(quell.ScenarioError, match="did you mean"):
+        quell.check(scenario, sweep={"flows.fpt.count": [1]})
+
+
+def test_an_algorithm_that_refuses_a_point_leaves_a_hole(scenario: dict[str, Any]) -> None:
+    class Picky(quell.Aqm):
+        def __init__(self, link: quell.Link, level: int) -> None:
+            if level > 1:
+                raise ValueError("level is too high")
+
+    scenario["aqm"] = [{"algorithm": "picky", "level": 1}]
+    results = quell.run(
+        scenario,
+        seeds=1,
+        aqms={"picky": Picky},
+        sweep={"aqm.picky.level": [2, 1]},
+        overrides={"duration": "6 s"},
+    )
+    assert [p["title"] for p in results.points] == ["aqm.picky.level = 1"]
+    assert "level is too high" in results.holes[0]["reason"]
+
+
 def test_check_gives_the_resolved_scenario_without_running_it(scenario: dict[str, Any]) -> None:
     scenario["duration"] = "1000000 s"
     (resolved,) = quell.check(scenario)

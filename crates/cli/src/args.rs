@@ -111,6 +111,19 @@ pub struct FormatArgs {
     pub format: Format,
 }
 
+/// Changes to a scenario.
+#[derive(Clone, Debug, Args)]
+pub struct Changes {
+    /// Set a field of the scenario, such as `dumbbell.rate="20 Mbit/s"`, `flows.ftp.count=50` or
+    /// `aqm.red.max_th="0.5 * dumbbell.buffer"`.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// Vary a field over a list (`flows.ftp.count=10,20,50`) or a range (`aqm.red.max_p=0.02..0.2:log:5`,
+    /// also `:lin:N` and `:step:S`); several options: every combination. "A=1,2; B=3,4" links fields.
+    #[arg(long = "sweep", value_name = "KEY=VALUES")]
+    pub sweep: Vec<String>,
+}
+
 /// Changes to a scenario, and how it is run.
 #[derive(Clone, Debug, Args)]
 pub struct SimulationArgs {
@@ -128,9 +141,9 @@ pub struct SimulationArgs {
     /// One seed, to repeat a single replication.
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
-    /// Set a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `flows.ftp.count=50`.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub changes: Changes,
     /// Number of threads; default: one per core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub threads: Option<u16>,
@@ -321,6 +334,9 @@ Examples:
   quell run scenarios/main.toml
   quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
   quell run my.toml --seed 17 --threads 1
+  quell run my.toml --sweep flows.ftp.count=10,20,50 --sweep aqm.red.max_p=0.02..0.2:log:5
+  quell run my.toml --sweep \"dumbbell.delay=5..50 ms:lin:4; flows.ftp.count=40,30,20,10\"
+  quell run my.toml --set \"aqm.red.max_th=3 * aqm.red.min_th\"    # docs/sweeps.md
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
   quell run my.toml --seeds 100    # computes what the cache does not have
@@ -336,7 +352,7 @@ Finished replications are kept in a cache at once (see `quell cache --help`), so
 where it stopped. \
 Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
 pub struct RunArgs {
-    /// The scenario files.
+    /// The scenario files; - for standard input.
     #[arg(value_name = "SCENARIO", required = true)]
     pub scenarios: Vec<PathBuf>,
     /// Folder for the results; default: results/NAME.
@@ -367,6 +383,7 @@ Examples:
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
   quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
   quell compare results/main --baseline red
+  quell compare scenarios/main.toml --baseline red --sweep dumbbell.delay=\"5 ms..50 ms:log:4\"
 
 With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
 and --precision (without either: those shown) is decided: its interval excludes 0, or is within the width of \
@@ -443,9 +460,9 @@ pub struct SearchArgs {
     /// No more seeds than this for a probe; default: 50.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub max_seeds: Option<u32>,
-    /// Set another field of the scenario.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub changes: Changes,
     /// Number of threads; default: one per core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub threads: Option<u16>,
@@ -547,7 +564,7 @@ pub enum AqmCommand {
 pub enum ScenarioCommand {
     /// Check files and say what each describes, without running anything.
     Check {
-        /// The scenario files.
+        /// The scenario files; - for standard input.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
@@ -564,9 +581,9 @@ pub enum ScenarioCommand {
         /// The number of the sweep's point; default: 1.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         point: Option<u32>,
-        /// Set a field of the scenario.
-        #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
-        set: Vec<(String, String)>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        changes: Changes,
     },
     /// Print the JSON Schema of scenario files.
     Schema,
@@ -599,9 +616,9 @@ pub struct NetworkArgs {
     /// Algorithms: labels of the scenario (default: all), or catalog names without a scenario.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
-    /// Set a field of the scenario, such as `dumbbell.rate="20 Mbit/s"` or `aqm[0].q_ref="80 packets"`.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub changes: Changes,
 }
 
 /// How much of the flows' delay the linear model keeps.

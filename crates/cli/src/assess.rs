@@ -19,7 +19,7 @@ const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
 /// The study that the arguments describe, with its algorithms chosen.
 pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
     let Some(path) = &args.scenario else { return from_options(args) };
-    let mut study = simulate::study(path, &args.set, None)?;
+    let mut study = simulate::study(path, &args.changes, None)?;
     for point in &mut study.points {
         choose(&mut point.scenario, &args.aqm)?;
     }
@@ -73,9 +73,7 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         ..Shorthand::new(rate, rtt, flows, packet)
     };
     let mut document = shorthand.document(FROM_OPTIONS);
-    for (field, value) in &args.set {
-        document.set_text(field, value)?;
-    }
+    simulate::change(&mut document, &args.changes)?;
     Ok(document.study(&Plugins::new())?)
 }
 

@@ -208,6 +208,10 @@ pub fn names(paths: &[PathBuf]) -> Vec<String> {
 
 /// A file's name without its place and ending.
 fn short(path: &Path) -> String {
+    // Standard input has no name.
+    if path.as_os_str() == "-" {
+        return "stdin".into();
+    }
     let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
     name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -84,6 +84,8 @@ pub struct Run<'a> {
     pub replications_asked: usize,
     /// Replications finished.
     pub replications_finished: usize,
+    /// The points of a sweep that are not valid.
+    pub holes: Vec<Hole<'a>>,
     /// How long it took.
     pub elapsed_s: f64,
     /// How the run chose the numbers of seeds, where it did.
@@ -93,6 +95,15 @@ pub struct Run<'a> {
     pub folder: Option<String>,
     /// The HTML report, if it was written.
     pub report: Option<String>,
+}
+
+/// A point of a sweep that is not valid.
+#[derive(Debug, Serialize)]
+pub struct Hole<'a> {
+    /// The combination of values.
+    pub settings: Vec<PointSetting<'a>>,
+    /// What is wrong with it.
+    pub reason: &'a str,
 }
 
 /// What distinguishes a point from the others.

@@ -5,6 +5,7 @@ use quell_units::text::seconds;
 
 use crate::align::{align, round, scale};
 use crate::args::ViewArgs;
+use crate::commands::MOST_HOLES;
 use crate::failure::Failure;
 use crate::json;
 use crate::table::{self, Column, Tint};
@@ -157,6 +158,17 @@ pub fn tables(results: &Results, selection: &Selection) -> String {
     out
 }
 
+/// The points of a sweep that are not valid; empty if there are none.
+pub fn holes(results: &Results) -> String {
+    let holes = &results.run.holes;
+    if holes.is_empty() {
+        return String::new();
+    }
+    let all = holes.len() + results.run.points.len();
+    let lines: String = results.run.hole_lines(MOST_HOLES).iter().map(|line| format!("  {line}\n")).collect();
+    format!("not valid, left out ({} of {all} points):\n{lines}\n", holes.len())
+}
+
 /// The heading of a point; empty if there is only one.
 pub fn point_heading(results: &Results, point: usize) -> String {
     let title = results.run.points.get(point).map(|p| p.title()).unwrap_or_default();
@@ -242,6 +254,11 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
         partial: run.partial,
         replications_asked: results.asked(),
         replications_finished: results.replications.len(),
+        holes: run
+            .holes
+            .iter()
+            .map(|h| json::Hole { settings: json::settings(&h.settings), reason: &h.reason })
+            .collect(),
         elapsed_s: run.elapsed_s,
         sequential: &run.sequential,
         folder,

@@ -10,7 +10,7 @@ use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{CacheDir, CacheUse, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
+use crate::args::{CacheDir, CacheUse, Changes, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
 use crate::failure::Failure;
 use crate::folder;
 use crate::interrupt;
@@ -27,7 +27,7 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
         (None, Some(seed)) => Some(list_of(&[seed])?),
         (None, None) => None,
     };
-    study(path, &args.set, seeds)
+    study(path, &args.changes, seeds)
 }
 
 /// Reads scenarios as one study.
@@ -92,36 +92,55 @@ pub fn auto(
     Ok(Some(auto))
 }
 
-/// Reads a scenario with fields set and other seeds.
+/// The file of a scenario, or standard input for "-".
+///
+/// # Errors
+/// If it cannot be read or is not TOML.
+#[allow(clippy::result_large_err)] // Who asks says more of the error.
+pub fn document(path: &Path) -> Result<Document, ScenarioError> {
+    match path.to_str() {
+        Some("-") => quell_lab::read_from(std::io::stdin().lock(), "standard input"),
+        _ => quell_lab::read(path),
+    }
+}
+
+/// Makes changes in a scenario; gives the options that say so.
+///
+/// # Errors
+/// If a field is not there.
+pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, Failure> {
+    let blame = |option: &String, error| ScenarioError { file: option.clone(), line: None, ..error };
+    let mut options = Vec::new();
+    for (field, value) in &changes.set {
+        let option = format!("--set {}={}", cut(field), cut(value));
+        document.set_text(field, value).map_err(|error| blame(&option, error))?;
+        options.push(option);
+    }
+    for text in &changes.sweep {
+        let option = format!("--sweep {}", cut(text));
+        document.sweep_text(text).map_err(|error| blame(&option, error))?;
+        options.push(option);
+    }
+    Ok(options)
+}
+
+/// Reads a scenario with changes and other seeds.
 ///
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
-pub fn study(path: &Path, set: &[(String, String)], seeds: Option<toml::Value>) -> Result<Study, Failure> {
-    Ok(changed(path, set, seeds)?.0)
+pub fn study(path: &Path, changes: &Changes, seeds: Option<toml::Value>) -> Result<Study, Failure> {
+    Ok(changed(path, changes, seeds)?.0)
 }
 
-/// Reads a scenario with fields set: the study, and what it was made of.
-pub fn document(path: &Path, set: &[(String, String)]) -> Result<(Study, Document), Failure> {
-    changed(path, set, None)
-}
-
-fn changed(
+/// The same, and the file as it was changed.
+pub fn changed(
     path: &Path,
-    set: &[(String, String)],
+    changes: &Changes,
     seeds: Option<toml::Value>,
 ) -> Result<(Study, Document), Failure> {
-    let original = quell_lab::read(path)?;
+    let original = document(path)?;
     let mut document = original.clone();
-    let mut changes: Vec<String> = Vec::new();
-    for (field, value) in set {
-        let change = format!("--set {}={}", cut(field), cut(value));
-        document.set_text(field, value).map_err(|error| ScenarioError {
-            file: change.clone(),
-            line: None,
-            ..error
-        })?;
-        changes.push(change);
-    }
+    let mut changes = change(&mut document, changes)?;
     if let Some(seeds) = seeds {
         document.set("seeds", &seeds)?;
         changes.push("--seeds".to_string());

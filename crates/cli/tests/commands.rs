@@ -63,6 +63,7 @@ fn json_has_the_documented_shape() {
             "partial",
             "replications_asked",
             "replications_finished",
+            "holes",
             "elapsed_s",
             "folder",
             "report",
@@ -169,6 +170,132 @@ fn a_sweep_gives_a_table_per_point() {
     let beyond = bench.run(&["scenario", "show", "sweep.toml", "--point", "3"]);
     let want = "error: --point 3: the scenario has 2 points: must be at most 2\n";
     assert_eq!((beyond.code, beyond.err.as_str()), (2, want));
+}
+
+#[test]
+fn the_command_line_sweeps_and_computes() {
+    let bench = Bench::new();
+    let show = |args: &[&str]| bench.ok(&[&["scenario", "show", "small.toml"], args].concat());
+    let text = show(&["--sweep", "flows.ftp.count=2,4", "--sweep", "dumbbell.delay=5..20 ms:log:3"]);
+    let head = "# Point 1 of 6: flows.ftp.count = 2, dumbbell.delay = 5 ms\n";
+    assert!(text.starts_with(head), "{text}");
+    assert!(text.contains("#   5 of 6: flows.ftp.count = 4, dumbbell.delay = 10 ms\n"), "{text}");
+    let text = show(&["--sweep", "flows.ftp.count=2,4; dumbbell.buffer=20 packets,40 packets"]);
+    assert!(text.contains("2 of 2: flows.ftp.count = 4, dumbbell.buffer = 40 packets\n"), "{text}");
+    let text = show(&[
+        "--set",
+        "aqm.red.max_th=0.4 * dumbbell.buffer",
+        "--set",
+        "aqm.red.min_th=aqm.red.max_th / 2",
+        "--sweep",
+        "dumbbell.buffer=25..50 packets:step:25",
+        "--point",
+        "2",
+    ]);
+    for line in ["min_th = \"10 packets\"", "max_th = \"20 packets\""] {
+        assert!(text.lines().any(|l| l == line), "{line} is missing:\n{text}");
+    }
+    // Everything that takes --set.
+    let json = bench.json(&[
+        "compare",
+        "small.toml",
+        "-q",
+        "-b",
+        "red",
+        "--sweep",
+        "flows.ftp.count=2,4",
+        "--format",
+        "json",
+    ]);
+    let counts: Vec<&Value> =
+        json["points"].as_array().unwrap().iter().map(|p| &p["settings"][0]["value"]).collect();
+    assert_eq!(counts, [&Value::from(2), &Value::from(4)]);
+    let json = bench.json(&[
+        "analyze",
+        "small.toml",
+        "--aqm",
+        "red",
+        "--sweep",
+        "flows.ftp.count=2,4",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(json["points"].as_array().unwrap().len(), 2);
+    let wrong = |args: &[&str], want: &str| {
+        let ran = bench.run(&[&["run", "small.toml"], args].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(want), "{args:?}: {}", ran.err);
+    };
+    wrong(
+        &["--sweep", "flows.fpt.count=1,2"],
+        "error: --sweep flows.fpt.count=1,2: \"flows.fpt.count\" is not a field",
+    );
+    wrong(&["--sweep", "flows.ftp.count"], "error: --sweep flows.ftp.count: must have the form FIELD=VALUES");
+    wrong(
+        &["--sweep", "flows.ftp.count=0,-1"],
+        "small.toml with --sweep flows.ftp.count=0,-1: flows[0].count = 0: must be at least 1 (at flows.ftp.count = 0; none of the 2 points is valid)",
+    );
+    wrong(&["--set", "aqm.red.max_p=[0.1,0.2]"], "sweep over them: --sweep FIELD=A,B");
+    wrong(
+        &["--set", "dumbbell.delay=dumbbell.buffer"],
+        "dumbbell.delay = \"25 packets\": not a time with its unit",
+    );
+    assert_eq!(bench.listing(), ["small.toml"]);
+}
+
+#[test]
+fn points_that_are_not_valid_are_left_out_and_named() {
+    let bench = Bench::new();
+    let args = ["run", "small.toml", "-q", "--seed", "1", "--sweep", "flows.ftp.count=0,2"];
+    let ran = bench.run(&args);
+    let hole = "flows.ftp.count = 0: flows[0].count = 0: must be at least 1";
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("flows.ftp.count = 2\n"), "{}", ran.out);
+    let listed = format!("not valid, left out (1 of 2 points):\n  {hole}\n");
+    assert!(ran.out.contains(&listed), "{}", ran.out);
+    assert!(ran.err.contains(&format!("1 of 2 points is not valid and left out: {hole}\n")), "{}", ran.err);
+    let run = std::fs::read_to_string(bench.path("results/small/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(run["holes"][0]["settings"][0]["field"], "flows.ftp.count");
+    let report = std::fs::read_to_string(bench.path("results/small/report.html")).unwrap();
+    assert!(report.contains(&format!(
+        "<p class=\"notice\">Not valid, and not run (1 of 2 points):</p>\n<p class=\"notice\">{hole}</p>"
+    )));
+    assert!(bench.ok(&["show", "results/small"]).contains(&listed));
+    let json = bench.json(&["show", "results/small", "--format", "json"]);
+    assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1");
+    // Checked and shown, too; many are counted.
+    bench.file("many.toml", &format!("{SMALL}\n[sweep]\nflows.ftp.count = \"-60..3:step:1\"\n"));
+    let checked = bench.run(&["scenario", "check", "many.toml"]);
+    assert!(checked.out.contains("3 points × 2 algorithms"), "{}", checked.out);
+    assert!(checked.err.contains("61 of 64 points are not valid and left out:\n"), "{}", checked.err);
+    assert!(checked.err.ends_with("  and 42 others\n"), "{}", checked.err);
+    assert_eq!(checked.err.lines().count(), 21);
+    assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: flows.ftp.count = -60: "));
+}
+
+#[test]
+fn a_scenario_may_come_from_standard_input() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let bench = Bench::new();
+    let piped = |args: &[&str], text: &str| {
+        let mut command = bench.command(args);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        common::Ran::from(child.wait_with_output().unwrap())
+    };
+    let checked = piped(&["scenario", "check", "-"], SMALL);
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    assert!(checked.out.starts_with("-: ok: dumbbell"), "{}", checked.out);
+    let ran = piped(&["run", "-", "-q", "--seed", "1"], SMALL);
+    assert!(ran.out.contains("results  results/stdin\n"), "{}{}", ran.out, ran.err);
+    let wrong = piped(&["run", "-"], &SMALL.replace("warmup = \"2 s\"", "warmup = \"7 s\""));
+    assert_eq!(
+        (wrong.code, wrong.err.as_str()),
+        (2, "error: standard input:4: warmup = \"7 s\": must be shorter than duration (6 s)\n")
+    );
 }
 
 #[test]

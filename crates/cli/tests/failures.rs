@@ -106,6 +106,8 @@ fn what_is_endless_is_cut() {
         of(&["run", "small.toml", "--out", &letters]),
         of(&["run", "small.toml", "--set", &letters]),
         of(&["run", "small.toml", "--set", &equation]),
+        of(&["run", "small.toml", "--sweep", &letters]),
+        of(&["run", "small.toml", "--sweep", &equation]),
         of(&["analyze", "small.toml", "--link", &letters]),
         of(&["analyze", "small.toml", "--at", &digits]),
         of(&["measure", &letters]),

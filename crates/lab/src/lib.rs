@@ -45,7 +45,7 @@ pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entr
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
-pub use read::{files_in, read};
+pub use read::{files_in, read, read_from};
 pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
     Results, RunInfo, TransferRow, View,

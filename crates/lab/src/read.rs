@@ -1,7 +1,7 @@
 //! Scenario files from disk.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 
 use quell_scenario::{Document, Files, FoundFile, ScenarioError};
@@ -21,13 +21,27 @@ pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let unreadable = |e: std::io::Error| ScenarioError::of_file(&name, format!("cannot read: {e}"));
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(ScenarioError::of_file(&name, format!("is {size} bytes long: too large for a scenario")));
-    }
-    let document = Document::from_bytes(std::fs::read(path).map_err(unreadable)?, &name)?;
+    let document = read_from(File::open(path).map_err(unreadable)?, &name)?;
     let folder = path.parent().filter(|_| !path.starts_with("/dev") && !path.starts_with("/proc"));
     Ok(document.among(files_in(folder.unwrap_or(Path::new("")))))
+}
+
+/// Reads a scenario from what is open already; `name` stands for it in errors, and the files that it names are
+/// found relative to the working directory.
+///
+/// # Errors
+/// If it cannot be read or is not TOML.
+pub fn read_from(source: impl Read, name: &str) -> Result<Document, ScenarioError> {
+    let mut bytes = Vec::new();
+    source
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| ScenarioError::of_file(name, format!("cannot read: {e}")))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let rule = format!("is longer than {MAX_FILE_BYTES} bytes: too large for a scenario");
+        return Err(ScenarioError::of_file(name, rule));
+    }
+    Ok(Document::from_bytes(bytes, name)?.among(files_in(Path::new(""))))
 }
 
 /// The files that a scenario in `folder` may name; "" is the working directory.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::{ACKS, Scenario, Setting};
+use quell_scenario::{ACKS, Hole, Scenario, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::auto::{Reason, Sequential, Stop};
@@ -44,6 +44,9 @@ pub struct RunInfo {
     pub scenario_text: Option<String>,
     /// The points of the study, resolved.
     pub points: Vec<PointInfo>,
+    /// The combinations of a sweep's values that are not scenarios, and why.
+    #[serde(default)]
+    pub holes: Vec<Hole>,
     /// True if the run was stopped before all replications were finished.
     pub partial: bool,
     /// How many of the replications had been run before, and were taken from the cache.
@@ -62,6 +65,13 @@ pub struct RunInfo {
     /// written, and in results of versions that had none.
     #[serde(default)]
     pub sha256: String,
+}
+
+impl RunInfo {
+    /// A line for each hole, with its reason, but at most `most` lines.
+    pub fn hole_lines(&self, most: usize) -> Vec<String> {
+        Hole::lines(&self.holes, most)
+    }
 }
 
 /// One point of the study.

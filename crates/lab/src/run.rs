@@ -226,6 +226,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         scenario_file: study.name().to_string(),
         scenario_text: study.text().map(str::to_string),
         points: study.points.iter().map(point_info).collect(),
+        holes: study.holes.clone(),
         partial,
         reused,
         sequential: Vec::new(),

@@ -40,6 +40,12 @@ impl Trap {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// As if nothing had happened.
+    pub fn forget(&self) {
+        self.failed.store(false, Ordering::Relaxed);
+        self.stop.store(false, Ordering::Relaxed);
+    }
+
     fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

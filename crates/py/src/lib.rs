@@ -33,6 +33,7 @@ mod _quell {
     use crate::run::{Progress, check, run};
     #[pymodule_export]
     use crate::search::{Crossing, search};
+    #[pymodule_export]
     use crate::tasks::{Task, cache_dir, index, make, tasks};
     #[pymodule_export]
     use crate::theory::analysis::{

@@ -181,6 +181,23 @@ impl Results {
         Ok(list)
     }
 
+    /// list of dict: The points of a sweep that are not valid and were not run: ``title``, ``settings``, and
+    /// ``reason``.
+    #[getter]
+    fn holes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for hole in &self.0.run.holes {
+            let settings = PyDict::new(py);
+            hole.settings.iter().try_for_each(|s| settings.set_item(&s.field, &s.value))?;
+            let dict = PyDict::new(py);
+            dict.set_item("title", hole.title())?;
+            dict.set_item("settings", settings)?;
+            dict.set_item("reason", &hole.reason)?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
     /// dict: What was run, how and when: the contents of ``run.json``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

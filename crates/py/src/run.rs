@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
 use quell_lab::{Aim, Auto, MAX_SEEDS, Metric, Options, Surround};
@@ -91,7 +91,13 @@ impl Progress {
 ///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
 ///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
-///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``.
+///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
+///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``.
+/// sweep : dict of str to sequence or str, optional
+///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
+///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
+///     fields. The key ``"linked"`` has a list of such dicts, whose fields advance together. Points that are not
+///     valid are left out: see :attr:`Results.holes`.
 /// progress : callable, optional
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
@@ -142,11 +148,11 @@ impl Progress {
 #[pyfunction]
 #[pyo3(signature = (
     scenario, *, seeds=None, precision=None, baseline=None, max_seeds=MAX_SEEDS, threads=None, aqms=None,
-    overrides=None, progress=None, engine="fast", cache=None, fresh=false, verify=0.0, series="drawn"
+    overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, verify=0.0, series="drawn"
 ))]
 #[pyo3(
     text_signature = "(scenario, *, seeds=None, precision=None, baseline=None, max_seeds=50, threads=None, \
-    aqms=None, overrides=None, progress=None, engine='fast', cache=None, fresh=False, verify=0.0, series='drawn')"
+    aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, verify=0.0, series='drawn')"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
@@ -159,6 +165,7 @@ pub fn run(
     threads: Option<usize>,
     aqms: Option<&Bound<'_, PyDict>>,
     overrides: Option<&Bound<'_, PyDict>>,
+    sweep: Option<&Bound<'_, PyDict>>,
     progress: Option<Py<PyAny>>,
     engine: &str,
     cache: Option<&Bound<'_, PyAny>>,
@@ -179,7 +186,8 @@ pub fn run(
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
     let is_auto = seeds.is_some_and(|s| s.extract::<String>().is_ok_and(|s| s == "auto"));
-    let study = studies(py, scenario, seeds.filter(|_| !is_auto), overrides, &plugins, &trap)?;
+    let changes = Changes { seeds: seeds.filter(|_| !is_auto), overrides, sweep };
+    let study = studies(py, scenario, &changes, &plugins, &trap)?;
     let auto = match is_auto {
         true => Some(auto(&study, precision, baseline, max_seeds)?),
         false if precision.is_some() || baseline.is_some() => {
@@ -278,13 +286,12 @@ pub fn metric(name: &str) -> PyResult<Metric> {
 fn studies(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
-    seeds: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
+    changes: &Changes<'_, '_>,
     plugins: &quell_scenario::Plugins,
     trap: &Trap,
 ) -> PyResult<Study> {
     let Ok(list) = scenario.cast::<PyList>() else {
-        return study(py, scenario, seeds, overrides, plugins, trap);
+        return study(py, scenario, changes, plugins, trap);
     };
     if list.is_empty() {
         return Err(errors::argument("scenario = []: must hold at least one scenario"));
@@ -296,7 +303,7 @@ fn studies(
         let is_free = |name: &String| parts.iter().all(|(other, _)| other != name);
         // Dicts have no name, and files of several folders may have the same.
         let name = name.filter(is_free).unwrap_or_else(|| format!("scenario {}", i + 1));
-        parts.push((name, study(py, &one, seeds, overrides, plugins, trap)?));
+        parts.push((name, study(py, &one, changes, plugins, trap)?));
     }
     Ok(Study::join(parts))
 }
@@ -313,11 +320,18 @@ fn studies(
 ///     As for :func:`run`; each is built once, to see whether it accepts its parameters.
 /// overrides : dict of str to value, optional
 ///     As for :func:`run`.
+/// sweep : dict of str to sequence or str, optional
+///     As for :func:`run`.
 ///
 /// Returns
 /// -------
 /// list of dict
 ///     The scenario with every default filled in; several if it sweeps.
+///
+/// Warns
+/// -----
+/// UserWarning
+///     Of each point of a sweep that is not valid, with the reason; it is left out.
 ///
 /// Raises
 /// ------
@@ -326,17 +340,22 @@ fn studies(
 /// OSError
 ///     If the file cannot be read.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None))]
+#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None, sweep=None))]
 pub fn check<'py>(
     py: Python<'py>,
     scenario: &Bound<'py, PyAny>,
     seeds: Option<&Bound<'py, PyAny>>,
     aqms: Option<&Bound<'py, PyDict>>,
     overrides: Option<&Bound<'py, PyDict>>,
+    sweep: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, seeds, overrides, &plugins, &trap)?;
+    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
+    for hole in &study.holes {
+        let message = CString::new(format!("left out: {}: {}", hole.title(), hole.reason))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+    }
     let list = PyList::empty(py);
     for point in &study.points {
         list.append(crate::results::resolved(py, &point.scenario.to_toml())?)?;
@@ -344,25 +363,41 @@ pub fn check<'py>(
     Ok(list)
 }
 
+/// What a call changes in a scenario.
+#[derive(Default)]
+pub struct Changes<'a, 'py> {
+    pub seeds: Option<&'a Bound<'py, PyAny>>,
+    pub overrides: Option<&'a Bound<'py, PyDict>>,
+    pub sweep: Option<&'a Bound<'py, PyDict>>,
+}
+
 /// The study that a file or a dict describes.
 pub fn study(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
-    seeds: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
+    changes: &Changes<'_, '_>,
     plugins: &quell_scenario::Plugins,
     trap: &Trap,
 ) -> PyResult<Study> {
     let fail = |e| errors::scenario(py, &e);
-    let mut document = document(py, scenario, overrides)?;
-    if let Some(seeds) = seeds {
+    let mut document = document(py, scenario, changes.overrides)?;
+    for (field, values) in changes.sweep.into_iter().flatten() {
+        let field: String = field.extract()?;
+        document.sweep(&field, &value::to_toml(&values, &field)?).map_err(fail)?;
+    }
+    if let Some(seeds) = changes.seeds {
         document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
     }
     let study = document.study(plugins);
     // An algorithm that refuses its parameters gives the best message itself.
-    match trap.take() {
-        Some(error) => Err(error),
-        None => study.map_err(fail),
+    match (study, trap.take()) {
+        // Where it refuses those of some points only, these are holes.
+        (Ok(study), Some(error)) if error.is_instance_of::<PyException>(py) => {
+            trap.forget();
+            Ok(study)
+        }
+        (_, Some(error)) => Err(error),
+        (study, None) => study.map_err(fail),
     }
 }
 

@@ -12,7 +12,7 @@ use quell_scenario::{Plugins, Setting};
 use crate::aqm::Trap;
 use crate::attend::attend;
 use crate::errors;
-use crate::run::study;
+use crate::run::{Changes, study};
 
 /// One replication of a study, with all that another process or machine needs to make it: see :func:`tasks` and
 /// :func:`make`. It can be pickled.
@@ -152,6 +152,8 @@ pub fn series(argument: &str) -> PyResult<Series> {
 ///     As for :func:`run`.
 /// overrides : dict of str to value, optional
 ///     As for :func:`run`.
+/// sweep : dict of str to sequence or str, optional
+///     As for :func:`run`.
 /// series : {"drawn", "all", "none"}, default "drawn"
 ///     As for :func:`run`.
 /// missing : bool, default False
@@ -171,17 +173,22 @@ pub fn series(argument: &str) -> PyResult<Series> {
 /// ValueError
 ///     If an algorithm is from outside the catalog, so that nothing identifies it.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, overrides=None, series="drawn", missing=false, cache=None))]
+#[pyo3(signature = (
+    scenario, *, seeds=None, overrides=None, sweep=None, series="drawn", missing=false, cache=None
+))]
+#[allow(clippy::too_many_arguments)]
 pub fn tasks(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
     seeds: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
+    sweep: Option<&Bound<'_, PyDict>>,
     series: &str,
     missing: bool,
     cache: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Task>> {
-    let study = study(py, scenario, seeds, overrides, &Plugins::new(), &Trap::default())?;
+    let changes = Changes { seeds, overrides, sweep };
+    let study = study(py, scenario, &changes, &Plugins::new(), &Trap::default())?;
     let options = Options { series: self::series(series)?, ..Options::default() };
     let cache = if missing { Some(needed(cache)?) } else { None };
     let tasks = py.detach(|| {

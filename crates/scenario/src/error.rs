@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::names::{suggest, unknown};
+use crate::range;
 use crate::tree::{Fault, Node, Path, Step, known};
 
 /// A scenario that cannot be used: where, what, why, and what may have been meant.
@@ -33,21 +34,20 @@ impl fmt::Display for ScenarioError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        f.write_str(": ")?;
-        if !self.field.is_empty() {
-            f.write_str(&self.field)?;
-            if let Some(value) = &self.value {
-                write!(f, " = {value}")?;
-            }
-            f.write_str(": ")?;
-        }
-        f.write_str(&suggest(&self.rule, self.nearest.as_deref(), self.known.as_deref()))
+        write!(f, ": {}", self.reason())
     }
 }
 
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
+    /// The message without the file and the line.
+    pub fn reason(&self) -> String {
+        let value = self.value.as_ref().map_or(String::new(), |value| format!(" = {value}"));
+        let field = if self.field.is_empty() { String::new() } else { format!("{}{value}: ", self.field) };
+        field + &suggest(&self.rule, self.nearest.as_deref(), self.known.as_deref())
+    }
+
     /// The error for a file that cannot be used as a whole: one that cannot be read, for instance.
     pub fn of_file(file: impl Into<String>, rule: impl Into<String>) -> ScenarioError {
         ScenarioError {
@@ -97,10 +97,16 @@ pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let rule = match wanted(&fault) {
+        let mut rule = match wanted(&fault) {
             Some(wanted) if !fault.unknown_key => wanted.to_string(),
             _ => fault.rule.clone(),
         };
+        let range = fault.value.as_ref().is_some_and(|v| v.starts_with('"') && range::looks_like_one(v));
+        if !fault.unknown_key && (fault.list || range) {
+            rule.push_str(
+                "; to run each of several values, sweep over them: --sweep FIELD=A,B, or [sweep] in the file",
+            );
+        }
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
         Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known }
     }

@@ -6,13 +6,17 @@ use quell_aqm::catalog::{self, CATALOG};
 use quell_aqm::params::ParamDoc;
 use quell_sim::network::{Connection, Gaps};
 use quell_sim::tcp::TcpParams;
+use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
-use crate::values::{Access, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line};
+use crate::values::{
+    Access, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+};
 use crate::write;
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
@@ -22,8 +26,8 @@ use crate::write;
 pub struct Scenario {
     /// The version of this format: 1.
     pub schema: u32,
-    /// A title for tables and reports.
-    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "line")]
+    /// A title for tables and reports, of at most 200 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "title")]
     pub title: String,
     /// What the scenario shows and where it comes from.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
@@ -80,10 +84,24 @@ impl Scenario {
     /// The JSON Schema of scenario files.
     pub fn json_schema() -> serde_json::Value {
         let mut schema = schemars::schema_for!(Scenario).to_value();
+        allow_expressions(&mut schema);
+        let swept = serde_json::json!({
+            "type": ["array", "string", "object"],
+            "items": true,
+            "pattern": "^[^:]+\\.\\.[^:]+:\\s*(log|lin|step)\\s*:[^:]+$",
+        });
         let sweeps = serde_json::json!({
             "sweep": {
-                "description": "Fields and lists of values; every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
+                "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with equal factors, A..B:lin:N with equal steps, A..B:step:S); every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
                 "type": "object",
+                "properties": {
+                    "linked": {
+                        "description": "Fields that advance together: lists or ranges with the same number of values.",
+                        "type": "array",
+                        "items": { "type": "object", "additionalProperties": swept.clone() },
+                    },
+                },
+                "additionalProperties": swept,
             },
             "cases": {
                 "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
@@ -96,7 +114,44 @@ impl Scenario {
         {
             properties.extend(sweeps);
         }
+        if let Some(definitions) = schema.get_mut("$defs").and_then(|d| d.as_object_mut()) {
+            definitions.insert(
+                "Expression".to_string(),
+                serde_json::json!({
+                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round.",
+                    "type": "string",
+                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]",
+                }),
+            );
+        }
         schema
+    }
+}
+
+/// Numbers and quantities may be computed.
+fn allow_expressions(schema: &mut serde_json::Value) {
+    use serde_json::{Value, json};
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(allow_expressions),
+        Value::Object(object) => {
+            object.values_mut().for_each(allow_expressions);
+            let is = |kind: &Value, names: &[&str]| {
+                let listed = |k: &Value| k.as_str().is_some_and(|k| names.contains(&k));
+                listed(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(listed))
+            };
+            let Some(kind) = object.get("type") else { return };
+            let quantity = is(kind, &["string"]) && object.contains_key("pattern");
+            if !(quantity || is(kind, &["integer", "number"])) {
+                return;
+            }
+            // What a field is said to be stays with the field.
+            let about = ["title", "description", "default"];
+            let (about, form): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
+                std::mem::take(object).into_iter().partition(|(key, _)| about.contains(&key.as_str()));
+            *object = about;
+            object.insert("anyOf".to_string(), json!([form, { "$ref": "#/$defs/Expression" }]));
+        }
+        _ => {}
     }
 }
 
@@ -548,11 +603,27 @@ impl<'de> Deserialize<'de> for AqmChoice {
                         }
                     }
                 }
-                let algorithm = algorithm.ok_or_else(|| serde::de::Error::missing_field("algorithm"))?;
+                let algorithm = algorithm.ok_or_else(|| misnamed(&parameters))?;
                 Ok(AqmChoice { algorithm, label, parameters })
             }
         }
         deserializer.deserialize_map(Read)
+    }
+}
+
+/// The error for an algorithm without the key `algorithm`: it may have another name, or a misspelled one.
+fn misnamed<E: serde::de::Error>(parameters: &toml::Table) -> E {
+    const KEYS: &[&str] = &["algorithm", "label"];
+    if let Some(key) = parameters.keys().find(|key| nearest(key, ["algorithm"]).is_some()) {
+        return E::unknown_field(key, KEYS);
+    }
+    let name = |value: &toml::Value| value.as_str().and_then(catalog::find).map(|entry| entry.name);
+    match parameters.iter().find_map(|(key, value)| Some((key, name(value)?))) {
+        Some((key, name)) => E::custom(format!(
+            "lacks the key \"algorithm\": write algorithm = \"{name}\" in place of {} = \"{name}\"",
+            cut(key)
+        )),
+        None => E::missing_field("algorithm"),
     }
 }
 

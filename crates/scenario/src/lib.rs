@@ -27,11 +27,15 @@
 #![allow(clippy::result_large_err)]
 
 mod error;
+mod expression;
+mod fields;
 pub mod format;
 mod names;
 mod plan;
 mod plugins;
+mod range;
 mod study;
+mod sweep;
 mod tree;
 pub mod values;
 mod write;
@@ -41,4 +45,4 @@ pub use format::Scenario;
 pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
-pub use study::{Document, Identity, JOINED, Point, Setting, Study, joined_title};
+pub use study::{Document, Hole, Identity, JOINED, Point, Setting, Study, joined_title};

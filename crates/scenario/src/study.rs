@@ -8,11 +8,13 @@ use quell_units::Time;
 use quell_units::text::cut;
 
 use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::expression::evaluate;
+use crate::fields::{assign, resolve, spell_out};
 use crate::format::{Changes, FlowGroup, Scenario};
-use crate::names::nearest;
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
-use crate::tree::{Entry, Node, Path, Step, Value, steps};
+use crate::sweep::{self, Axis, expand, plain};
+use crate::tree::{Node, Path};
 use crate::values::Seeds;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
@@ -20,6 +22,8 @@ use crate::values::Seeds;
 pub struct Document {
     source: Arc<Source>,
     tree: Node,
+    /// What is swept beside what the file sweeps.
+    swept: Vec<Axis>,
 }
 
 /// One setting of a sweep: a field and its value, as written.
@@ -60,14 +64,48 @@ pub struct Point {
     /// The scenario.
     pub scenario: Scenario,
     tree: Node,
+    /// The expressions of the file, with their places in the tree, which has their values.
+    expressions: Vec<(Path, String)>,
     source: Arc<Source>,
+}
+
+/// Settings in one line: "dumbbell.rate = 10 Mbit/s, flows.ftp.count = 5".
+fn in_line(settings: &[Setting]) -> String {
+    let each: Vec<_> = settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
+    each.join(", ")
+}
+
+/// A combination of a sweep's values that is not a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Hole {
+    /// The combination.
+    pub settings: Vec<Setting>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Hole {
+    /// The settings in one line, as of a point.
+    pub fn title(&self) -> String {
+        in_line(&self.settings)
+    }
+
+    /// A line for each hole, but at most `most` lines.
+    pub fn lines(holes: &[Hole], most: usize) -> Vec<String> {
+        let shown = if holes.len() > most { most.saturating_sub(1) } else { holes.len() };
+        let line = |hole: &Hole| format!("{}: {}", hole.title(), hole.reason);
+        let mut lines: Vec<String> = holes.iter().take(shown).map(line).collect();
+        if shown < holes.len() {
+            lines.push(format!("and {} others", holes.len() - shown));
+        }
+        lines
+    }
 }
 
 impl Point {
     /// The settings in one line: "dumbbell.rate = 10 Mbit/s"; empty if the study is one point.
     pub fn title(&self) -> String {
-        let each: Vec<_> = self.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
-        each.join(", ")
+        in_line(&self.settings)
     }
 
     /// The names of the links that are measured, in order; known before anything runs.
@@ -152,8 +190,16 @@ impl Point {
     }
 
     fn error(&self, problem: Problem) -> ScenarioError {
-        self.source.error(&self.tree, problem)
+        self.source.error(&self.tree, computed(problem, &self.expressions))
     }
+}
+
+/// A problem with a value that was computed says from what.
+fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
+    if let Some((_, text)) = expressions.iter().find(|(path, _)| *path == problem.path) {
+        problem.rule.push_str(&format!(" (the value of \"{}\")", cut(text)));
+    }
+    problem
 }
 
 /// What a file asks for: one scenario, or several if it sweeps.
@@ -161,6 +207,8 @@ impl Point {
 pub struct Study {
     /// The points, at least one.
     pub points: Vec<Point>,
+    /// The combinations of a sweep's values that are not scenarios, and why.
+    pub holes: Vec<Hole>,
     source: Arc<Source>,
     /// Where it is not that of the points.
     title: Option<String>,
@@ -175,9 +223,9 @@ impl Study {
         Document::parse(text, name)?.study(plugins)
     }
 
-    /// The same study with other points, such as some of its own.
+    /// The same study with other points, such as some of its own, and without holes.
     pub fn with_points(&self, points: Vec<Point>) -> Study {
-        Study { points, source: self.source.clone(), title: self.title.clone() }
+        Study { points, holes: Vec::new(), source: self.source.clone(), title: self.title.clone() }
     }
 
     /// Several studies as one, point after point; each point's settings begin with the name that its study is
@@ -185,15 +233,20 @@ impl Study {
     pub fn join(parts: Vec<(String, Study)>) -> Study {
         let name = parts.iter().map(|(_, study)| study.name()).collect::<Vec<_>>().join(" + ");
         let title = joined_title(parts.iter().map(|(_, study)| study.title()));
-        let named = |(name, study): (String, Study)| {
+        let (mut points, mut holes) = (Vec::new(), Vec::new());
+        for (name, study) in parts {
             let setting = Setting { field: JOINED.to_string(), value: name };
-            study.points.into_iter().map(move |mut point| {
+            points.extend(study.points.into_iter().map(|mut point| {
                 point.settings.insert(0, setting.clone());
                 point
-            })
-        };
-        let points = parts.into_iter().flat_map(named).collect();
-        Study { points, source: Arc::new(Source { name, text: None }), title: Some(title) }
+            }));
+            holes.extend(study.holes.into_iter().map(|mut hole| {
+                hole.settings.insert(0, setting.clone());
+                hole
+            }));
+        }
+        let source = Source { name, text: None, files: Files::default() };
+        Study { points, holes, source: Arc::new(source), title: Some(title) }
     }
 
     /// The title of the file; of a joined study those of its files.
@@ -229,9 +282,6 @@ pub fn joined_title<'a>(titles: impl IntoIterator<Item = &'a str>) -> String {
     different.join(" + ")
 }
 
-/// More points than anyone waits for.
-const MAX_POINTS: usize = 10_000;
-
 impl Document {
     /// Reads what a file holds; `name` stands for the file in errors.
     ///
@@ -258,7 +308,7 @@ impl Document {
         match Node::parse(text) {
             Ok(mut tree) => {
                 spell_out(&mut tree);
-                Ok(Document { source: Arc::new(source), tree })
+                Ok(Document { source: Arc::new(source), tree, swept: Vec::new() })
             }
             Err((span, message)) => {
                 Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
@@ -271,7 +321,7 @@ impl Document {
         let source = Source { name: name.to_string(), text: None, files: Files::default() };
         let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
         spell_out(&mut tree);
-        Document { source: Arc::new(source), tree }
+        Document { source: Arc::new(source), tree, swept: Vec::new() }
     }
 
     /// The same document among files that it may name.
@@ -296,248 +346,111 @@ impl Document {
     /// # Errors
     /// If the path leads nowhere.
     pub fn set_text(&mut self, field: &str, value: &str) -> Result<(), ScenarioError> {
-        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
-            .ok()
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"));
-        self.set(field, &parsed.unwrap_or_else(|| toml::Value::String(value.to_string())))
+        self.set(field, &from_text(value))
     }
 
-    /// Expands sweeps and checks every point.
+    /// Sweeps a field, as under `[sweep]`: over a list of values, or a range such as "0.02..0.2:log:5". It takes
+    /// the place of the file's sweep of that field. The field `linked` has a list of tables of fields that
+    /// advance together.
     ///
     /// # Errors
-    /// Says which line breaks which rule.
+    /// If a path leads nowhere, or there are no values.
+    pub fn sweep(&mut self, field: &str, values: &toml::Value) -> Result<(), ScenarioError> {
+        let table = toml::Table::from_iter([(field.to_string(), values.clone())]);
+        self.add_sweep(&Node::from_toml(&toml::Value::Table(table)))
+    }
+
+    /// [`Document::sweep`] from text: `flows.ftp.count=10,20,50` or `aqm.red.max_p=0.02..0.2:log:5`; with
+    /// semicolons between fields that advance together. Each value is read as by [`Document::set_text`].
+    ///
+    /// # Errors
+    /// If it has not this form, and those of [`Document::sweep`].
+    pub fn sweep_text(&mut self, text: &str) -> Result<(), ScenarioError> {
+        let table = sweep::read(text, |value| Node::from_toml(&from_text(value)));
+        let table = table.map_err(|rule| ScenarioError { line: None, ..self.source.error_at(None, rule) })?;
+        self.add_sweep(&table)
+    }
+
+    fn add_sweep(&mut self, table: &Node) -> Result<(), ScenarioError> {
+        let axes = sweep::axes(table, &Path::default()).and_then(|axes| {
+            axes.iter().try_for_each(|axis| axis.check_fields(&self.tree))?;
+            Ok(axes)
+        });
+        self.swept.extend(axes.map_err(|p| self.source.error(&self.tree, p))?);
+        Ok(())
+    }
+
+    /// Expands sweeps, computes what is to be computed, and checks every point. Points that are not valid are
+    /// the holes of the study.
+    ///
+    /// # Errors
+    /// Says which line breaks which rule, if that is so at all points.
     pub fn study(&self, plugins: &Plugins) -> Result<Study, ScenarioError> {
         let mut base = self.tree.clone();
         let sweep = base.remove("sweep");
         let cases = base.remove("cases");
         let fail = |problem| self.source.error(&self.tree, problem);
-        let trees = expand(&base, sweep.as_ref(), cases.as_ref()).map_err(fail)?;
+        let trees = expand(&base, sweep.as_ref(), &self.swept, cases.as_ref()).map_err(fail)?;
         let mut traces = plan::Traces::new(&self.source.files);
-        let points = trees
-            .into_iter()
-            .map(|(settings, tree)| {
-                let mut scenario = tree
-                    .read::<Scenario>()
-                    .map_err(|fault| self.source.error(&tree, Problem::from(fault)))?;
-                scenario.flows.iter_mut().for_each(FlowGroup::complete);
-                traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
-                let point = Point { settings, scenario, tree, source: self.source.clone() };
-                plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
-                Ok(point)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Study { points, source: self.source.clone(), title: None })
-    }
-}
-
-type Expanded = Vec<(Vec<Setting>, Node)>;
-
-/// Every combination of the values of `[sweep]`, times every one of `[[cases]]`.
-fn expand(base: &Node, sweep: Option<&Entry>, cases: Option<&Entry>) -> Result<Expanded, Problem> {
-    let mut trees: Expanded = vec![(Vec::new(), base.clone())];
-    if let Some(entry) = cases {
-        let Value::Array(items) = &entry.node.value else {
-            return Err(Problem::new(steps!["cases"], "must be a list of tables: [[cases]]"));
-        };
-        let assignments = items
-            .iter()
-            .enumerate()
-            .map(|(i, case)| match &case.value {
-                Value::Table(entries) if !entries.is_empty() => flatten(case, &steps!["cases", i]),
-                _ => Err(Problem::new(steps!["cases", i], "must be a table of fields and their values")),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        trees = product(&trees, &assignments)?;
-    }
-    if let Some(entry) = sweep {
-        if !matches!(entry.node.value, Value::Table(_)) {
-            return Err(Problem::new(steps!["sweep"], "must be a table of fields and lists of values"));
-        }
-        let assignments = flatten(&entry.node, &steps!["sweep"])?;
-        // Counted before anything is built: the lists are short, their product need not be.
-        let mut total = trees.len();
-        for assignment in &assignments {
-            let values = assignment.value.items();
-            if values.is_empty() {
-                let rule = "must be a list of values to sweep over";
-                return Err(Problem::new(assignment.written.clone(), rule));
-            }
-            total = total.saturating_mul(values.len());
-        }
-        if total > MAX_POINTS {
-            return Err(too_many(total, steps!["sweep"]));
-        }
-        for assignment in assignments {
-            let values = assignment.value.items();
-            let twice = (1..values.len()).find(|i| values[..*i].iter().any(|v| v.same(&values[*i])));
-            if let Some(i) = twice {
-                let rule = format!("contains the value {} twice", values[i].show());
-                return Err(Problem::new(assignment.written, rule).with_value(""));
-            }
-            let each: Vec<_> = values
-                .iter()
-                .map(|value| vec![Assignment { value: value.clone(), ..assignment.clone() }])
-                .collect();
-            trees = product(&trees, &each)?;
-        }
-    }
-    Ok(trees)
-}
-
-/// A field to set, the value, and where that is written.
-#[derive(Clone)]
-struct Assignment {
-    field: String,
-    value: Node,
-    written: Path,
-}
-
-/// `"a.b" = x`, `a.b = x` and `a = { b = x }` all set the field `a.b`.
-fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
-    let mut out = Vec::new();
-    for e in table.entries() {
-        let written = at.then(e.key.as_str());
-        if matches!(e.node.value, Value::Table(_)) {
-            for inner in flatten(&e.node, &written)? {
-                out.push(Assignment { field: format!("{}.{}", e.key, inner.field), ..inner });
-            }
-        } else {
-            out.push(Assignment { field: e.key.clone(), value: e.node.clone(), written });
-        }
-    }
-    Ok(out)
-}
-
-fn too_many(total: usize, at: Path) -> Problem {
-    Problem::new(at, format!("makes {total} scenarios; at most {MAX_POINTS} are allowed")).with_value("")
-}
-
-fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
-    let total = trees.len().saturating_mul(alternatives.len());
-    if total > MAX_POINTS {
-        let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
-        return Err(too_many(total, at));
-    }
-    let mut out = Vec::with_capacity(total);
-    for (settings, tree) in trees {
-        for assignments in alternatives {
-            let mut tree = tree.clone();
-            let mut settings = settings.clone();
-            for a in assignments {
-                let target =
-                    resolve(&tree, &a.field).map_err(|p| Problem { path: a.written.clone(), ..p })?;
-                assign(&mut tree, &target, a.value.clone());
-                settings.push(Setting { field: a.field.clone(), value: plain(&a.value) });
-            }
-            out.push((settings, tree));
-        }
-    }
-    Ok(out)
-}
-
-/// A value without the quotes of a string.
-fn plain(node: &Node) -> String {
-    match &node.value {
-        Value::String(s) => s.clone(),
-        _ => node.show(),
-    }
-}
-
-/// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
-fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
-    let fail = |rule: String| {
-        Problem::new(steps![], format!("\"{}\" is not a field: {rule}", cut(field))).with_value("")
-    };
-    let mut steps = Vec::new();
-    let mut node = Some(tree);
-    for part in field.split('.') {
-        let (name, indices) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
-        if name.is_empty() && (indices.is_none() || steps.is_empty()) {
-            return Err(fail("it contains an empty part".into()));
-        }
-        if !name.is_empty() {
-            match node.map(|n| &n.value) {
-                Some(Value::Array(items)) => {
-                    let named = |n: &Node| {
-                        ["name", "label", "algorithm"].into_iter().find_map(|key| match &n.get(key)?.value {
-                            Value::String(s) => Some(s.clone()),
-                            _ => None,
-                        })
-                    };
-                    let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
-                    let Some(at) = names.iter().position(|n| n == name) else {
-                        let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
-                        problem.nearest = nearest(name, names.iter().map(String::as_str));
-                        return Err(problem);
-                    };
-                    node = items.get(at);
-                    steps.push(Step::Index(at));
+        let (mut points, mut holes, mut first) = (Vec::new(), Vec::new(), None);
+        for (settings, tree) in trees {
+            match self.point(settings.clone(), tree, &mut traces, plugins) {
+                Ok(point) => points.push(point),
+                Err(error) => {
+                    holes.push(Hole { settings, reason: error.reason() });
+                    first.get_or_insert(error);
                 }
-                Some(Value::Table(_)) | None => {
-                    node = node.and_then(|n| n.get(name));
-                    steps.push(Step::from(name));
-                }
-                Some(_) => return Err(fail(format!("\"{}\" would be inside a plain value", cut(name)))),
             }
         }
-        for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
-            let items = node.map_or(&[][..], Node::items);
-            let at = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
-            match at.filter(|i| *i < items.len()) {
-                Some(i) => {
-                    node = items.get(i);
-                    steps.push(Step::Index(i));
-                }
-                None => return Err(fail(format!("there is no item [{}", cut(index)))),
+        if let (true, Some(error)) = (points.is_empty(), first) {
+            return Err(of_all(error, &holes));
+        }
+        Ok(Study { points, holes, source: self.source.clone(), title: None })
+    }
+
+    fn point(
+        &self,
+        mut settings: Vec<Setting>,
+        mut tree: Node,
+        traces: &mut plan::Traces<'_>,
+        plugins: &Plugins,
+    ) -> Result<Point, ScenarioError> {
+        let expressions = evaluate(&mut tree).map_err(|p| self.source.error(&tree, p))?;
+        for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
+            let path = resolve(&tree, &setting.field).ok();
+            let of_expression = path.filter(|path| expressions.iter().any(|(p, _)| p == path));
+            if let Some(node) = of_expression.and_then(|path| tree.at(&path)) {
+                setting.value = plain(node);
             }
         }
+        let mut scenario = tree
+            .read::<Scenario>()
+            .map_err(|fault| self.source.error(&tree, computed(fault.into(), &expressions)))?;
+        scenario.flows.iter_mut().for_each(FlowGroup::complete);
+        traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
+        let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
+        plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
+        Ok(point)
     }
-    Ok(Path(steps))
 }
 
-/// Puts `value` at `path`, making tables on the way where there is nothing.
-fn assign(tree: &mut Node, path: &Path, value: Node) {
-    let mut node = &mut *tree;
-    for (depth, step) in path.0.iter().enumerate() {
-        node = match step {
-            Step::Index(i) => match &mut node.value {
-                Value::Array(items) if *i < items.len() => &mut items[*i],
-                _ => return, // `resolve` gives only items that exist.
-            },
-            Step::Key(key) => {
-                if !matches!(node.value, Value::Table(_)) {
-                    node.value = Value::Table(Vec::new());
-                }
-                let Value::Table(entries) = &mut node.value else { return };
-                let at = entries.iter().position(|e| e.key == *key).unwrap_or_else(|| {
-                    let node = Node { value: Value::Table(Vec::new()), span: value.span.clone() };
-                    entries.push(Entry { key: key.clone(), key_span: value.span.clone(), node });
-                    entries.len() - 1
-                });
-                if depth + 1 == path.0.len() {
-                    // From here on the line that matters is the one that sets the value.
-                    entries[at].key_span = value.span.clone();
-                }
-                &mut entries[at].node
-            }
-        };
+/// The error of a study that has only holes: that of the first, and where they differ, that it is so.
+fn of_all(first: ScenarioError, holes: &[Hole]) -> ScenarioError {
+    match holes {
+        [hole, others @ ..] if others.iter().any(|other| other.reason != hole.reason) => {
+            let all = holes.len();
+            let rule = format!("{} (at {}; none of the {all} points is valid)", first.rule, hole.title());
+            ScenarioError { rule, ..first }
+        }
+        _ => first,
     }
-    *node = value;
-    spell_out(tree);
 }
 
-/// Writes `aqm = "all"` as the list that it stands for, so that settings reach the algorithms by name.
-fn spell_out(tree: &mut Node) {
-    let Value::Table(entries) = &mut tree.value else { return };
-    let Some(aqm) = entries.iter_mut().find(|e| e.key == "aqm") else { return };
-    if matches!(&aqm.node.value, Value::String(s) if s == "all") {
-        let span = aqm.node.span.clone();
-        let named = |name: &str| {
-            let node = Node { value: Value::String(name.to_string()), span: span.clone() };
-            let entry = Entry { key: "algorithm".to_string(), key_span: span.clone(), node };
-            Node { value: Value::Table(vec![entry]), span: span.clone() }
-        };
-        aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
-    }
+/// A value from text: TOML if it reads as a value, otherwise a string.
+fn from_text(value: &str) -> toml::Value {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"));
+    parsed.unwrap_or_else(|| toml::Value::String(value.to_string()))
 }

@@ -167,6 +167,17 @@ impl Node {
         })
     }
 
+    /// The node at `path`, to change it.
+    pub fn at_mut(&mut self, path: &Path) -> Option<&mut Node> {
+        path.0.iter().try_fold(self, |node, step| match (step, &mut node.value) {
+            (Step::Key(key), Value::Table(entries)) => {
+                entries.iter_mut().find(|e| e.key == *key).map(|e| &mut e.node)
+            }
+            (Step::Index(i), Value::Array(items)) => items.get_mut(*i),
+            _ => None,
+        })
+    }
+
     /// Where `path` stands, or as much of it as there is: a missing key leads to its table.
     pub fn locate(&self, path: &Path) -> Option<usize> {
         let mut node = self;
@@ -313,6 +324,8 @@ pub(crate) struct Fault {
     pub unknown_key: bool,
     /// Set when a value is of another type, or of another size, than what is read there.
     pub mistyped: bool,
+    /// Set when a list stands where one value is wanted.
+    pub list: bool,
 }
 
 impl Fault {
@@ -325,6 +338,7 @@ impl Fault {
             known: None,
             unknown_key: false,
             mistyped: false,
+            list: false,
         }
     }
 
@@ -361,7 +375,10 @@ impl de::Error for Fault {
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         let rule = format!("expected {}, not {}", plain_words(&expected.to_string()), kind(&found));
-        Fault { mistyped: true, ..Fault::new(rule) }
+        let expected = expected.to_string();
+        let table = expected == "a map" || expected.starts_with("struct ");
+        let list = matches!(found, Unexpected::Seq) && !table;
+        Fault { mistyped: true, list, ..Fault::new(rule) }
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {

@@ -296,6 +296,20 @@ pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     Line::deserialize(deserializer).map(|line| line.0)
 }
 
+/// The longest title: tables and reports show it whole.
+const LONGEST_TITLE: usize = 200;
+
+/// For titles: a [`Line`] that fits where titles are shown.
+pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = line(deserializer)?;
+    match text.chars().count() {
+        0..=LONGEST_TITLE => Ok(text),
+        n => Err(de::Error::custom(format!(
+            "has {n} characters: must have at most {LONGEST_TITLE}; description has room for more"
+        ))),
+    }
+}
+
 /// For fields that may be absent: a [`Line`].
 pub(crate) fn some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     line(deserializer).map(Some)

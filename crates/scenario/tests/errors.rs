@@ -473,8 +473,9 @@ fn a_wrong_value_in_a_sweep_is_found_where_it_is_written() {
         Study::parse(&text, "x.toml", &Plugins::new()).map(|s| s.points.len()).map_err(|e| e.to_string())
     };
     assert_eq!(sweep("\"dumbbell.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\nflows.ftp.count = [1, 2, 3]"), Ok(6));
-    let e = sweep("\"dumbbell.rate\" = [\"1 Mbit/s\",\n \"2 MB/s\"]").unwrap_err();
-    assert!(e.starts_with("x.toml:23: dumbbell.rate = \"2 MB/s\": not a rate"), "{e}");
+    let e = sweep("\"dumbbell.rate\" = [\"1 MB/s\",\n \"2 MB/s\"]").unwrap_err();
+    assert!(e.starts_with("x.toml:22: dumbbell.rate = \"1 MB/s\": not a rate"), "{e}");
+    assert!(e.ends_with("(at dumbbell.rate = 1 MB/s; none of the 2 points is valid)"), "{e}");
     let e = sweep("\"flows.ftpp.count\" = [1]").unwrap_err();
     assert!(
         e.starts_with("x.toml:22: sweep.\"flows.ftpp.count\"") && e.contains("did you mean \"ftp\"?"),
@@ -490,4 +491,268 @@ fn a_scenario_from_a_table_has_no_lines_but_all_the_rest() {
     let e = Document::from_table(&table, "scenario").study(&Plugins::new()).unwrap_err();
     assert_eq!(e.line, None);
     assert!(e.to_string().starts_with("scenario: flows[0].rtt = \"100\": not a time"), "{e}");
+}
+
+fn sweep(text: &str) -> Result<Study, String> {
+    Study::parse(&format!("{GOOD}{text}\n"), "x.toml", &Plugins::new()).map_err(|e| e.to_string())
+}
+
+fn titles(text: &str) -> Vec<String> {
+    sweep(text).unwrap_or_else(|e| panic!("{text}: {e}")).points.iter().map(|p| p.title()).collect()
+}
+
+#[test]
+fn a_sweep_has_lists_ranges_and_linked_fields() {
+    assert_eq!(
+        titles("[sweep]\nflows.ftp.count = \"2..6:step:2\"\naqm.red.max_p = \"0.1..0.4:log:3\""),
+        [
+            "flows.ftp.count = 2, aqm.red.max_p = 0.1",
+            "flows.ftp.count = 2, aqm.red.max_p = 0.2",
+            "flows.ftp.count = 2, aqm.red.max_p = 0.4",
+            "flows.ftp.count = 4, aqm.red.max_p = 0.1",
+            "flows.ftp.count = 4, aqm.red.max_p = 0.2",
+            "flows.ftp.count = 4, aqm.red.max_p = 0.4",
+            "flows.ftp.count = 6, aqm.red.max_p = 0.1",
+            "flows.ftp.count = 6, aqm.red.max_p = 0.2",
+            "flows.ftp.count = 6, aqm.red.max_p = 0.4",
+        ]
+    );
+    assert_eq!(
+        titles(
+            "[sweep]\nflows.web.count = [1, 2]\n[[sweep.linked]]\nflows.ftp.count = [3, 4]\n\
+             dumbbell.rate = \"10..20 Mbit/s:lin:2\""
+        ),
+        [
+            "flows.web.count = 1, flows.ftp.count = 3, dumbbell.rate = 10 Mbit/s",
+            "flows.web.count = 1, flows.ftp.count = 4, dumbbell.rate = 20 Mbit/s",
+            "flows.web.count = 2, flows.ftp.count = 3, dumbbell.rate = 10 Mbit/s",
+            "flows.web.count = 2, flows.ftp.count = 4, dumbbell.rate = 20 Mbit/s",
+        ]
+    );
+    for (text, want) in [
+        (
+            "[sweep]\nflows.ftp.count = \"1..2:lin\"",
+            "x.toml:22: sweep.flows.ftp.count = \"1..2:lin\": is not a range: it must have the form A..B:log:N",
+        ),
+        (
+            "[sweep]\nflows.ftp.count = 3",
+            "x.toml:22: sweep.flows.ftp.count = 3: must be a list of values, or a range such as \"10..50:lin:5\"",
+        ),
+        ("[sweep]\nflows.ftp.count = []", "sweep.flows.ftp.count = []: must be a list of values"),
+        ("[sweep]\nlinked = 3", "x.toml:22: sweep.linked = 3: must be a list of tables: [[sweep.linked]]"),
+        (
+            "[[sweep.linked]]\nflows.ftp.count = [1, 2]\nflows.web.count = [1, 2, 3]",
+            "x.toml:23: sweep.linked[0].flows.web.count: has 3 values, but flows.ftp.count, which is linked with it, has 2: both must",
+        ),
+        (
+            "[[sweep.linked]]\nflows.ftp.count = [1, 1]\nflows.web.count = [2, 2]",
+            "contains the values 1, 2 twice",
+        ),
+        (
+            "[sweep]\nflows.ftp.count = [1]\n\"flows[0].count\" = [2]",
+            "x.toml:23: sweep.\"flows[0].count\": sweeps flows[0].count a second time",
+        ),
+    ] {
+        let e = sweep(text).unwrap_err();
+        assert!(e.contains(want), "{text}:\n  {e}\nnot\n  {want}");
+    }
+}
+
+#[test]
+fn a_point_that_is_not_valid_is_a_hole() {
+    let study = sweep("[sweep]\naqm.red.max_th = [\"10 packets\", \"40 packets\"]\nflows.ftp.count = [1, 0]")
+        .unwrap();
+    assert_eq!(study.points.len(), 1);
+    assert_eq!(study.points[0].title(), "aqm.red.max_th = 40 packets, flows.ftp.count = 1");
+    let holes: Vec<String> = study.holes.iter().map(|h| format!("{}: {}", h.title(), h.reason)).collect();
+    let starts = [
+        "aqm.red.max_th = 10 packets, flows.ftp.count = 1: aqm[0].max_th = 10 packets: must exceed min_th",
+        "aqm.red.max_th = 10 packets, flows.ftp.count = 0: flows[0].count = 0: must be at least 1",
+        "aqm.red.max_th = 40 packets, flows.ftp.count = 0: flows[0].count = 0: must be at least 1",
+    ];
+    assert_eq!(holes.len(), starts.len());
+    for (hole, start) in holes.iter().zip(starts) {
+        assert!(hole.starts_with(start), "{hole}");
+    }
+    let lines = quell_scenario::Hole::lines(&study.holes, 2);
+    assert_eq!(lines, [holes[0].clone(), "and 2 others".to_string()]);
+    assert!(study.with_points(study.points.clone()).holes.is_empty());
+    // What is wrong whatever the point is wrong with the file, and said as without a sweep.
+    let text = format!(
+        "{}[sweep]\nflows.ftp.count = [1, 2]\n",
+        GOOD.replace("warmup = \"2 s\"", "warmup = \"20 s\"")
+    );
+    let e = Study::parse(&text, "x.toml", &Plugins::new()).unwrap_err().to_string();
+    assert_eq!(e, "x.toml:3: warmup = \"20 s\": must be shorter than duration (10 s)");
+    let e = sweep("[sweep]\nflows.ftpp.count = [1, 2]").unwrap_err();
+    assert!(e.contains("did you mean \"ftp\"?"), "{e}");
+}
+
+#[test]
+fn thresholds_follow_a_buffer_that_varies() {
+    let text = GOOD
+        .replace("\"20 packets\"", "\"0.1 * dumbbell.buffer\"")
+        .replace("\"60 packets\"", "\"3 * aqm.red.min_th\"");
+    let text = format!(
+        "{text}[sweep]\ndumbbell.buffer = [\"100 packets\", \"200 packets\"]\naqm.red.max_p = [0.1, \"1 packet / aqm.red.min_th\"]\n"
+    );
+    let study = Study::parse(&text, "x.toml", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    let found: Vec<_> = study
+        .points
+        .iter()
+        .map(|p| {
+            let red = &p.scenario.aqm[0].parameters;
+            assert!(p.scenario.to_toml().contains(&format!("\nmin_th = {}\n", red["min_th"])));
+            (
+                red["min_th"].as_str().unwrap().to_string(),
+                red["max_th"].as_str().unwrap().to_string(),
+                p.title(),
+            )
+        })
+        .collect();
+    let of = |a: &str, b: &str, title: &str| (a.to_string(), b.to_string(), title.to_string());
+    assert_eq!(
+        found,
+        [
+            of("10 packets", "30 packets", "dumbbell.buffer = 100 packets, aqm.red.max_p = 0.1"),
+            // The value that results, even if it is one of the others.
+            of("10 packets", "30 packets", "dumbbell.buffer = 100 packets, aqm.red.max_p = 0.1"),
+            of("20 packets", "60 packets", "dumbbell.buffer = 200 packets, aqm.red.max_p = 0.1"),
+            of("20 packets", "60 packets", "dumbbell.buffer = 200 packets, aqm.red.max_p = 0.05"),
+        ]
+    );
+    for (to, want) in [
+        (
+            "count = \"flows.web.rtt / 40 ms\"",
+            "x.toml:14: flows[0].count = 2.5: must be a whole number from 1 to 200000 (the value of \"flows.web.rtt / 40 ms\")",
+        ),
+        ("count = \"0 * 2\"", "x.toml:14: flows[0].count = 0: must be at least 1 (the value of \"0 * 2\")"),
+        (
+            "count = \"2 * dumbbell.delay\"",
+            "x.toml:14: flows[0].count = \"20 ms\": must be a whole number from 1 to 200000 (the value of \"2 * dumbbell.delay\")",
+        ),
+        ("count = \"2 * flows.web.count\"", "x.toml"),
+        ("count = \"2 * (3\"", "x.toml:14: flows[0].count = \"2 * (3\": not an expression: lacks a \")\""),
+        (
+            "count = \"flows.ftp.count\"",
+            "x.toml:14: flows[0].count = \"flows.ftp.count\": depends on itself: flows[0].count -> flows[0].count",
+        ),
+    ] {
+        if to.contains("web.count") {
+            // A default.
+            let text = GOOD.replace("count = 2", to);
+            assert_eq!(
+                Study::parse(&text, "x.toml", &Plugins::new()).unwrap().points[0].scenario.flows[0].count,
+                Some(2)
+            );
+            continue;
+        }
+        let message = message("count = 2", to);
+        assert_eq!(message, want, "{to}");
+    }
+}
+
+#[test]
+fn sweeps_from_elsewhere_replace_those_of_the_same_field() {
+    let text = format!(
+        "{GOOD}[sweep]\nflows.ftp.count = [1, 2]\n[[sweep.linked]]\nflows.web.count = [1, 2]\ndumbbell.delay = [\"5 ms\", \"6 ms\"]\n"
+    );
+    let mut document = Document::parse(&text, "x.toml").unwrap();
+    document.sweep_text("flows[0].count = 7, 8").unwrap();
+    document.sweep_text("flows.web.count=3; dumbbell.rate=\"1 Mbit/s\"").unwrap();
+    let study = document.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    let titles: Vec<String> = study.points.iter().map(|p| p.title()).collect();
+    assert_eq!(titles.len(), 4);
+    assert_eq!(
+        titles[3],
+        "dumbbell.delay = 6 ms, flows[0].count = 8, flows.web.count = 3, dumbbell.rate = 1 Mbit/s"
+    );
+    for (text, want) in [
+        ("flows.ftp.count", "must have the form FIELD=VALUES"),
+        ("flows.ftp.count=", "must have the form FIELD=VALUES"),
+        ("flows.ftp.count=1,,2", "must have the form FIELD=VALUES"),
+        (
+            "flows.fpt.count=1,2",
+            "\"flows.fpt.count\" is not a field: nothing is called \"fpt\" there; did you mean \"ftp\"?",
+        ),
+        (
+            "flows.ftp.count=1..2:lin:x",
+            "flows.ftp.count\" = \"1..2:lin:x\": has x values: must be a whole number from 2 to 10000",
+        ),
+        (
+            "flows.ftp.count=1,2; flows.web.count=1",
+            "has 1 values, but flows.ftp.count, which is linked with it, has 2",
+        ),
+    ] {
+        let e = document.clone().sweep_text(text).unwrap_err().to_string();
+        assert!(e.contains(want), "{text}: {e}");
+    }
+    // Commas and semicolons within quotes and brackets belong to the values.
+    let mut document = Document::parse(GOOD, "x.toml").unwrap();
+    document
+        .sweep_text("flows.ftp.rtt=max(50 ms, 3 * dumbbell.delay),{ uniform = [\"40 ms\", \"80 ms\"] }")
+        .unwrap();
+    document.sweep_text("title=\"a, b; c\",d").unwrap();
+    let study = document.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(study.points[0].title(), "flows.ftp.rtt = 50 ms, title = a, b; c");
+    assert_eq!(study.points.len(), 4);
+}
+
+#[test]
+fn a_list_in_place_of_a_value_is_told_of_sweeps() {
+    let hint = "; to run each of several values, sweep over them: --sweep FIELD=A,B, or [sweep] in the file";
+    for (from, to, want) in [
+        (
+            "max_th = \"60 packets\"",
+            "max_p = [0.1, 0.2]",
+            "aqm[0].max_p = [0.1, 0.2]: expected a number, not a list",
+        ),
+        (
+            "max_th = \"60 packets\"",
+            "max_p = \"0.02..0.2:log:5\"",
+            "aqm[0].max_p = \"0.02..0.2:log:5\": expected a number, not a string",
+        ),
+        ("count = 2", "count = [1, 2]", "flows[0].count = [1, 2]: must be a whole number from 1 to 200000"),
+        ("rate = \"10 Mbit/s\"", "rate = [\"1 Mbit/s\"]", "dumbbell.rate = [\"1 Mbit/s\"]: expected"),
+        (
+            "rate = \"10 Mbit/s\"",
+            "rate = \"1..2 Mbit/s:lin:3\"",
+            "dumbbell.rate = \"1..2 Mbit/s:lin:3\": not a rate",
+        ),
+    ] {
+        let message = message(from, to);
+        assert!(message.contains(want) && message.ends_with(hint), "{to} gave\n  {message}\nnot\n  {want}");
+    }
+}
+
+#[test]
+fn an_algorithm_under_another_key_is_found() {
+    for (from, to, want) in [
+        (
+            "algorithm = \"red\"",
+            "algorthm = \"red\"",
+            "x.toml:9: aqm[0].algorthm: unknown key; did you mean \"algorithm\"? Known keys: algorithm, label",
+        ),
+        (
+            "algorithm = \"red\"",
+            "name = \"red\"",
+            "x.toml:8: aqm[0]: lacks the key \"algorithm\": write algorithm = \"red\" in place of name = \"red\"",
+        ),
+        ("algorithm = \"red\"\n", "", "x.toml:8: aqm[0].algorithm: is missing"),
+        (
+            "[[aqm]]",
+            "[aqm]",
+            "x.toml:8: aqm: write [[aqm]]: a list of tables; or aqm = \"all\" for the whole catalog",
+        ),
+    ] {
+        assert_eq!(message(from, to), want);
+    }
+}
+
+#[test]
+fn a_title_has_its_limit() {
+    let title = |n: usize| GOOD.replace("schema = 1", &format!("schema = 1\ntitle = \"{}\"", "x".repeat(n)));
+    Study::parse(&title(200), "x.toml", &Plugins::new()).unwrap();
+    let e = Study::parse(&title(201), "x.toml", &Plugins::new()).unwrap_err().to_string();
+    assert!(e.ends_with("has 201 characters: must have at most 200; description has room for more"), "{e}");
 }

@@ -223,6 +223,23 @@ fn every_snippet_of_the_algorithms_pages_can_be_used() {
 }
 
 #[test]
+fn every_snippet_about_sweeps_can_be_used() {
+    let page = std::fs::read_to_string(root().join("../docs/sweeps.md")).unwrap();
+    let frame = FRAME.replace("flows = [{ name = \"ftp\" }]\n", "");
+    let red = "[[aqm]]\nalgorithm = \"red\"\n[[flows]]\nname = \"ftp\"\n";
+    let mut points = Vec::new();
+    for snippet in page.split("```toml\n").skip(1) {
+        let (snippet, _) = snippet.split_once("```").unwrap();
+        let rest = if snippet.contains("[[aqm]]") { "" } else { red };
+        let text = format!("{frame}{rest}{snippet}");
+        let study =
+            Study::parse(&text, "docs/sweeps.md", &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        points.push((study.points.len(), study.holes.len()));
+    }
+    assert_eq!(points, [(15, 0), (3, 0), (1, 0)]);
+}
+
+#[test]
 fn the_published_schema_is_that_of_the_code() {
     let path = root().join("schema.json");
     let text = serde_json::to_string_pretty(&Scenario::json_schema()).unwrap() + "\n";

@@ -8,6 +8,7 @@ use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
 use serde::Serialize;
 
+use super::scenario;
 use crate::args::{AnalyzeArgs, Diagram, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
@@ -70,6 +71,7 @@ impl Agreement {
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     let study = assess::study(&args.network)?;
+    scenario::say_holes(&study, 1);
     let mut found = look(&study, args)?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });

@@ -7,7 +7,7 @@ use quell_lab::{Better, Estimate, Metric, Results, View, files_in};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
 
-use super::run;
+use super::{run, scenario};
 use crate::align::{align, round, scale};
 use crate::args::{CompareArgs, EngineChoice, Format};
 use crate::failure::Failure;
@@ -37,6 +37,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),
         None => None,
     };
+    scenario::say_notes(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
     let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
@@ -55,7 +56,8 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
         ("--precision", !s.precision.is_empty()),
         ("--max-seeds", s.max_seeds.is_some()),
         ("--seed", s.seed.is_some()),
-        ("--set", !s.set.is_empty()),
+        ("--set", !s.changes.set.is_empty()),
+        ("--sweep", !s.changes.sweep.is_empty()),
         ("--threads", s.threads.is_some()),
         ("--engine", s.engine != EngineChoice::Fast),
         ("--out", args.out.is_some()),
@@ -171,6 +173,7 @@ fn print(
             text.push('\n');
         }
     }
+    text.push_str(&selection::holes(results));
     text.push_str(&caption(results, args, intervals));
     terminal::print(&text)
 }

@@ -153,7 +153,7 @@ fn axis(arg: &Axis, count: usize) -> map::Axis {
 impl Setting {
     fn of(args: &MapArgs) -> Result<Self, Failure> {
         let study = assess::study(&args.network)?;
-        let [point] = &study.points[..] else {
+        let ([point], []) = (&study.points[..], &study.holes[..]) else {
             return Err(Failure::BadInput(
                 "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
                     .into(),

@@ -14,6 +14,8 @@ mod search;
 mod show;
 mod worker;
 
+pub use scenario::MOST_HOLES;
+
 use crate::args::{AqmCommand, Command, ScenarioCommand};
 use crate::failure::Failure;
 
@@ -35,7 +37,9 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
         Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),
-        Command::Scenario(ScenarioCommand::Show { file, point, set }) => scenario::show(&file, &set, point),
+        Command::Scenario(ScenarioCommand::Show { file, point, changes }) => {
+            scenario::show(&file, &changes, point)
+        }
         Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
     }
 }

@@ -17,7 +17,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let study = simulate::read_all(&args.scenarios, &args.simulation)?;
     simulate::check_link(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
-    scenario::say_notes(&study);
+    scenario::say_notes(&study, 1);
     let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
     simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
         Format::Table => {
             let mut text = heading(&results);
             text.push_str(&selection::tables(&results, &selection));
+            text.push_str(&selection::holes(&results));
             text.push_str(&selection::caption(&results));
             if let Some(folder) = folder {
                 text.push_str(&format!("results  {folder}\n"));

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::format::{FlowGroup, Kind, Scenario};
 use quell_scenario::values::OneOr;
-use quell_scenario::{Plugins, ScenarioError, Setting, Study};
+use quell_scenario::{Hole, Plugins, ScenarioError, Setting, Study};
 use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
-use crate::args::Format;
+use crate::args::{Changes, Format};
 use crate::failure::Failure;
 use crate::simulate;
 use crate::{json, terminal};
@@ -18,6 +18,8 @@ use crate::{json, terminal};
 struct Summary {
     title: String,
     points: usize,
+    /// The points of a sweep that are not valid.
+    holes: Vec<Hole>,
     algorithms: Vec<String>,
     seeds: usize,
     runs: usize,
@@ -54,7 +56,7 @@ struct File {
 /// The study of a file.
 #[allow(clippy::result_large_err)] // It is the answer for that file.
 fn read(file: &Path) -> Result<Study, ScenarioError> {
-    quell_lab::read(file)?.study(&Plugins::new())
+    simulate::document(file)?.study(&Plugins::new())
 }
 
 /// Checks files; all are examined, even if the first one is invalid.
@@ -62,7 +64,7 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
         let (summary, error) = match read(file) {
             Ok(study) => {
-                say_notes(&study);
+                say_notes(&study, MOST_HOLES);
                 (Some(summary(&study)), None)
             }
             Err(error) => (None, Some(error)),
@@ -88,11 +90,29 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     }
 }
 
-/// Says on stderr what may surprise in a study.
-pub fn say_notes(study: &Study) {
+/// Lines about points that are not valid; beyond this they are only counted.
+pub const MOST_HOLES: usize = 20;
+
+/// Says on stderr what may surprise in a study, with at most `most` lines about points that are not valid.
+pub fn say_notes(study: &Study, most: usize) {
     let mut notes: Vec<String> = study.points.iter().filter_map(|p| ecn_note(&p.scenario)).collect();
     notes.dedup();
     notes.iter().for_each(|note| terminal::note(note));
+    say_holes(study, most);
+}
+
+/// Says on stderr which points are not valid, in at most `most` lines.
+pub fn say_holes(study: &Study, most: usize) {
+    let holes = study.holes.len();
+    let Some(first) = study.holes.first() else { return };
+    let are = if holes == 1 { "is" } else { "are" };
+    let what = format!("{holes} of {} points {are} not valid and left out", study.points.len() + holes);
+    if most == 1 {
+        let example = if holes == 1 { "" } else { "such as " };
+        terminal::note(&format!("{what}: {example}{}: {}", first.title(), first.reason));
+    } else {
+        terminal::note(&format!("{what}:\n  {}", Hole::lines(&study.holes, most).join("\n  ")));
+    }
 }
 
 /// Flows that are ECN-capable in vain.
@@ -114,8 +134,8 @@ fn ecn_note(s: &Scenario) -> Option<String> {
 
 /// Prints a point, by its number, with its defaults filled in. Comments say which one of a sweep it is, and
 /// what the others are: all of it is one file.
-pub fn show(file: &Path, set: &[(String, String)], number: Option<u32>) -> Result<(), Failure> {
-    let study = simulate::study(file, set, None)?;
+pub fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
+    let study = simulate::study(file, changes, None)?;
     let total = study.points.len();
     let shown = number.unwrap_or(1) as usize;
     let Some(point) = study.points.get(shown - 1) else {
@@ -133,14 +153,20 @@ pub fn show(file: &Path, set: &[(String, String)], number: Option<u32>) -> Resul
             (1..total).for_each(|i| text.push_str(&format!("#   {}\n", line(i))));
         }
     }
+    for line in Hole::lines(&study.holes, MOST_HOLES).iter().filter(|_| number.is_none()) {
+        text.push_str(&format!("# Not valid: {}\n", one_line(line)));
+    }
     text.push_str(&point.scenario.to_toml());
     terminal::print(&text)
 }
 
 /// One line, whatever the values.
 fn title(settings: &[Setting]) -> String {
-    let title = settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>().join(", ");
-    title.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect::<Vec<_>>().join(", "))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Prints the JSON Schema.
@@ -156,6 +182,7 @@ fn summary(study: &Study) -> Summary {
     Summary {
         title: study.title().to_string(),
         points: study.points.len(),
+        holes: study.holes.clone(),
         algorithms: first.aqm.iter().map(|a| a.label().to_string()).collect(),
         seeds: first.seeds.list().len(),
         runs: study.points.iter().map(|p| runs(&p.scenario)).sum(),

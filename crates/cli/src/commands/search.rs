@@ -44,7 +44,7 @@ struct ProbeOutput {
 
 /// Searches for the point of an axis at which a metric crosses a value.
 pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
-    let (study, document) = simulate::document(&args.scenario, &args.set)?;
+    let (study, document) = simulate::changed(&args.scenario, &args.changes, None)?;
     let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
     let question = Search {
         over: args.over.clone(),

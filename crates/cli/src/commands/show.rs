@@ -27,5 +27,6 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
         });
     }
     let tables = selection::tables(&results, &selection);
-    terminal::print(&format!("{}{tables}{}", run::heading(&results), selection::caption(&results)))
+    let (heading, holes) = (run::heading(&results), selection::holes(&results));
+    terminal::print(&format!("{heading}{tables}{holes}{}", selection::caption(&results)))
 }

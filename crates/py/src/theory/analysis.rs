@@ -323,7 +323,8 @@ pub fn bottlenecks(
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<(Vec<quell_scenario::Setting>, Seen)>> {
     let trap = Arc::new(Trap::default());
-    let study = run::study(py, scenario, None, overrides, &Plugins::new(), &trap)?;
+    let changes = run::Changes { overrides, ..run::Changes::default() };
+    let study = run::study(py, scenario, &changes, &Plugins::new(), &trap)?;
     let at = at.map(|at| words::time("at", at)).transpose()?.map(|at| Time::ZERO + at);
     let mut all = Vec::new();
     for point in &study.points {

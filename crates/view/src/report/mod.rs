@@ -18,6 +18,8 @@ use tables::Table;
 
 /// Points beyond this have no tables on the page, only their place in the charts over parameters.
 const MOST_POINTS: usize = 100;
+/// Points beyond this that are not valid are only counted.
+const MOST_HOLES: usize = 20;
 /// Points beyond this have only the main table.
 const DETAILED_POINTS: usize = 20;
 
@@ -40,7 +42,12 @@ pub fn html(results: &Results) -> String {
             .take(MOST_POINTS)
             .map(|(i, p)| section(results, i, p))
             .collect(),
-        notices: left_out(results, &charts).into_iter().chain(rules(run)).chain(results.notes()).collect(),
+        notices: left_out(results, &charts)
+            .into_iter()
+            .chain(rules(run))
+            .chain(results.notes())
+            .chain(holes(run))
+            .collect(),
         command: command(run),
         run,
         replications: results.replications.iter().map(replication).collect(),
@@ -216,6 +223,14 @@ fn runs_of(seeds: &[u64]) -> String {
 fn text_of(point: &PointInfo, key: &str) -> Option<String> {
     let scenario: toml::Table = toml::from_str(&point.scenario).ok()?;
     scenario.get(key)?.as_str().map(str::to_string)
+}
+
+/// What of a sweep was not run.
+fn holes(run: &RunInfo) -> Vec<String> {
+    let all = run.points.len() + run.holes.len();
+    let intro = format!("Not valid, and not run ({} of {all} points):", run.holes.len());
+    let intro = (!run.holes.is_empty()).then_some(intro);
+    intro.into_iter().chain(run.hole_lines(MOST_HOLES)).collect()
 }
 
 /// What the page does not show for lack of room.

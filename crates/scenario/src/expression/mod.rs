@@ -1,0 +1,280 @@
+//! Values that are computed from other fields: `"0.2 * dumbbell.buffer"`.
+
+mod amount;
+mod parse;
+
+pub(crate) use amount::{Amount, Unit};
+
+use quell_aqm::catalog;
+use quell_units::text::cut;
+use serde::de::Error;
+
+use crate::error::Problem;
+use crate::fields::{assign, resolve};
+use crate::format::{FlowGroup, Scenario};
+use crate::plan;
+use crate::tree::{Fault, Node, Path, Step, Value};
+use parse::{Expression, read};
+
+/// Fields that hold text: there nothing is computed.
+const TEXTS: &[&str] = &["title", "description", "name", "class", "from", "to", "label", "algorithm"];
+
+/// Digits that a result keeps: the last ones of a double are what the arithmetic has left.
+const DIGITS: usize = 15;
+
+/// Puts its value in the place of every expression; gives the places, and what was written there.
+pub(crate) fn evaluate(tree: &mut Node) -> Result<Vec<(Path, String)>, Problem> {
+    let mut found = Vec::new();
+    collect(tree, &mut Path::default(), &mut found)?;
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut work = Work { tree, found, defaults: None, used: Vec::new(), open: Vec::new() };
+    (0..work.found.len()).try_for_each(|i| work.settle(i))?;
+    if work.found.iter().any(|f| f.state == State::WantsDefault) {
+        work.defaults = Some(work.defaults()?);
+        let wanting = (0..work.found.len()).filter(|i| work.found[*i].state == State::WantsDefault);
+        let wanting: Vec<usize> = wanting.collect();
+        wanting.iter().for_each(|i| work.found[*i].state = State::New);
+        wanting.into_iter().try_for_each(|i| work.settle(i))?;
+    }
+    let Work { found, used, .. } = work;
+    for place in &found {
+        let State::Done(amount) = &place.state else { continue };
+        let value = amount.write().map_err(|rule| place.problem(rule))?;
+        if let Some(node) = tree.at_mut(&place.path) {
+            node.value = value;
+        }
+    }
+    check_defaults(tree, &found, &used)?;
+    Ok(found.into_iter().map(|place| (place.path, place.text)).collect())
+}
+
+/// An expression in a tree.
+struct Place {
+    path: Path,
+    text: String,
+    expression: Expression,
+    state: State,
+}
+
+impl Place {
+    fn problem(&self, rule: impl Into<String>) -> Problem {
+        Problem::new(self.path.clone(), rule)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    New,
+    /// Being computed.
+    Open,
+    /// It needs a field that the file leaves to its default.
+    WantsDefault,
+    Done(Amount),
+}
+
+/// Finds the expressions of a tree.
+fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Problem> {
+    match &node.value {
+        Value::String(text) => {
+            let key = at.0.iter().rev().find_map(|step| match step {
+                Step::Key(key) => Some(key.as_str()),
+                Step::Index(_) => None,
+            });
+            if key.is_some_and(|key| TEXTS.contains(&key)) {
+                return Ok(());
+            }
+            if let Some(expression) = read(text) {
+                let expression = expression
+                    .map_err(|why| Problem::new(at.clone(), format!("not an expression: {why}")))?;
+                found.push(Place { path: at.clone(), text: text.clone(), expression, state: State::New });
+            }
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                at.0.push(Step::Index(i));
+                collect(item, at, found)?;
+                at.0.pop();
+            }
+        }
+        Value::Table(entries) => {
+            // What a plug-in makes of its parameters is its own affair.
+            let plug_in = node
+                .get("algorithm")
+                .is_some_and(|n| matches!(&n.value, Value::String(name) if catalog::find(name).is_none()));
+            for e in entries.iter().filter(|_| !plug_in) {
+                at.0.push(Step::Key(e.key.clone()));
+                collect(&e.node, at, found)?;
+                at.0.pop();
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Why an expression has no value, for now or at all.
+enum Stop {
+    /// What is wrong with it.
+    Rule(String),
+    /// What is wrong with one that it needs.
+    Problem(Problem),
+    WantsDefault,
+}
+
+impl From<String> for Stop {
+    fn from(rule: String) -> Stop {
+        Stop::Rule(rule)
+    }
+}
+
+struct Work<'a> {
+    tree: &'a Node,
+    found: Vec<Place>,
+    /// The scenario with its defaults, once they are needed; nothing if it cannot be read without the
+    /// expressions that need them.
+    defaults: Option<Option<Node>>,
+    /// The defaults that were used: by which expression, where, and the value.
+    used: Vec<(usize, Path, Amount)>,
+    /// What is being computed, the outermost first.
+    open: Vec<usize>,
+}
+
+impl Work<'_> {
+    /// Computes number `i`, and what it needs.
+    fn settle(&mut self, i: usize) -> Result<(), Problem> {
+        if self.found[i].state != State::New {
+            return Ok(());
+        }
+        self.found[i].state = State::Open;
+        self.open.push(i);
+        let expression = self.found[i].expression.clone();
+        let value = expression.value(&mut |name| self.field(i, name));
+        self.open.pop();
+        self.found[i].state = match value {
+            Ok(amount) => State::Done(amount.rounded(DIGITS)),
+            Err(Stop::WantsDefault) => State::WantsDefault,
+            Err(Stop::Problem(problem)) => return Err(problem),
+            Err(Stop::Rule(rule)) => return Err(self.found[i].problem(rule)),
+        };
+        Ok(())
+    }
+
+    /// The value of a field that number `i` names.
+    fn field(&mut self, i: usize, name: &str) -> Result<Amount, Stop> {
+        let signs = if name.contains(['+', '-']) { "; + and - need spaces around them" } else { "" };
+        let path = resolve(self.tree, name).map_err(|p| {
+            let (path, rule) = (self.found[i].path.clone(), format!("{}{signs}", p.rule));
+            Stop::Problem(Problem { path, value: None, rule, ..p })
+        })?;
+        if let Some(other) = self.found.iter().position(|place| place.path == path) {
+            if let Some(from) = self.open.iter().position(|open| *open == other) {
+                let circle = self.open[from..].iter().chain([&other]);
+                let names: Vec<String> = circle.map(|k| self.found[*k].path.to_string()).collect();
+                let rule = format!("depends on itself: {}", names.join(" -> "));
+                return Err(Stop::Problem(self.found[other].problem(rule)));
+            }
+            self.settle(other).map_err(Stop::Problem)?;
+            return match self.found[other].state {
+                State::Done(amount) => Ok(amount),
+                _ => Err(Stop::WantsDefault),
+            };
+        }
+        let show = cut(name);
+        if let Some(node) = self.tree.at(&path) {
+            let not = || format!("needs a number or a quantity, but {show} is {}", node.show());
+            return Amount::of(node).ok_or_else(|| Stop::Rule(not()));
+        }
+        let Some(defaults) = &self.defaults else { return Err(Stop::WantsDefault) };
+        let default = defaults.as_ref().and_then(|tree| tree.at(&path));
+        let amount = default.and_then(Amount::of).ok_or_else(|| {
+            let why = match default.map(|node| (&node.value, node.show())) {
+                Some((Value::String(word), _)) if word == "auto" => {
+                    "its default is \"auto\", which depends on the link".to_string()
+                }
+                Some((_, shown)) => format!("its default is {shown}"),
+                None => "the file does not set it, and it has no default that is known here".to_string(),
+            };
+            Stop::Rule(format!("needs the value of {show}, but {why}; give {show} a value{signs}"))
+        })?;
+        self.used.push((i, path, amount));
+        Ok(amount)
+    }
+
+    /// The scenario with its defaults, as far as it is known before the expressions that need them: whatever
+    /// stands for those in the meantime is checked afterwards, by [`check_defaults`].
+    fn defaults(&self) -> Result<Option<Node>, Problem> {
+        let mut tree = self.tree.clone();
+        let mut wanting = Vec::new();
+        for place in &self.found {
+            match place.state {
+                State::Done(amount) => {
+                    let value = amount.write().map_err(|rule| place.problem(rule))?;
+                    assign(&mut tree, &place.path, Node { value, span: None });
+                }
+                _ => wanting.push((&place.path, STAND_INS.iter())),
+            }
+        }
+        for (path, _) in &wanting {
+            remove(&mut tree, path);
+        }
+        // A field that must be there gets the first value that it takes.
+        loop {
+            let fault = match resolved(&tree) {
+                Ok(node) => return Ok(Some(node)),
+                Err(fault) => fault,
+            };
+            let at = fault.path();
+            let Some((path, stand_ins)) = wanting.iter_mut().find(|(path, _)| **path == at) else {
+                return Err(fault.into());
+            };
+            let Some(value) = stand_ins.next() else { return Ok(None) };
+            let value = match *value {
+                "1" => Value::Integer(1),
+                text => Value::String(text.to_string()),
+            };
+            assign(&mut tree, path, Node { value, span: None });
+        }
+    }
+}
+
+/// Takes out what stands at `path`, unless it is an item of a list: the others would move.
+fn remove(tree: &mut Node, path: &Path) {
+    let Some((Step::Key(key), table)) = path.0.split_last() else { return };
+    if let Some(table) = tree.at_mut(&Path(table.to_vec())) {
+        table.remove(key);
+    }
+}
+
+/// One value of each kind.
+const STAND_INS: &[&str] = &["1", "1 s", "1 Mbit/s", "1 packet", "1 kB"];
+
+/// The scenario that a tree is, with its defaults.
+fn resolved(tree: &Node) -> Result<Node, Fault> {
+    let mut scenario = tree.read::<Scenario>()?;
+    scenario.flows.iter_mut().for_each(FlowGroup::complete);
+    let table = toml::Table::try_from(plan::resolved(&scenario)).map_err(Fault::custom)?;
+    Ok(Node::from_toml(&toml::Value::Table(table)))
+}
+
+/// A default may depend on what was computed from it: then there is no telling which was meant.
+fn check_defaults(tree: &Node, found: &[Place], used: &[(usize, Path, Amount)]) -> Result<(), Problem> {
+    if used.is_empty() {
+        return Ok(());
+    }
+    // If it cannot be read, that is said soon.
+    let Ok(scenario) = resolved(tree) else { return Ok(()) };
+    let differs =
+        used.iter().find(|(_, path, amount)| scenario.at(path).and_then(Amount::of) != Some(*amount));
+    match differs {
+        None => Ok(()),
+        Some((i, path, _)) => {
+            let rule = format!("depends on itself through the default of {path}; give {path} a value");
+            Err(found[*i].problem(rule).with_value(format!("{:?}", cut(&found[*i].text))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

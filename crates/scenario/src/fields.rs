@@ -1,0 +1,106 @@
+//! Fields by name, such as `flows.ftp.count`: where they are in a tree, and how they are set.
+
+use quell_aqm::catalog::CATALOG;
+use quell_units::text::cut;
+
+use crate::error::Problem;
+use crate::names::nearest;
+use crate::tree::{Entry, Node, Path, Step, Value, steps};
+
+/// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
+pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
+    let fail = |rule: String| {
+        Problem::new(steps![], format!("\"{}\" is not a field: {rule}", cut(field))).with_value("")
+    };
+    let mut steps = Vec::new();
+    let mut node = Some(tree);
+    for part in field.split('.') {
+        let (name, indices) = part.split_once('[').map_or((part, None), |(name, rest)| (name, Some(rest)));
+        if name.is_empty() && (indices.is_none() || steps.is_empty()) {
+            return Err(fail("it contains an empty part".into()));
+        }
+        if !name.is_empty() {
+            match node.map(|n| &n.value) {
+                Some(Value::Array(items)) => {
+                    let named = |n: &Node| {
+                        ["name", "label", "algorithm"].into_iter().find_map(|key| match &n.get(key)?.value {
+                            Value::String(s) => Some(s.clone()),
+                            _ => None,
+                        })
+                    };
+                    let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
+                    let Some(at) = names.iter().position(|n| n == name) else {
+                        let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
+                        problem.nearest = nearest(name, names.iter().map(String::as_str));
+                        return Err(problem);
+                    };
+                    node = items.get(at);
+                    steps.push(Step::Index(at));
+                }
+                Some(Value::Table(_)) | None => {
+                    node = node.and_then(|n| n.get(name));
+                    steps.push(Step::from(name));
+                }
+                Some(_) => return Err(fail(format!("\"{}\" would be inside a plain value", cut(name)))),
+            }
+        }
+        for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
+            let items = node.map_or(&[][..], Node::items);
+            let at = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
+            match at.filter(|i| *i < items.len()) {
+                Some(i) => {
+                    node = items.get(i);
+                    steps.push(Step::Index(i));
+                }
+                None => return Err(fail(format!("there is no item [{}", cut(index)))),
+            }
+        }
+    }
+    Ok(Path(steps))
+}
+
+/// Puts `value` at `path`, making tables on the way where there is nothing.
+pub(crate) fn assign(tree: &mut Node, path: &Path, value: Node) {
+    let mut node = &mut *tree;
+    for (depth, step) in path.0.iter().enumerate() {
+        node = match step {
+            Step::Index(i) => match &mut node.value {
+                Value::Array(items) if *i < items.len() => &mut items[*i],
+                _ => return, // `resolve` gives only items that exist.
+            },
+            Step::Key(key) => {
+                if !matches!(node.value, Value::Table(_)) {
+                    node.value = Value::Table(Vec::new());
+                }
+                let Value::Table(entries) = &mut node.value else { return };
+                let at = entries.iter().position(|e| e.key == *key).unwrap_or_else(|| {
+                    let node = Node { value: Value::Table(Vec::new()), span: value.span.clone() };
+                    entries.push(Entry { key: key.clone(), key_span: value.span.clone(), node });
+                    entries.len() - 1
+                });
+                if depth + 1 == path.0.len() {
+                    // From here on the line that matters is the one that sets the value.
+                    entries[at].key_span = value.span.clone();
+                }
+                &mut entries[at].node
+            }
+        };
+    }
+    *node = value;
+    spell_out(tree);
+}
+
+/// Writes `aqm = "all"` as the list that it stands for, so that settings reach the algorithms by name.
+pub(crate) fn spell_out(tree: &mut Node) {
+    let Value::Table(entries) = &mut tree.value else { return };
+    let Some(aqm) = entries.iter_mut().find(|e| e.key == "aqm") else { return };
+    if matches!(&aqm.node.value, Value::String(s) if s == "all") {
+        let span = aqm.node.span.clone();
+        let named = |name: &str| {
+            let node = Node { value: Value::String(name.to_string()), span: span.clone() };
+            let entry = Entry { key: "algorithm".to_string(), key_span: span.clone(), node };
+            Node { value: Value::Table(vec![entry]), span: span.clone() }
+        };
+        aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
+    }
+}
