@@ -16,21 +16,24 @@ fn longest_delay_ns(measure: &Measure) -> u64 {
     measure.end.nanos().max(2)
 }
 
-/// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
-/// 2048 ns, 1024 buckets for every doubling above.
-struct Delays {
+/// How often each time occurred: exact below 2^`BITS` ns, half as many buckets for every doubling above.
+#[derive(Clone)]
+struct Buckets<const BITS: u32> {
     counts: Vec<u32>,
 }
 
-impl Delays {
+/// Queueing delays, in the buckets of a [`Histogram`] of three digits.
+type Delays = Buckets<11>;
+
+impl<const BITS: u32> Buckets<BITS> {
     fn new(longest_ns: u64) -> Self {
-        Delays { counts: vec![0; Self::bucket(longest_ns) + 1] }
+        Buckets { counts: vec![0; Self::bucket(longest_ns) + 1] }
     }
 
     #[inline]
     fn bucket(ns: u64) -> usize {
-        let halvings = 53 - (ns | 2047).leading_zeros();
-        ((halvings as usize) << 10) + (ns >> halvings) as usize
+        let halvings = 64 - BITS - (ns | ((1 << BITS) - 1)).leading_zeros();
+        ((halvings as usize) << (BITS - 1)) + (ns >> halvings) as usize
     }
 
     #[inline]
@@ -41,8 +44,8 @@ impl Delays {
     /// Moves what was recorded since the last call to a histogram.
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
-            let halvings = (bucket >> 10).saturating_sub(1);
-            let ns = ((bucket - (halvings << 10)) as u64) << halvings;
+            let halvings = (bucket >> (BITS - 1)).saturating_sub(1);
+            let ns = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
             histogram.saturating_record_n(ns, std::mem::take(count));
         }
     }
