@@ -23,6 +23,8 @@ pub(crate) trait Host {
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
+    /// The sender of a flow measured a round-trip time in a segment; 0 is the warm-up.
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration);
     /// The boundaries of the measured segments: the end of the warm-up first, the end of the run last.
     fn bounds(&self) -> &[Time];
 }
@@ -340,10 +342,21 @@ impl TcpFlow {
             sent.fast_retransmits += did.fast_retransmit as u64;
             sent.ecn_responses += did.ecn_response as u64;
         }
+        if let Some(rtt) = did.rtt {
+            self.measured(now, rtt, host);
+        }
         if self.sender.is_done() {
             self.complete_transfer(now, host);
         }
         self.pump(cfg, now, host);
+    }
+
+    #[inline(never)]
+    fn measured(&mut self, now: Time, rtt: Duration, host: &mut impl Host) {
+        let sent = self.sent.at(now, host);
+        sent.rtt_samples += 1;
+        sent.rtt_sum_ns += rtt.nanos();
+        host.measured(self.id, self.sent.done.len(), rtt);
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use quell_aqm::{Cause, Probe};
 use quell_queue::Admission;
 use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{LinkId, LinkSpec, Measure, Schedule};
+use crate::network::{FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
@@ -24,6 +24,9 @@ struct Buckets<const BITS: u32> {
 
 /// Queueing delays, in the buckets of a [`Histogram`] of three digits.
 type Delays = Buckets<11>;
+
+/// Round-trip times: 64 buckets for every doubling, whose middle is at most 0.8 % away.
+type RoundTripTimes = Buckets<7>;
 
 impl<const BITS: u32> Buckets<BITS> {
     fn new(longest_ns: u64) -> Self {
@@ -45,7 +48,8 @@ impl<const BITS: u32> Buckets<BITS> {
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
             let halvings = (bucket >> (BITS - 1)).saturating_sub(1);
-            let ns = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
+            let least = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
+            let ns = least + (1 << halvings >> 1); // the middle
             histogram.saturating_record_n(ns, std::mem::take(count));
         }
     }
@@ -110,6 +114,69 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         departed_bytes: 0,
         delay_sum_ns: 0,
         delay_ns: Histogram::new_with_bounds(1, longest_ns, 3).expect("1 <= 2 * 1 <= the longest delay"),
+        rtt_ns: Histogram::new(2).expect("a histogram may have two digits"),
+    }
+}
+
+/// The round-trip times that senders measured, for every observed link, class and segment. They come rarely, once
+/// in a round trip of a flow, and in the order of each sender's clock, so all segments are open at a time.
+pub(crate) struct RoundTrips {
+    /// Per flow: which of `ways`.
+    flows: Vec<u32>,
+    /// The class and the observed links that flows' data crosses: each one's first cell.
+    ways: Vec<Vec<u32>>,
+    segments: usize,
+    classes: usize,
+    /// By link, class and segment.
+    cells: Vec<RoundTripTimes>,
+}
+
+impl RoundTrips {
+    pub fn new(network: &Network) -> Self {
+        let (segments, classes) = (bounds(&network.measure).len() - 1, network.classes.len());
+        let mut cell = 0;
+        let first = network.links.iter().map(|l| {
+            let here = l.observe.then_some(cell);
+            cell += if l.observe { segments * classes } else { 0 };
+            here
+        });
+        let first: Vec<Option<usize>> = first.collect();
+        let mut ways: Vec<Vec<u32>> = Vec::new();
+        let way_of = |f: &FlowSpec| {
+            let links = f.forward.iter().filter_map(|l| first[l.0 as usize]);
+            let way: Vec<u32> = links.map(|l| (l + usize::from(f.class) * segments) as u32).collect();
+            // Flows of one group follow each other: look at the latest first.
+            let at = ways.iter().rposition(|w| *w == way).unwrap_or_else(|| {
+                ways.push(way);
+                ways.len() - 1
+            });
+            at as u32
+        };
+        let flows = network.flows.iter().map(way_of).collect();
+        let cells = vec![RoundTripTimes::new(longest_delay_ns(&network.measure)); cell];
+        RoundTrips { flows, ways, segments, classes, cells }
+    }
+
+    /// A sender measured `rtt` in a segment, the first measured one being 1.
+    pub fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
+        if (1..=self.segments).contains(&segment) {
+            for first in &self.ways[self.flows[flow as usize] as usize] {
+                self.cells[*first as usize + segment - 1].record(rtt.nanos());
+            }
+        }
+    }
+
+    /// Puts them where they belong; `links` are all observed ones in order.
+    pub fn put_into<'a>(mut self, links: impl Iterator<Item = &'a mut LinkOutcome>) {
+        for (link, cells) in links.zip(self.cells.chunks_mut((self.segments * self.classes).max(1))) {
+            for (class, cells) in cells.chunks_mut(self.segments).enumerate() {
+                for (segment, cell) in link.segments.iter_mut().zip(cells) {
+                    let to = &mut segment.classes[class].rtt_ns;
+                    to.auto(true);
+                    cell.move_to(to);
+                }
+            }
+        }
     }
 }
 

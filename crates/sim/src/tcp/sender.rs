@@ -8,7 +8,7 @@
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
 //!   by then and leaves 2.
 
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -36,6 +36,8 @@ pub(crate) enum Outgoing {
 pub(crate) struct Reaction {
     pub fast_retransmit: bool,
     pub ecn_response: bool,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +160,7 @@ impl Sender {
     }
 
     /// The retransmission timeout now.
-    pub fn rto(&self) -> quell_units::Duration {
+    pub fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
@@ -182,8 +184,8 @@ impl Sender {
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
-            self.on_new_ack(cfg, now, ack, false);
-            return Reaction::default();
+            let rtt = self.on_new_ack(cfg, now, ack, false);
+            return Reaction { rtt, ..Reaction::default() };
         }
         self.on_special_ack(cfg, now, ack, ece, blocks)
     }
@@ -192,8 +194,8 @@ impl Sender {
     #[inline(never)]
     fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
         if self.phase == Phase::Handshake {
-            self.on_syn_ack(cfg, now);
-            return Reaction::default();
+            let rtt = self.on_syn_ack(cfg, now);
+            return Reaction { rtt, ..Reaction::default() };
         }
         let mut did = Reaction::default();
         let congested = ece && cfg.ecn;
@@ -204,7 +206,7 @@ impl Sender {
         let from = ack.max(self.una);
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
         if ack > self.una {
-            self.on_new_ack(cfg, now, ack, congested);
+            did.rtt = self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
@@ -214,8 +216,10 @@ impl Sender {
         did
     }
 
-    fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
-        if let Some((_, sent)) = self.timed.take() {
+    /// Returns the round-trip time, if it was measured.
+    fn on_syn_ack(&mut self, cfg: &Config, now: Time) -> Option<Duration> {
+        let sent = self.timed.take().map(|(_, sent)| sent);
+        if let Some(sent) = sent {
             self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -223,6 +227,7 @@ impl Sender {
         }
         self.phase = Phase::Open;
         self.deadline = Time::MAX;
+        sent.map(|sent| now - sent)
     }
 
     /// Whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
@@ -264,8 +269,10 @@ impl Sender {
         self.ssthresh = libm::floor(self.cwnd / 2.0).max(2.0);
     }
 
+    /// Returns the round-trip time, if it was measured.
     #[inline]
-    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) {
+    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) -> Option<Duration> {
+        let mut rtt = None;
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
@@ -273,6 +280,7 @@ impl Sender {
             && ack > seq
         {
             self.timed = None;
+            rtt = Some(now - sent);
             if congested && self.echo_at_one {
                 self.rtt.sample_backed_off(cfg, sent, now);
             } else {
@@ -309,6 +317,7 @@ impl Sender {
         } else if restart_timer {
             self.arm(now);
         }
+        rtt
     }
 
     /// Slow start below `ssthresh`, congestion avoidance above (RFC 5681 eq. 2 and 3); an echoed
@@ -529,7 +538,6 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::tcp::TcpParams;
-    use quell_units::Duration;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)
