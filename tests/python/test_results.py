@@ -12,7 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 import quell
 
-TABLES = ["metrics", "series", "internals", "throughput", "flows", "transfers", "delays", "replications"]
+TABLES = [
+    "metrics",
+    "series",
+    "throughput",
+    "internals",
+    "flows",
+    "transfers",
+    "delays",
+    "internal_means",
+    "replications",
+]
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -24,6 +24,7 @@ mod columns;
 mod fingerprint;
 mod metrics;
 mod parquet;
+mod quantity;
 mod read;
 mod reduce;
 mod results;
@@ -36,10 +37,11 @@ pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
+pub use quantity::Quantity;
 pub use read::read;
 pub use results::{
-    DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
-    Results, RunInfo, TransferRow, View,
+    DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, PointInfo,
+    Replication, Results, RunInfo, TransferRow, View,
 };
 pub use run::{Options, Progress, RunError, Surround, run};
 pub use stats::{Estimate, jain_index, quantile};

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::{ACKS, Scenario, Setting};
+use quell_scenario::{ACKS, Scenario, Setting, suggest, unknown};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
+use crate::quantity::{Quantity, Term};
 use crate::stats::Estimate;
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
@@ -196,6 +197,16 @@ pub struct LinkSeries {
     pub internals: Vec<InternalSeries>,
 }
 
+impl LinkSeries {
+    /// The mean of those of `values`, one per sample, that are in (`from_s`, `to_s`] and present.
+    pub(crate) fn mean(&self, values: &[f64], from_s: f64, to_s: f64) -> Option<f64> {
+        let within =
+            self.time_s.iter().zip(values).filter(|(t, x)| **t > from_s && **t <= to_s && !x.is_nan());
+        let (n, sum) = within.fold((0u32, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
+        (n > 0).then(|| sum / f64::from(n))
+    }
+}
+
 /// One internal signal of an algorithm over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InternalSeries {
@@ -237,6 +248,8 @@ row! {
         pub fast_retransmits: u64,
         /// Window reductions by ECN.
         pub ecn_responses: u64,
+        /// Mean of the round-trip times that its sender measured; none if it measured none.
+        pub round_trip_time_mean_s: Option<f64>,
     }
 }
 
@@ -253,6 +266,22 @@ row! {
         pub flow_completion_time_s: f64,
         /// Its size.
         pub size_packets: u32,
+    }
+}
+
+row! {
+    /// The average of an internal signal of an algorithm: the mean of its samples, which are equally spaced.
+    pub struct InternalRow {
+        /// The link.
+        pub link: String,
+        /// Which segment, or none for the whole measured window.
+        pub segment: Option<u32>,
+        /// The paper's name.
+        pub signal: String,
+        /// Its unit.
+        pub unit: String,
+        /// The average.
+        pub mean: f64,
     }
 }
 
@@ -301,8 +330,8 @@ impl View {
 pub struct Difference {
     /// The algorithm.
     pub algorithm: String,
-    /// The metric.
-    pub metric: Metric,
+    /// What differs.
+    pub metric: Quantity,
     /// Algorithm minus baseline, paired by seed.
     pub difference: Estimate,
 }
@@ -314,23 +343,94 @@ impl Results {
     }
 
     /// One value per finished replication of an algorithm, with its seed, in the order of the seeds.
-    pub fn samples(&self, view: &View, algorithm: &str, metric: Metric) -> Vec<(u64, f64)> {
+    pub fn samples(&self, view: &View, algorithm: &str, of: impl Into<Quantity>) -> Vec<(u64, f64)> {
+        let quantity = of.into();
         let Some(point) = self.run.points.get(view.point) else { return Vec::new() };
         let Some(link) = view.link.as_ref().or(point.links.first()) else { return Vec::new() };
-        self.replications_of(view.point, algorithm)
-            .filter_map(|r| {
-                let row = r
-                    .metrics
-                    .iter()
-                    .find(|m| m.link == *link && m.segment == view.segment && m.scope == view.scope)?;
-                Some((r.seed, row.values.get(metric)?))
-            })
-            .collect()
+        let sample = |r: &Replication| {
+            let row = |scope: &str| {
+                r.metrics.iter().find(|m| m.link == *link && m.segment == view.segment && m.scope == scope)
+            };
+            let value = |term: &Term| match term {
+                Term::Metric(metric, scope) => {
+                    row(scope.as_deref().unwrap_or(&view.scope))?.values.get(*metric)
+                }
+                Term::Internal(signal) => {
+                    let series = r.series.iter().find(|s| s.link == *link)?;
+                    let signal = series.internals.iter().find(|i| i.name == *signal)?;
+                    let window = row("all")?;
+                    series.mean(&signal.values, window.from_s, window.to_s)
+                }
+            };
+            let (x, y) = (value(&quantity.of)?, quantity.over.as_ref().map_or(Some(1.0), value)?);
+            Some((r.seed, x / y)).filter(|(_, ratio)| ratio.is_finite())
+        };
+        self.replications_of(view.point, algorithm).filter_map(sample).collect()
+    }
+
+    /// The unit of a quantity; "1" for a pure number.
+    pub fn unit(&self, of: &Quantity) -> String {
+        let unit = |term: &Term| match term {
+            Term::Metric(metric, _) => metric.unit(),
+            Term::Internal(signal) => {
+                let is = |i: &&InternalSeries| i.name == *signal;
+                self.internals().find(is).map_or("1", |i| &i.unit)
+            }
+        };
+        let units: Vec<&str> = of.terms().map(unit).collect();
+        match units[..] {
+            [unit] | [unit, "1"] => unit.to_string(),
+            [a, b] if a == b => "1".to_string(),
+            [a, b] if b.contains('/') => format!("{a}/({b})"),
+            _ => units.join("/"),
+        }
+    }
+
+    fn internals(&self) -> impl Iterator<Item = &InternalSeries> {
+        self.replications.iter().flat_map(|r| &r.series).flat_map(|s| &s.internals)
+    }
+
+    /// The internal signals that the algorithms of a point report at a link.
+    pub fn signals(&self, point: usize, link: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let series = self.replications_at(point).iter().flat_map(|r| &r.series);
+        for signal in series.filter(|s| s.link == link).flat_map(|s| &s.internals) {
+            if !names.contains(&signal.name.as_str()) {
+                names.push(&signal.name);
+            }
+        }
+        names
+    }
+
+    /// Why a quantity has no value anywhere: it names a class or a signal that is not there.
+    pub fn lacks(&self, of: &Quantity) -> Option<String> {
+        let lack = |kind: &str, wrong: &str, mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.dedup();
+            let known = if names.is_empty() {
+                "there are none".to_string()
+            } else {
+                format!("known: {}", names.join(", "))
+            };
+            let absent = !names.contains(&wrong);
+            let (rule, nearest) = unknown(kind, wrong, &names);
+            absent.then(|| format!("{of}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
+        };
+        of.terms().find_map(|term| match term {
+            Term::Metric(_, None) => None,
+            Term::Metric(_, Some(scope)) => {
+                let classes = self.run.points.iter().flat_map(|p| &p.classes).map(String::as_str);
+                lack("class", scope, ["all", "data"].into_iter().chain(classes).collect())
+            }
+            Term::Internal(signal) => {
+                lack("internal signal", signal, self.internals().map(|i| i.name.as_str()).collect())
+            }
+        })
     }
 
     /// The mean over replications with its interval; none where the metric does not apply.
-    pub fn estimate(&self, view: &View, algorithm: &str, metric: Metric) -> Option<Estimate> {
-        let values: Vec<f64> = self.samples(view, algorithm, metric).iter().map(|s| s.1).collect();
+    pub fn estimate(&self, view: &View, algorithm: &str, of: impl Into<Quantity>) -> Option<Estimate> {
+        let values: Vec<f64> = self.samples(view, algorithm, of).iter().map(|s| s.1).collect();
         let estimate = Estimate::of(&values)?;
         Some(if self.is_fixed(view.point, algorithm) { estimate.without_interval() } else { estimate })
     }
@@ -473,14 +573,19 @@ impl Results {
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.
-    pub fn compare(&self, view: &View, baseline: &str, metrics: &[Metric]) -> Vec<Difference> {
+    pub fn compare<Q: Into<Quantity> + Clone>(
+        &self,
+        view: &View,
+        baseline: &str,
+        metrics: &[Q],
+    ) -> Vec<Difference> {
         let others = self.algorithms(view.point).iter().filter(|a| *a != baseline);
         others
-            .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, *metric)))
+            .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, metric.clone().into())))
             .filter_map(|(algorithm, metric)| {
-                let base: HashMap<u64, f64> = self.samples(view, baseline, metric).into_iter().collect();
+                let base: HashMap<u64, f64> = self.samples(view, baseline, &metric).into_iter().collect();
                 let pairs: Vec<f64> = self
-                    .samples(view, algorithm, metric)
+                    .samples(view, algorithm, &metric)
                     .iter()
                     .filter_map(|(seed, x)| Some(x - base.get(seed)?))
                     .collect();

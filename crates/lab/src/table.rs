@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::columns::{Cells, Column, Columns, Field, Row, row};
 use crate::metrics::{Metric, Values};
 use crate::results::{
-    DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo, TransferRow,
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo,
+    TransferRow,
 };
 
 /// Declares the tables: what each is, its name, and its row.
@@ -53,6 +54,8 @@ tables! {
     Transfers, "transfers", TransferRow;
     /// Queueing delay distributions, per link and scope.
     Delays, "delays", DelayRow;
+    /// Averages of the algorithms' internal signals, per link and segment (null: the whole window).
+    InternalMeans, "internal_means", InternalRow;
 }
 
 impl Table {
@@ -85,7 +88,8 @@ pub(crate) fn replications(
     mut file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Vec<Replication>, String> {
     let mut all = Vec::new();
-    for table in Table::ALL {
+    // Averages follow from the series; earlier versions did not write them.
+    for table in Table::ALL.iter().filter(|table| **table != Table::InternalMeans) {
         let read = table.read(file(*table)?, &mut all);
         read.map_err(|why| format!("{}.parquet {why}", table.name()))?;
     }
@@ -111,6 +115,11 @@ trait Rows: Row {
     fn add_to(self, replication: &mut Replication) -> Result<(), String>;
     /// True for the table in which replications are first named.
     const NEW: bool = false;
+
+    /// Whether a column may be missing, because earlier versions did not have it.
+    fn later(_: &str) -> bool {
+        false
+    }
 }
 
 row! {
@@ -141,7 +150,7 @@ fn read<R: Rows>(found: Found, all: &mut Vec<Replication>) -> Result<(), String>
     let mut declared = Columns::default();
     Key::declare(&mut declared);
     R::declare(&mut declared);
-    let columns = declared.fill(found)?;
+    let columns = declared.fill(found, R::later)?;
     // Rows of one replication stand together, so the last one found is mostly the right one.
     let mut last = 0;
     for row in 0..columns.rows() {
@@ -188,7 +197,7 @@ impl Rows for Summary {
 
 /// Tables whose rows a replication has in a list.
 macro_rules! listed {
-    ($( $row:ty, $list:ident; )+) => { $(
+    ($( $row:ty, $list:ident $( , later $later:expr )?; )+) => { $(
         impl Rows for $row {
             fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
                 r.$list.iter().for_each(each);
@@ -198,15 +207,41 @@ macro_rules! listed {
                 r.$list.push(self);
                 Ok(())
             }
+
+            $(
+                fn later(name: &str) -> bool {
+                    $later(name)
+                }
+            )?
         }
     )+ };
 }
 
 listed! {
-    MetricRow, metrics;
-    FlowRow, flows;
+    MetricRow, metrics, later |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
+    FlowRow, flows, later |name: &str| name == "round_trip_time_mean_s";
     TransferRow, transfers;
     DelayRow, delays;
+}
+
+impl Rows for InternalRow {
+    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
+        for window in r.metrics.iter().filter(|m| m.scope == "all") {
+            for series in r.series.iter().filter(|s| s.link == window.link) {
+                for signal in &series.internals {
+                    if let Some(mean) = series.mean(&signal.values, window.from_s, window.to_s) {
+                        let (link, segment) = (window.link.clone(), window.segment);
+                        let (signal, unit) = (signal.name.clone(), signal.unit.clone());
+                        each(&InternalRow { link, segment, signal, unit, mean });
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_to(self, _: &mut Replication) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// One column per metric.

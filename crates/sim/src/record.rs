@@ -113,9 +113,14 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
-        delay_ns: Histogram::new_with_bounds(1, longest_ns, 3).expect("1 <= 2 * 1 <= the longest delay"),
-        rtt_ns: Histogram::new(2).expect("a histogram may have two digits"),
+        delay_ns: histogram(longest_ns, 3),
+        rtt_ns: histogram(2, 0), // until the run is over
     }
+}
+
+fn histogram(longest_ns: u64, digits: u8) -> Histogram<u32> {
+    Histogram::new_with_bounds(1, longest_ns, digits)
+        .expect("1 <= 2 * 1 <= the longest time; at most 5 digits")
 }
 
 /// The round-trip times that senders measured, for every observed link, class and segment. They come rarely, once
@@ -127,6 +132,7 @@ pub(crate) struct RoundTrips {
     ways: Vec<Vec<u32>>,
     segments: usize,
     classes: usize,
+    longest_ns: u64,
     /// By link, class and segment.
     cells: Vec<RoundTripTimes>,
 }
@@ -153,8 +159,9 @@ impl RoundTrips {
             at as u32
         };
         let flows = network.flows.iter().map(way_of).collect();
-        let cells = vec![RoundTripTimes::new(longest_delay_ns(&network.measure)); cell];
-        RoundTrips { flows, ways, segments, classes, cells }
+        let longest_ns = longest_delay_ns(&network.measure);
+        let cells = vec![RoundTripTimes::new(longest_ns); cell];
+        RoundTrips { flows, ways, segments, classes, longest_ns, cells }
     }
 
     /// A sender measured `rtt` in a segment, the first measured one being 1.
@@ -172,7 +179,7 @@ impl RoundTrips {
             for (class, cells) in cells.chunks_mut(self.segments).enumerate() {
                 for (segment, cell) in link.segments.iter_mut().zip(cells) {
                     let to = &mut segment.classes[class].rtt_ns;
-                    to.auto(true);
+                    *to = histogram(self.longest_ns, 2);
                     cell.move_to(to);
                 }
             }

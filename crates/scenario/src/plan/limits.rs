@@ -13,3 +13,5 @@ pub(super) const RATE_BPS: u64 = 1_000_000_000_000;
 pub(super) const WINDOW: u32 = 1_000_000;
 /// Each class costs a histogram of up to 127 kB per link and segment, in each thread.
 pub(super) const CLASS_SEGMENTS: usize = 2_000;
+/// As many as the second half of a segment has at least.
+pub(super) const STEADY_SAMPLES: u64 = 20;
