@@ -28,7 +28,7 @@ use crate::store::StoreError;
 use crate::table::{self, Found, Table};
 
 /// The version of entries; part of every key.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The variable that names the folder of the cache.
 pub const CACHE_VARIABLE: &str = "QUELL_CACHE";

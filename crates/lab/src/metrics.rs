@@ -100,7 +100,7 @@ metrics! {
     FctP95, "flow_completion_time_p95_s", "P95 completion", "s", Lower, "95th percentile of their completion times.";
     FctP99, "flow_completion_time_p99_s", "P99 completion", "s", Lower, "99th percentile of their completion times.";
     Transfers, "transfers", "transfers", "1", Higher, "How many transfers that is.";
-    Power, "power_bit_per_s2", "power", "bit/s^2", Higher, "Throughput over mean queueing delay.", "Kleinrock 1979";
+    Power, "power_bit_per_s2", "power", "bit/s^2", Higher, "Throughput over mean queueing delay.";
     Timeouts, "timeouts", "timeouts", "1", Lower, "Retransmission timeouts of the flows whose data crosses the link.";
     FastRetransmits, "fast_retransmits", "fast retransmits", "1", Neither, "Window reductions by fast retransmit of those flows.";
     EcnResponses, "ecn_responses", "ECN responses", "1", Neither, "Window reductions by ECN of those flows.";

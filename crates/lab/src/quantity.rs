@@ -132,7 +132,11 @@ fn term(text: &str) -> Result<Term, String> {
         let names: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
         let titles: Vec<&str> = Metric::ALL.iter().map(|m| m.title()).collect();
         let (rule, nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
-        suggest(&rule, nearest.as_deref(), Some(&format!("known: {}", names.join(", "))))
+        let usual: Vec<&str> = Metric::TABLE.iter().map(|m| m.name()).collect();
+        let more = names.len() - usual.len();
+        let known =
+            format!("known: {}, and {more} more (docs/metrics.md, quell show --help)", usual.join(", "));
+        suggest(&rule, nearest.as_deref(), Some(&known))
     })?;
     Ok(Term::Metric(metric, scope))
 }

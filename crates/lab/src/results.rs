@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use quell_scenario::{ACKS, Scenario, Setting, suggest, unknown};
+use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::row;
@@ -414,6 +415,8 @@ impl Results {
             };
             let absent = !names.contains(&wrong);
             let (rule, nearest) = unknown(kind, wrong, &names);
+            let (of, wrong) = (of.to_string(), cut(wrong));
+            let of = cut(&of);
             absent.then(|| format!("{of}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
         };
         of.terms().find_map(|term| match term {
