@@ -82,6 +82,18 @@ pub enum EngineChoice {
     Reference,
 }
 
+/// Of which replications the time series are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SeriesChoice {
+    /// Those that the report can draw.
+    #[default]
+    Drawn,
+    /// All: they take more room than everything else.
+    All,
+    /// None.
+    None,
+}
+
 /// How to print.
 #[derive(Clone, Debug, Args)]
 pub struct FormatArgs {
@@ -111,6 +123,10 @@ pub struct SimulationArgs {
     /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Keep the time series of which replications: those that the report can draw (the first seeds, at most
+    /// ten of each algorithm and about a hundred in all), all, or none.
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub series: SeriesChoice,
     /// Where finished replications are kept and found again.
     #[command(flatten)]
     pub cache: CacheUse,
@@ -170,7 +186,8 @@ pub enum CacheCommand {
     Show(FormatArgs),
     /// Read every entry, and name those that are damaged.
     Check,
-    /// Remove entries: those that no run has used for a time, or the least recently used ones.
+    /// Remove entries: those of earlier versions, those that no run has used for a time, or the least recently
+    /// used ones.
     Prune {
         /// Entries that no run has used for this long, such as "30d" or "12h".
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Cache, Options, Progress, Results};
+use quell_lab::{Cache, Options, Progress, Results, Series};
 use quell_scenario::{Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{CacheDir, EngineChoice, Seeds, SimulationArgs};
+use crate::args::{CacheDir, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::selection::Selection;
@@ -81,6 +81,11 @@ pub fn run(study: &Study, args: &SimulationArgs, line: Vec<String>) -> Result<Re
         cache: if cached { cache(&use_of.dir) } else { None },
         fresh: use_of.fresh,
         verify: use_of.verify.unwrap_or(0.0),
+        series: match args.series {
+            SeriesChoice::Drawn => Series::Drawn,
+            SeriesChoice::All => Series::All,
+            SeriesChoice::None => Series::None,
+        },
         ..Watch::new(args.quiet)
     };
     let results = watch.run(study, (0, 1), line);
@@ -112,6 +117,7 @@ pub struct Watch {
     cache: Option<Cache>,
     fresh: bool,
     verify: f64,
+    series: Series,
     meter: Meter,
     since: Instant,
     stop: &'static AtomicBool,
@@ -127,6 +133,7 @@ impl Watch {
             cache: None,
             fresh: false,
             verify: 0.0,
+            series: Series::Drawn,
             meter: Meter::new(quiet),
             since: Instant::now(),
             stop: interrupt::listen(),
@@ -154,6 +161,7 @@ impl Watch {
             cache: self.cache.as_ref(),
             fresh: self.fresh,
             verify: self.verify,
+            series: self.series,
             warn: Some(&warn),
             threads: self.threads,
             engine: match self.engine {

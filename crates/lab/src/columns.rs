@@ -63,6 +63,11 @@ impl Texts {
         self.rows.iter().map(|i| &*self.distinct[*i as usize])
     }
 
+    /// Each text once, in the order of first use.
+    pub(crate) fn distinct(&self) -> impl Iterator<Item = &str> {
+        self.distinct.iter().map(|text| &**text)
+    }
+
     fn at(&self, row: usize) -> &Arc<str> {
         &self.distinct[self.rows[row] as usize]
     }
@@ -102,6 +107,17 @@ impl Column {
         self.len() == 0
     }
 
+    /// Adds the cells of another column of the same type.
+    pub(crate) fn append(&mut self, other: &Column) {
+        match (self, other) {
+            (Column::U32(all), Column::U32(more)) => all.extend(more),
+            (Column::U64(all), Column::U64(more)) => all.extend(more),
+            (Column::F64(all), Column::F64(more)) => all.extend(more),
+            (Column::Text(all), Column::Text(more)) => more.iter().for_each(|text| all.push(text)),
+            _ => {}
+        }
+    }
+
     /// True if cells may be empty.
     pub fn is_nullable(&self) -> bool {
         matches!(self, Column::U32(_) | Column::F64(_))
@@ -115,7 +131,7 @@ impl Columns {
     }
 
     /// The columns with their names, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &Column)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &Column)> + Clone {
         self.0.iter().map(|(name, column)| (*name, column))
     }
 

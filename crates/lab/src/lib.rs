@@ -32,8 +32,9 @@ mod run;
 mod stats;
 mod store;
 mod table;
+mod work;
 
-pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Key, Lookup};
+pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
@@ -43,7 +44,8 @@ pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, PointInfo,
     Replication, Results, RunInfo, TransferRow, View,
 };
-pub use run::{Options, Progress, RunError, Surround, run};
+pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
 pub use stats::{Estimate, jain_index, quantile};
 pub use store::{REPORT, StoreError, foreign_files, temporary_file};
 pub use table::Table;
+pub use work::{Made, Task, make, tasks};

@@ -1,6 +1,5 @@
 //! Columns as Parquet files, by the library `parquet` without Arrow: <https://parquet.apache.org/docs/>.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,82 +8,38 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type a
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, Type};
 
-use crate::columns::{Column, Columns, Texts};
+use crate::columns::{Column, Texts};
 
 /// Rows of a group. The library holds the values of one column and group in memory.
 const GROUP: usize = 1 << 17;
-
-/// What a file holds beside its columns, where other readers do not look: some bytes before its footer,
-/// and notes within it. See the format's "custom index structures".
-pub(crate) struct Extra<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) notes: Vec<(&'static str, String)>,
-}
 
 /// The file with these columns.
 ///
 /// # Errors
 /// If the library cannot encode them.
-pub(crate) fn write(columns: &Columns) -> Result<Vec<u8>, ParquetError> {
-    write_with(columns, None)
-}
-
-/// The note that says where the extra bytes are.
-const EXTRA: &str = "quell.extra";
-
-/// The file with these columns and more.
-///
-/// # Errors
-/// If the library cannot encode them.
-pub(crate) fn write_with(columns: &Columns, extra: Option<&Extra<'_>>) -> Result<Vec<u8>, ParquetError> {
-    let fields = columns.iter().map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
+pub(crate) fn write<'n, 'c>(
+    columns: impl Iterator<Item = (&'n str, &'c Column)> + Clone,
+) -> Result<Vec<u8>, ParquetError> {
+    let fields = columns.clone().map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut file = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Arc::new(properties))?;
-    for from in (0..columns.rows()).step_by(GROUP) {
+    let rows = columns.clone().next().map_or(0, |(_, column)| column.len());
+    for from in (0..rows).step_by(GROUP) {
         let mut group = writer.next_row_group()?;
-        for (_, column) in columns.iter() {
-            write_column(&mut group, column, from..columns.rows().min(from + GROUP))?;
+        for (_, column) in columns.clone() {
+            write_column(&mut group, column, from..rows.min(from + GROUP))?;
         }
         group.close()?;
     }
-    if let Some(extra) = extra {
-        let from = writer.bytes_written();
-        writer.write_all(extra.bytes)?;
-        let place = format!("{from}+{}", extra.bytes.len());
-        let notes = extra.notes.iter().map(|(key, value)| (key.to_string(), value.clone()));
-        for (key, value) in notes.chain([(EXTRA.to_string(), place)]) {
-            writer.append_key_value_metadata(KeyValue::new(key, value));
-        }
-    }
     writer.close()?;
     Ok(file)
-}
-
-/// The extra bytes of a file, and its notes.
-///
-/// # Errors
-/// If it is another file, or damaged; says what is wrong.
-pub(crate) fn extra(file: Bytes) -> Result<(Bytes, HashMap<String, String>), ParquetError> {
-    let reader = SerializedFileReader::new(file.clone())?;
-    let notes = reader.metadata().file_metadata().key_value_metadata();
-    let notes = notes.into_iter().flatten().filter_map(|n| Some((n.key.clone(), n.value.clone()?)));
-    let notes: HashMap<String, String> = notes.collect();
-    let place = notes.get(EXTRA).and_then(|place| {
-        let (from, length) = place.split_once('+')?;
-        let from: usize = from.parse().ok()?;
-        let to = from.checked_add(length.parse().ok()?)?;
-        (to <= file.len()).then(|| file.slice(from..to))
-    });
-    let bytes = place.ok_or_else(|| ParquetError::General("it has no extra bytes".into()))?;
-    Ok((bytes, notes))
 }
 
 /// A column as the schema has it.
@@ -145,21 +100,30 @@ fn write_cells<T: DataType>(
 /// # Errors
 /// If it is another file, or damaged; says what is wrong.
 pub(crate) fn read(file: Vec<u8>) -> Result<Vec<(String, Column)>, ParquetError> {
+    read_only(file, None)
+}
+
+/// One of the columns, or all.
+///
+/// # Errors
+/// If it is another file, or damaged; says what is wrong.
+pub(crate) fn read_only(file: Vec<u8>, wanted: Option<&str>) -> Result<Vec<(String, Column)>, ParquetError> {
     let reader = SerializedFileReader::new(Bytes::from(file))?;
     let schema = reader.metadata().file_metadata().schema_descr();
-    let mut columns = schema
-        .columns()
-        .iter()
-        .map(|column| empty(column).map(|values| (column.path().string(), values)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut columns = (0..)
+        .zip(schema.columns())
+        .map(|(at, column)| (at, column.path().string(), column))
+        .filter(|(_, name, _)| wanted.is_none_or(|wanted| name == wanted))
+        .map(|(at, name, column)| empty(column).map(|values| (at, (name, values))))
+        .collect::<Result<Vec<(usize, (String, Column))>, _>>()?;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        for (at, (name, column)) in columns.iter_mut().enumerate() {
-            read_column(&*group, at, column)
+        for (at, (name, column)) in &mut columns {
+            read_column(&*group, *at, column)
                 .map_err(|e| ParquetError::General(format!("column \"{name}\": {e}")))?;
         }
     }
-    Ok(columns)
+    Ok(columns.into_iter().map(|(_, column)| column).collect())
 }
 
 /// An empty column of the type that a file says.
@@ -222,6 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::columns::Columns;
 
     fn texts(list: impl IntoIterator<Item = String>) -> Column {
         let mut texts = Texts::default();
@@ -264,7 +229,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(columns in columns()) {
-            prop_assert!(same(&columns, &read(write(&columns).unwrap()).unwrap()));
+            prop_assert!(same(&columns, &read(write(columns.iter()).unwrap()).unwrap()));
         }
     }
 
@@ -277,7 +242,7 @@ mod tests {
             ("never", Column::F64(vec![f64::NAN; n])),
             ("always", texts(std::iter::repeat_n("red".to_string(), n))),
         ]);
-        let file = write(&columns).unwrap();
+        let file = write(columns.iter()).unwrap();
         let groups = SerializedFileReader::new(Bytes::from(file.clone())).unwrap().num_row_groups();
         assert_eq!(groups, 2);
         assert!(same(&columns, &read(file).unwrap()));

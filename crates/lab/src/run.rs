@@ -2,20 +2,36 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quell_scenario::{Identity, Plugins, Point, Study};
 use quell_sim::{Control, Engine};
 use sha2::{Digest, Sha256};
 
-use crate::cache::{About, Cache, Key, Lookup, Syncer};
+use crate::cache::{About, Cache, Hit, Indexed, Key, Lookup, Syncer};
 use crate::reduce;
 use crate::results::{PointInfo, Replication, Results, RunInfo};
 use crate::table;
 
 /// Surrounds all the work that a thread does in a run; must call what it is given, once.
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
+
+/// Of which replications the time series are kept, which take more room than all else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Series {
+    /// Of those that a report can draw: the first seeds of every algorithm at every point, at least one and
+    /// at most ten, about [`DRAWN`] in all.
+    #[default]
+    Drawn,
+    /// Of all.
+    All,
+    /// Of none.
+    None,
+}
+
+/// How many replications have time series, unless every one has or that is less than one per algorithm.
+pub const DRAWN: usize = 100;
 
 /// How to run a study.
 #[derive(Default)]
@@ -40,6 +56,8 @@ pub struct Options<'a> {
     pub verify: f64,
     /// Told what goes wrong without stopping the run.
     pub warn: Option<&'a (dyn Fn(&str) + Sync)>,
+    /// Of which replications the time series are kept.
+    pub series: Series,
     /// The command to record in `run.json`, word by word.
     pub command: Vec<String>,
 }
@@ -111,32 +129,47 @@ impl std::fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 /// One replication to run.
-struct Job<'a> {
-    point: usize,
-    spec: &'a Point,
-    aqm: usize,
-    seed: u64,
+pub(crate) struct Job<'a> {
+    pub(crate) point: usize,
+    pub(crate) spec: &'a Point,
+    pub(crate) aqm: usize,
+    pub(crate) seed: u64,
     seed_index: usize,
+    /// Whether its time series are kept.
+    series: bool,
     /// Under which a cache has it; none if it cannot be kept.
-    kept: Option<Arc<Kept>>,
+    pub(crate) kept: Option<Arc<Kept>>,
     control: Control,
-    outcome: OnceLock<Result<Replication, RunError>>,
+    over: AtomicBool,
 }
 
 /// What the replications of one algorithm at one point share in a cache.
-struct Kept {
-    identity: Identity,
+pub(crate) struct Kept {
+    pub(crate) identity: Identity,
     about: About,
 }
 
+/// A replication that is finished.
+pub(crate) struct Finished {
+    pub(crate) replication: Replication,
+    /// It was in the cache.
+    pub(crate) reused: bool,
+    /// It was put into the cache, under this key.
+    pub(crate) put: Option<Key>,
+}
+
 impl Job<'_> {
+    pub(crate) fn label(&self) -> &str {
+        self.spec.scenario.aqm[self.aqm].label()
+    }
+
     fn duration_ns(&self) -> u64 {
         self.spec.scenario.duration.nanos()
     }
 
     /// Simulated time that is done.
     fn done_ns(&self) -> u64 {
-        match self.outcome.get().is_some() {
+        match self.over.load(Ordering::Relaxed) {
             true => self.duration_ns(),
             false => self.control.progress_ns.load(Ordering::Relaxed).min(self.duration_ns()),
         }
@@ -152,30 +185,32 @@ impl Job<'_> {
 pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     let started = std::time::SystemTime::now();
     let clock = Instant::now();
-    let jobs = jobs(study, options);
-    let syncer = options.cache.map(|_| Syncer::start());
-    let reused = AtomicUsize::new(0);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads.unwrap_or(0))
-        .build()
-        .map_err(|e| RunError::Threads(e.to_string()))?;
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| watch(&jobs, options, &clock, &over));
-        replicate_all(
-            &jobs,
-            options,
-            &pool,
-            &Keeps { syncer: syncer.as_ref(), full: AtomicBool::new(false), reused: &reused },
-        );
-        over.store(true, Ordering::Release);
-        watcher.thread().unpark();
-    });
-    drop(syncer);
-    let asked = jobs.len();
-    let outcomes = jobs.into_iter().filter_map(|job| job.outcome.into_inner());
-    let replications = outcomes.collect::<Result<Vec<_>, _>>()?;
-    let partial = replications.len() < asked;
+    let mut jobs = jobs(study, options, options.cache.is_some());
+    // All algorithms meet one seed before any meets the next, so that a run that is stopped has pairs to
+    // compare.
+    jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
+    let finished = Mutex::new(Vec::with_capacity(jobs.len()));
+    execute(&jobs, options, &|at, outcome| {
+        let goes_on = outcome.is_ok();
+        let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
+        finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+        goes_on
+    })?;
+    let finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
+    finished.sort_by_key(|(order, ..)| *order);
+    if let Some(cache) = options.cache {
+        let new = finished.iter().filter_map(|(_, at, f)| {
+            let about = &jobs[*at].kept.as_ref()?.about;
+            Some(Indexed { key: f.put?, about, replication: &f.replication })
+        });
+        if let Err(error) = cache.add_to_index(&new.collect::<Vec<_>>()) {
+            warn(options, &error.to_string());
+        }
+    }
+    let reused = finished.iter().filter(|(.., f)| f.reused).count();
+    let partial = finished.len() < jobs.len();
+    let replications: Vec<Replication> = finished.into_iter().map(|(.., f)| f.replication).collect();
     let run = RunInfo {
         schema: 1,
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -187,21 +222,29 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         scenario_text: study.text().map(str::to_string),
         points: study.points.iter().map(point_info).collect(),
         partial,
-        reused: reused.into_inner(),
+        reused,
         digest: digest(&replications),
         files: Vec::new(),
     };
     Ok(Results { run, replications })
 }
 
-fn jobs<'a>(study: &'a Study, options: &Options<'_>) -> Vec<Job<'a>> {
+/// The replications of a study, by point, algorithm and seed; `keep` says whether they are to have keys.
+pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> Vec<Job<'a>> {
+    let algorithms: usize = study.points.iter().map(|point| point.scenario.aqm.len()).sum();
+    let drawn = match options.series {
+        Series::Drawn => (DRAWN / algorithms.max(1)).clamp(1, 10),
+        Series::All => usize::MAX,
+        Series::None => 0,
+    };
     let mut jobs = Vec::new();
     for (point, spec) in study.points.iter().enumerate() {
         for aqm in 0..spec.scenario.aqm.len() {
-            let kept = options.cache.and_then(|_| kept(spec, aqm)).map(Arc::new);
+            let kept = if keep { kept(spec, aqm).map(Arc::new) } else { None };
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
-                let (control, outcome) = (Control::default(), OnceLock::new());
-                jobs.push(Job { point, spec, aqm, seed, seed_index, kept: kept.clone(), control, outcome });
+                let (series, kept) = (seed_index < drawn, kept.clone());
+                let (control, over) = (Control::default(), AtomicBool::new(false));
+                jobs.push(Job { point, spec, aqm, seed, seed_index, series, kept, control, over });
             }
         }
     }
@@ -213,75 +256,71 @@ fn kept(point: &Point, aqm: usize) -> Option<Kept> {
     let about = About {
         title: point.scenario.title.clone(),
         point: point.title(),
+        algorithm: point.scenario.aqm[aqm].algorithm.clone(),
         scenario: identity.text.clone(),
         version: env!("CARGO_PKG_VERSION").to_string(),
     };
     Some(Kept { identity, about })
 }
 
-/// Runs the jobs on all threads, each taking the next as it becomes free. All algorithms meet one
-/// seed before any meets the next, so that a run that is stopped has pairs to compare.
-fn replicate_all(jobs: &[Job<'_>], options: &Options<'_>, pool: &rayon::ThreadPool, keeps: &Keeps<'_>) {
-    let mut order: Vec<&Job<'_>> = jobs.iter().collect();
-    order.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
-    let next = AtomicUsize::new(0);
-    let failed = AtomicBool::new(false);
+/// Is told what became of the job of a number; false lets no other begin.
+pub(crate) type Done<'a> = dyn Fn(usize, Result<Finished, RunError>) -> bool + Sync + 'a;
+
+/// Runs jobs on all threads, each taking the next as it becomes free, and tells `done` of each that is not
+/// stopped.
+pub(crate) fn execute(jobs: &[Job<'_>], options: &Options<'_>, done: &Done<'_>) -> Result<(), RunError> {
+    let clock = Instant::now();
+    let keeps = Keeps { syncer: options.cache.map(|_| Syncer::start()), full: AtomicBool::new(false) };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| RunError::Threads(e.to_string()))?;
+    let (next, failed, over) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicBool::new(false));
+    let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
     let work = || {
-        while let Some(job) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if failed.load(Ordering::Relaxed) {
-                return; // The others would run for nothing.
-            }
-            if let Some(outcome) = from_cache_or(job, options, keeps) {
-                failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                // Each job is taken once, so its cell is empty.
-                let _ = job.outcome.set(outcome);
+        while !stopped() {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(at).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
+            if let Some(outcome) = from_cache_or(job, options, &keeps) {
+                job.over.store(true, Ordering::Relaxed);
+                failed.fetch_or(!done(at, outcome), Ordering::Relaxed);
             }
         }
     };
-    pool.broadcast(|_| match &options.surround {
-        Some(surround) => surround(&work),
-        None => work(),
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| watch(jobs, options, &clock, &over));
+        pool.broadcast(|_| match &options.surround {
+            Some(surround) => surround(&work),
+            None => work(),
+        });
+        over.store(true, Ordering::Release);
+        watcher.thread().unpark();
     });
+    Ok(())
 }
 
 /// What keeping replications needs.
-struct Keeps<'a> {
+struct Keeps {
     /// None without a cache.
-    syncer: Option<&'a Syncer>,
+    syncer: Option<Syncer>,
     /// An entry could not be written: the next ones are not tried.
     full: AtomicBool,
-    /// How many replications were found.
-    reused: &'a AtomicUsize,
+}
+
+fn warn(options: &Options<'_>, why: &str) {
+    if let Some(warn) = options.warn {
+        warn(why);
+    }
 }
 
 /// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
-fn from_cache_or(
-    job: &Job<'_>,
-    options: &Options<'_>,
-    keeps: &Keeps<'_>,
-) -> Option<Result<Replication, RunError>> {
-    let (Some(cache), Some(kept)) = (options.cache, &job.kept) else { return replicate(job, options) };
-    let warn = |why: &str| options.warn.iter().for_each(|warn| warn(why));
-    let key = match Key::new(&kept.identity, job.seed) {
-        Ok(key) => key,
-        // It cannot be kept, but run.
-        Err(_) => return replicate(job, options),
+fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<Result<Finished, RunError>> {
+    let key = job.kept.as_ref().map(|kept| Key::new(&kept.identity, job.seed));
+    let (Some(cache), Some(kept), Some(Ok(key))) = (options.cache, &job.kept, key) else {
+        let outcome = replicate(job, options)?;
+        return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
     };
-    let label = job.spec.scenario.aqm[job.aqm].label();
-    let found = match options.fresh {
-        true => None,
-        false => match cache.get(&key) {
-            Lookup::Hit(found) => {
-                Some(Replication { point: job.point, algorithm: label.to_string(), ..*found })
-            }
-            Lookup::Miss => None,
-            Lookup::Damaged(error) => {
-                warn(&format!("{error}; it is run again"));
-                None
-            }
-        },
-    };
-    if let Some(found) = found {
+    if let Some(found) = look_up(job, options, cache, &key) {
         if is_sampled(&key, options.verify) {
             let again = match replicate(job, options)? {
                 Ok(again) => again,
@@ -290,28 +329,56 @@ fn from_cache_or(
             // What cannot be compared is not the same.
             let same = matches!((table::found(&found), table::found(&again)), (Ok(a), Ok(b)) if a == b);
             if !same {
-                let (point, algorithm) = (job.spec.title(), label.to_string());
+                let (point, algorithm) = (job.spec.title(), job.label().to_string());
                 return Some(Err(RunError::Differs { point, algorithm, seed: job.seed, key }));
             }
         }
-        keeps.reused.fetch_add(1, Ordering::Relaxed);
-        return Some(Ok(found));
+        return Some(Ok(Finished { replication: found, reused: true, put: None }));
     }
-    let outcome = replicate(job, options)?;
-    if let (Ok(replication), false) = (&outcome, keeps.full.load(Ordering::Relaxed)) {
-        match cache.put(&key, replication, &kept.about) {
+    let replication = match replicate(job, options)? {
+        Ok(replication) => replication,
+        Err(error) => return Some(Err(error)),
+    };
+    let hit = Hit { replication, series: job.series, about: kept.about.clone() };
+    let put = match keeps.full.load(Ordering::Relaxed) {
+        true => None,
+        false => match cache.put(&key, &hit) {
             Ok(path) => {
-                if let Some(syncer) = keeps.syncer {
-                    syncer.sync(path);
+                keeps.syncer.iter().for_each(|syncer| syncer.sync(path.clone()));
+                Some(key)
+            }
+            Err(error) => {
+                if !keeps.full.swap(true, Ordering::Relaxed) {
+                    let what = "the run goes on, but what it finishes from here on is not kept";
+                    warn(options, &format!("{error}; {what}"));
                 }
+                None
             }
-            Err(error) if !keeps.full.swap(true, Ordering::Relaxed) => {
-                warn(&format!("{error}; the run goes on, but what it finishes from here on is not kept"));
+        },
+    };
+    Some(Ok(Finished { replication: hit.replication, reused: false, put }))
+}
+
+/// What the cache has of a job, as the job wants it.
+fn look_up(job: &Job<'_>, options: &Options<'_>, cache: &Cache, key: &Key) -> Option<Replication> {
+    if options.fresh {
+        return None;
+    }
+    match cache.get(key) {
+        // One that was kept without its time series is run again where they are wanted.
+        Lookup::Hit(hit) if hit.series || !job.series => {
+            let mut found = hit.replication;
+            if !job.series {
+                found.series.clear();
             }
-            Err(_) => {}
+            Some(Replication { point: job.point, algorithm: job.label().to_string(), ..found })
+        }
+        Lookup::Hit(_) | Lookup::Miss => None,
+        Lookup::Damaged(error) => {
+            warn(options, &format!("{error}; it is run again"));
+            None
         }
     }
-    Some(outcome)
 }
 
 /// Whether a replication belongs to a sample of this share of all.
@@ -336,7 +403,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
             Err(e) => Err(e.to_string()),
         }
     }));
-    let algorithm = job.spec.scenario.aqm[job.aqm].label().to_string();
+    let algorithm = job.label().to_string();
     let fail =
         |why| RunError::Failed { point: job.spec.title(), algorithm: algorithm.clone(), seed: job.seed, why };
     let outcome = match result {
@@ -357,7 +424,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
         flows: reduce::flows(&facts, &outcome, window),
         transfers: reduce::transfers(&facts, &outcome),
         delays: reduce::delays(&facts, &outcome),
-        series: reduce::series(&facts, outcome),
+        series: if job.series { reduce::series(&facts, outcome) } else { Vec::new() },
         algorithm,
     }))
 }
@@ -380,7 +447,7 @@ fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &Atomic
         let elapsed = clock.elapsed();
         // Nothing sensible can be said from the first moments.
         let left = (done > 0.005).then(|| elapsed.mul_f64(((1.0 - done) / done).max(0.0)));
-        let finished = jobs.iter().filter(|j| j.outcome.get().is_some()).count();
+        let finished = jobs.iter().filter(|j| j.over.load(Ordering::Relaxed)).count();
         progress(&Progress { done, finished, total: jobs.len(), elapsed, left });
     };
     while !over.load(Ordering::Acquire) {

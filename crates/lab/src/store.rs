@@ -67,7 +67,8 @@ impl Results {
             .iter()
             .map(|table| {
                 let name = format!("{}.parquet", table.name());
-                let bytes = parquet::write(&self.columns(*table)).map_err(at(&dir.join(&name), "encode"))?;
+                let columns = self.columns(*table);
+                let bytes = parquet::write(columns.iter()).map_err(at(&dir.join(&name), "encode"))?;
                 write_file(staging.path(), &name, &bytes, dir)
             })
             .collect::<Result<Vec<_>, _>>()?;

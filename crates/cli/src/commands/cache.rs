@@ -1,6 +1,6 @@
 //! `quell cache`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +22,7 @@ pub fn cache(args: &CacheArgs) -> Result<(), Failure> {
         Some(CacheCommand::Check) => check(&cache),
         Some(CacheCommand::Prune { unused, to, dry_run }) => prune(&cache, *unused, *to, *dry_run),
         Some(CacheCommand::Export { to }) => export(&cache, &Cache::at(to)),
-        Some(CacheCommand::Sql) => terminal::print(&sql(&cache)),
+        Some(CacheCommand::Sql) => terminal::print(&sql(&cache)?),
     }
 }
 
@@ -46,6 +46,8 @@ struct Contents {
     bytes: u64,
     /// Files that are no sound entries.
     damaged: usize,
+    /// Entries that an earlier version wrote, which this one does not read.
+    outdated: usize,
     titles: BTreeMap<String, Held>,
 }
 
@@ -53,7 +55,7 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
     let all = entries(cache)?;
     let mut titles: BTreeMap<String, Held> = BTreeMap::new();
     let mut damaged = 0;
-    for entry in &all {
+    for entry in all.iter().filter(|entry| entry.current) {
         let Ok(about) = Cache::about(entry) else {
             damaged += 1;
             continue;
@@ -61,12 +63,14 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
         let held = titles.entry(about.title).or_default();
         (held.replications, held.bytes) = (held.replications + 1, held.bytes + entry.bytes);
     }
+    let outdated = all.iter().filter(|entry| !entry.current).count();
     let contents = Contents {
         schema: json::SCHEMA,
         dir: cache.dir().display().to_string(),
-        replications: all.len() - damaged,
+        replications: all.len() - damaged - outdated,
         bytes: all.iter().map(|e| e.bytes).sum(),
         damaged,
+        outdated,
         titles,
     };
     if format == Format::Json {
@@ -85,13 +89,16 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
     if damaged > 0 {
         text.push_str(&format!("{damaged} damaged; `quell cache check` names them\n"));
     }
+    if outdated > 0 {
+        text.push_str(&format!("{outdated} of an earlier version; `quell cache prune` removes them\n"));
+    }
     terminal::print(&text)
 }
 
 fn check(cache: &Cache) -> Result<(), Failure> {
-    let all = entries(cache)?;
+    let all: Vec<Entry> = entries(cache)?.into_iter().filter(|entry| entry.current).collect();
     let damaged: Vec<String> =
-        all.iter().filter_map(|entry| Cache::about(entry).err()).map(|e| e.to_string()).collect();
+        all.iter().filter_map(|entry| Cache::check(entry).err()).map(|e| e.to_string()).collect();
     damaged.iter().for_each(|line| terminal::note(line));
     if !damaged.is_empty() {
         return Err(Failure::Failed(format!(
@@ -104,20 +111,21 @@ fn check(cache: &Cache) -> Result<(), Failure> {
 }
 
 fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bool) -> Result<(), Failure> {
-    if unused.is_none() && to.is_none() {
+    let mut all = entries(cache)?;
+    if unused.is_none() && to.is_none() && all.iter().all(|entry| entry.current) {
         return Err(Failure::BadInput(
             "prune: say what to remove: --unused 30d, --to 5GB, or --to 0B for everything".into(),
         ));
     }
-    let mut all = entries(cache)?;
     // The most recently used ones first: they stay.
     all.sort_by_key(|entry| std::cmp::Reverse(entry.used));
     let now = SystemTime::now();
     let (mut kept, mut count, mut bytes) = (0, 0, 0);
+    let mut removed = HashSet::new();
     for entry in &all {
         let old = unused.is_some_and(|limit| now.duration_since(entry.used).is_ok_and(|age| age > limit));
         let over = to.is_some_and(|limit| kept + entry.bytes > limit.get());
-        if !old && !over {
+        if entry.current && !old && !over {
             kept += entry.bytes;
             continue;
         }
@@ -130,6 +138,10 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
             }
         }
         (count, bytes) = (count + 1, bytes + entry.bytes);
+        removed.insert(entry.key);
+    }
+    if !dry_run {
+        cache.forget(&removed).map_err(|e| Failure::Failed(e.to_string()))?;
     }
     let what = if dry_run { "would be removed" } else { "removed" };
     terminal::print(&format!("{} ({}) {what}, {} left\n", counted(count, "entry"), size(bytes), size(kept)))
@@ -137,8 +149,8 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
 
 fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     let (mut count, mut bytes) = (0, 0);
-    for entry in entries(cache)? {
-        let copied = to.copy(&entry).map_err(|e| Failure::Failed(e.to_string()))?;
+    for entry in entries(cache)?.iter().filter(|entry| entry.current) {
+        let copied = to.copy(entry).map_err(|e| Failure::Failed(e.to_string()))?;
         (count, bytes) = (count + usize::from(copied), bytes + if copied { entry.bytes } else { 0 });
     }
     terminal::print(&format!(
@@ -149,10 +161,14 @@ fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     ))
 }
 
-/// For DuckDB, which reads the metrics of every entry and nothing else of it.
-fn sql(cache: &Cache) -> String {
-    let files = cache.dir().join("*").join("*.parquet").display().to_string().replace('\'', "''");
-    format!("CREATE OR REPLACE VIEW quell AS SELECT * FROM read_parquet('{files}', union_by_name = true);\n")
+/// For DuckDB. Two runs that end at once may both have written a row.
+fn sql(cache: &Cache) -> Result<String, Failure> {
+    let files = cache.index().map_err(|e| Failure::Failed(e.to_string()))?;
+    let files = files.display().to_string().replace('\'', "''");
+    Ok(format!(
+        "CREATE OR REPLACE VIEW quell AS SELECT * FROM read_parquet('{files}', union_by_name = true) \
+         QUALIFY row_number() OVER (PARTITION BY key, link, segment, scope) = 1;\n"
+    ))
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -5,30 +5,34 @@
 //! algorithms that take part. The fingerprint is made of golden runs, not of a version: what cannot change a
 //! result does not make it unknown.
 //!
-//! A cache is a folder; an entry is a file `ab/cdef….parquet` that is put in its place in one step, so any
-//! number of processes and machines may share one. Its rows are the replication's metrics, for whoever reads
-//! Parquet; all its tables stand between the rows and the footer, with their hash.
+//! A cache is a folder; an entry is a file `ab/cdef….entry` that is put in its place in one step, so any
+//! number of processes and machines may share one. `index/` has the metrics of all entries, for whoever reads
+//! Parquet.
+
+mod entry;
+mod index;
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use quell_scenario::Identity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::columns::{Column, Columns, Texts};
+pub(crate) use self::index::Indexed;
 use crate::fingerprint::fingerprint;
-use crate::parquet::{self, Extra};
 use crate::results::Replication;
 use crate::run::hex;
 use crate::store::StoreError;
-use crate::table::{self, Found, Table};
 
-/// The version of entries; part of every key.
+/// The version of what a replication has; part of every key.
 const SCHEMA: u32 = 3;
+
+/// How the name of an entry's file ends.
+const SUFFIX: &str = ".entry";
 
 /// The variable that names the folder of the cache.
 pub const CACHE_VARIABLE: &str = "QUELL_CACHE";
@@ -58,7 +62,8 @@ impl Key {
         f64::from(u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])) / f64::from(u32::MAX)
     }
 
-    fn parse(text: &str) -> Option<Key> {
+    /// The key that is written so, in 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Key> {
         let mut key = [0; 32];
         if text.len() != 64 || !text.is_ascii() {
             return None;
@@ -83,27 +88,34 @@ pub struct About {
     pub title: String,
     /// What distinguishes the point from others of its study.
     pub point: String,
+    /// The algorithm's name in the catalog.
+    pub algorithm: String,
     /// The scenario with every default and this algorithm alone, as TOML.
     pub scenario: String,
     /// The version of Quell that ran it.
     pub version: String,
 }
 
-/// All tables of a replication, as stored.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    tables: Vec<(String, Found)>,
-}
-
 /// What the cache has of a replication.
 #[derive(Debug)]
 pub enum Lookup {
     /// It is there.
-    Hit(Box<Replication>),
+    Hit(Box<Hit>),
     /// It is not there.
     Miss,
     /// Its file is damaged; says which, and how.
     Damaged(StoreError),
+}
+
+/// A replication that a cache has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// All of it, or all but its time series.
+    pub replication: Replication,
+    /// Whether its time series were kept.
+    pub series: bool,
+    /// What it says of itself.
+    pub about: About,
 }
 
 /// A folder of replications.
@@ -123,6 +135,8 @@ pub struct Entry {
     pub bytes: u64,
     /// When it was last written or read.
     pub used: SystemTime,
+    /// Whether this version of Quell reads it.
+    pub current: bool,
 }
 
 impl Cache {
@@ -147,27 +161,30 @@ impl Cache {
 
     fn path(&self, key: &Key) -> PathBuf {
         let name = key.to_string();
-        self.dir.join(&name[..2]).join(format!("{}.parquet", &name[2..]))
+        self.dir.join(&name[..2]).join(format!("{}{SUFFIX}", &name[2..]))
     }
 
-    /// What it has under `key`.
+    /// What it has under `key`; notes that it was used.
     pub fn get(&self, key: &Key) -> Lookup {
-        let path = self.path(key);
-        let damaged = |why: String| Lookup::Damaged(StoreError { path: path.clone(), why });
-        let mut bytes = Vec::new();
-        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Lookup::Miss,
-            Err(e) => return damaged(format!("cannot be read: {e}")),
-            Ok(_) => {}
+        let found = self.read(key);
+        if matches!(found, Lookup::Hit(_)) {
+            // For whoever prunes; a cache may be read-only.
+            let file = File::options().append(true).open(self.path(key));
+            let _ = file.and_then(|f| f.set_modified(SystemTime::now()));
         }
-        match decode(bytes.into(), key) {
-            Ok(replication) => {
-                // When it was used, for whoever prunes; a cache may be read-only.
-                let _ =
-                    File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-                Lookup::Hit(Box::new(replication))
-            }
-            Err(why) => damaged(format!("is damaged: {why}")),
+        found
+    }
+
+    fn read(&self, key: &Key) -> Lookup {
+        let path = self.path(key);
+        let decoded = match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Lookup::Miss,
+            Err(e) => Err(format!("cannot be read: {e}")),
+            Ok(bytes) => entry::decode(&bytes, key).map_err(|why| format!("is damaged: {why}")),
+        };
+        match decoded {
+            Ok(hit) => Lookup::Hit(Box::new(hit)),
+            Err(why) => Lookup::Damaged(StoreError { path, why }),
         }
     }
 
@@ -175,9 +192,9 @@ impl Cache {
     ///
     /// # Errors
     /// If it cannot be written: no permission, no space.
-    pub fn put(&self, key: &Key, replication: &Replication, about: &About) -> Result<PathBuf, StoreError> {
+    pub fn put(&self, key: &Key, hit: &Hit) -> Result<PathBuf, StoreError> {
         let path = self.path(key);
-        let bytes = encode(key, replication, about)
+        let bytes = entry::encode(key, hit)
             .map_err(|why| StoreError { path: path.clone(), why: format!("cannot be encoded: {why}") })?;
         self.write(&path, &bytes)?;
         Ok(path)
@@ -192,9 +209,9 @@ impl Cache {
         if path.exists() {
             return Ok(false);
         }
-        Cache::about(entry)?;
-        let bytes = fs::read(&entry.path)
-            .map_err(|e| StoreError { path: entry.path.clone(), why: format!("cannot be read: {e}") })?;
+        let wrong = |why: String| StoreError { path: entry.path.clone(), why };
+        let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+        entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
         self.write(&path, &bytes)?;
         Ok(true)
     }
@@ -210,7 +227,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Every entry, in no order. Files of another kind are passed over.
+    /// Every entry, in no order, those of earlier versions too. Files of another kind are passed over.
     ///
     /// # Errors
     /// If a folder cannot be read; a cache that does not exist has no entries.
@@ -228,120 +245,72 @@ impl Cache {
             let prefix = folder.file_name().to_string_lossy().into_owned();
             for file in fs::read_dir(folder.path()).map_err(|e| wrong(&folder.path(), e))?.flatten() {
                 let name = file.file_name().to_string_lossy().into_owned();
-                let key =
-                    name.strip_suffix(".parquet").and_then(|rest| Key::parse(&format!("{prefix}{rest}")));
+                let current = name.ends_with(SUFFIX);
+                // Those of the first version were Parquet files.
+                let rest = name.strip_suffix(SUFFIX).or_else(|| name.strip_suffix(".parquet"));
+                let key = rest.and_then(|rest| Key::parse(&format!("{prefix}{rest}")));
                 // Somebody else may prune at the same time.
                 let (Some(key), Ok(meta)) = (key, file.metadata()) else { continue };
                 let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                all.push(Entry { key, path: file.path(), bytes: meta.len(), used });
+                all.push(Entry { key, path: file.path(), bytes: meta.len(), used, current });
             }
         }
         Ok(all)
     }
 
-    /// What the entry says of itself.
+    /// What the entry says of itself: its beginning is read, which may be sound where the rest is not.
     ///
     /// # Errors
     /// If it is damaged.
     pub fn about(entry: &Entry) -> Result<About, StoreError> {
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
-        let bytes: Bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?.into();
-        // Shared, not copied.
-        decode(bytes.clone(), &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
-        let (_, notes) = parquet::extra(bytes).map_err(|e| wrong(e.to_string()))?;
-        let text = notes.get(ABOUT).ok_or_else(|| wrong("is damaged: it does not say what it is".into()))?;
-        serde_json::from_str(text).map_err(|e| wrong(format!("is damaged: {e}")))
+        let mut file = File::open(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+        let head = entry::head(&mut file, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
+        Ok(head.about)
+    }
+
+    /// Reads the whole entry, to see whether it is sound.
+    ///
+    /// # Errors
+    /// If it is damaged; says how.
+    pub fn check(entry: &Entry) -> Result<(), StoreError> {
+        let wrong = |why: String| StoreError { path: entry.path.clone(), why };
+        let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+        entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}"))).map(drop)
     }
 }
 
-/// The notes in an entry's footer.
-const ABOUT: &str = "quell.about";
-const HASH: &str = "quell.sha256";
-const KEY: &str = "quell.key";
-
-fn encode(key: &Key, replication: &Replication, about: &About) -> Result<Vec<u8>, String> {
-    // Its point and its label are those of the run that kept it; who finds it puts his own there.
-    let all = std::slice::from_ref(replication);
-    let tables = Table::ALL
-        .iter()
-        .map(|table| {
-            let columns = table.columns(all);
-            let found = columns.0.into_iter().map(|(name, column)| (name.to_string(), column)).collect();
-            (table.name().to_string(), found)
-        })
-        .collect();
-    let plain = postcard::to_stdvec(&Stored { tables }).map_err(|e| e.to_string())?;
-    let bytes = snap::raw::Encoder::new().compress_vec(&plain).map_err(|e| e.to_string())?;
-    let notes = vec![
-        (KEY, key.to_string()),
-        (HASH, hex(&Sha256::digest(&bytes))),
-        (ABOUT, serde_json::to_string(about).map_err(|e| e.to_string())?),
-    ];
-    let rows = rows(key, replication, about);
-    parquet::write_with(&rows, Some(&Extra { bytes: &bytes, notes })).map_err(|e| e.to_string())
-}
-
-/// The metrics, each row with what distinguishes its replication from all others.
-fn rows(key: &Key, replication: &Replication, about: &About) -> Columns {
-    let metrics = Table::Metrics.columns(std::slice::from_ref(replication));
-    let n = metrics.rows();
-    let text = |text: &str| {
-        let mut texts = Texts::default();
-        (0..n).for_each(|_| texts.push(text));
-        Column::Text(texts)
-    };
-    let mut columns = Columns::default();
-    for (name, value) in [
-        ("key", key.to_string().as_str()),
-        ("title", &about.title),
-        ("settings", &about.point),
-        ("scenario", &about.scenario),
-        ("version", &about.version),
-        ("digest", &format!("{:016x}", replication.digest)),
-    ] {
-        columns.0.push((name, text(value)));
-    }
-    columns.0.push(("elapsed_s", Column::F64(vec![replication.elapsed_s; n])));
-    columns.0.extend(metrics.0.into_iter().filter(|(name, _)| *name != "point"));
-    columns
-}
-
-fn decode(file: Bytes, key: &Key) -> Result<Replication, String> {
-    let (bytes, notes) = parquet::extra(file).map_err(|e| e.to_string())?;
-    let note = |name: &str| notes.get(name).map(String::as_str);
-    if note(HASH) != Some(hex(&Sha256::digest(&bytes)).as_str()) {
-        return Err("its contents differ from what was written".into());
-    }
-    if note(KEY) != Some(key.to_string().as_str()) {
-        return Err("it is another replication's".into());
-    }
-    let plain = snap::raw::Decoder::new().decompress_vec(&bytes).map_err(|e| e.to_string())?;
-    let Stored { tables } = postcard::from_bytes(&plain).map_err(|e| e.to_string())?;
-    let mut tables: Vec<(String, Option<Found>)> = tables.into_iter().map(|(n, t)| (n, Some(t))).collect();
-    let mut all = table::replications(|table| {
-        let found = tables.iter_mut().find(|(name, _)| name == table.name());
-        found.and_then(|(_, found)| found.take()).ok_or_else(|| format!("it has no table {}", table.name()))
-    })?;
-    match (all.pop(), all.len()) {
-        (Some(replication), 0) => Ok(replication),
-        _ => Err("it is not one replication".into()),
-    }
+/// Reads the bytes of an entry's file as that of `key`, trusting none of them.
+///
+/// # Errors
+/// If it is damaged; says how.
+pub fn read_entry(bytes: &[u8], key: &Key) -> Result<Replication, String> {
+    entry::decode(bytes, key).map(|hit| hit.replication)
 }
 
 /// Syncs files that were put in their place, in the background: what was written stays after a loss of power
 /// too, and who writes need not wait for the disk.
 pub(crate) struct Syncer {
-    paths: Option<std::sync::mpsc::Sender<PathBuf>>,
+    paths: Option<mpsc::Sender<PathBuf>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
+/// When so many files wait, all that the file system holds is synced at once: a disk takes about as long for
+/// that as for each of them.
+const MANY: usize = 16;
+
 impl Syncer {
     pub(crate) fn start() -> Syncer {
-        let (paths, written) = std::sync::mpsc::channel::<PathBuf>();
+        let (paths, written) = mpsc::channel::<PathBuf>();
         let thread = std::thread::spawn(move || {
-            for path in written {
+            while let Ok(first) = written.recv() {
+                let waiting: Vec<PathBuf> = std::iter::once(first).chain(written.try_iter()).collect();
                 // An entry that is lost is computed again.
-                let _ = File::open(path).and_then(|file| file.sync_data());
+                if waiting.len() < MANY || !sync_all_beside(&waiting[0]) {
+                    waiting.iter().for_each(|path| {
+                        let _ = File::open(path).and_then(|file| file.sync_data());
+                    });
+                }
             }
         });
         Syncer { paths: Some(paths), thread: Some(thread) }
@@ -352,6 +321,17 @@ impl Syncer {
             let _ = paths.send(path);
         }
     }
+}
+
+/// Syncs the file system of a file; false where that is not possible.
+#[cfg(target_os = "linux")]
+fn sync_all_beside(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| rustix::fs::syncfs(file).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all_beside(_: &Path) -> bool {
+    false
 }
 
 impl Drop for Syncer {

@@ -1,0 +1,123 @@
+//! An entry's file: a line that says what it is, the SHA-256 of the rest, a head, and the replication's tables.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{About, Hit, Key};
+use crate::table::{self, Found, Table};
+
+/// How a file begins. Whatever changes the format changes this line.
+const MAGIC: &[u8; 16] = b"quell entry   2\n";
+const HASH: usize = 32;
+/// Where the body begins, of which the hash is.
+const BODY: usize = MAGIC.len() + HASH;
+/// Before the head stands its length, in so many bytes.
+const LENGTH: usize = 4;
+/// More than any replication has, and less than a machine has: the length in a damaged file is any number.
+const MOST: usize = 1 << 31;
+
+/// What is known of an entry without its tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    key: [u8; 32],
+    series: bool,
+    pub(super) about: About,
+}
+
+/// All tables of a replication, as stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    tables: Vec<(String, Found)>,
+}
+
+/// The file of a replication.
+pub(super) fn encode(key: &Key, hit: &Hit) -> Result<Vec<u8>, String> {
+    // Its point and its label are those of the run that kept it; who finds it puts his own there.
+    let all = std::slice::from_ref(&hit.replication);
+    let tables = Table::ALL
+        .iter()
+        .map(|table| {
+            let columns = table.columns(all);
+            let found = columns.0.into_iter().map(|(name, column)| (name.to_string(), column)).collect();
+            (table.name().to_string(), found)
+        })
+        .collect();
+    let plain = postcard::to_stdvec(&Stored { tables }).map_err(|e| e.to_string())?;
+    let head = Head { key: key.0, series: hit.series, about: hit.about.clone() };
+    let head = postcard::to_stdvec(&head).map_err(|e| e.to_string())?;
+    let length = u32::try_from(head.len()).map_err(|e| e.to_string())?;
+    let mut file = Vec::with_capacity(BODY + LENGTH + head.len() + snap::raw::max_compress_len(plain.len()));
+    file.extend(MAGIC);
+    file.extend([0; HASH]);
+    file.extend(length.to_le_bytes());
+    file.extend(head);
+    let from = file.len();
+    file.resize(file.capacity(), 0);
+    let written = snap::raw::Encoder::new().compress(&plain, &mut file[from..]).map_err(|e| e.to_string())?;
+    file.truncate(from + written);
+    let hash = Sha256::digest(&file[BODY..]);
+    file[MAGIC.len()..BODY].copy_from_slice(&hash);
+    Ok(file)
+}
+
+/// The head of a file, unless it is that of another kind or of another replication. It is not checked against
+/// the hash, which is over the whole file.
+pub(super) fn head(file: &mut File, key: &Key) -> Result<Head, String> {
+    let mut start = [0; BODY + LENGTH];
+    let cut = |e: io::Error| match e.kind() {
+        io::ErrorKind::UnexpectedEof => "it is cut off".to_string(),
+        _ => e.to_string(),
+    };
+    file.read_exact(&mut start).map_err(cut)?;
+    let length = length(&start)?;
+    let mut head = Vec::new();
+    file.take(length as u64).read_to_end(&mut head).map_err(cut)?;
+    parse_head(&head, length, key)
+}
+
+fn length(start: &[u8]) -> Result<usize, String> {
+    if !start.starts_with(MAGIC) {
+        return Err("it is not an entry of this version".into());
+    }
+    let length = start.get(BODY..BODY + LENGTH).and_then(|bytes| bytes.try_into().ok());
+    length.map(|bytes| u32::from_le_bytes(bytes) as usize).ok_or_else(|| "it is cut off".into())
+}
+
+fn parse_head(head: &[u8], length: usize, key: &Key) -> Result<Head, String> {
+    if head.len() < length {
+        return Err("it is cut off".into());
+    }
+    let head: Head = postcard::from_bytes(&head[..length]).map_err(|e| e.to_string())?;
+    if head.key != key.0 {
+        return Err("it is another replication's".into());
+    }
+    Ok(head)
+}
+
+/// What a file holds; none of it is trusted.
+pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
+    let length = length(file)?;
+    if Sha256::digest(&file[BODY..])[..] != file[MAGIC.len()..BODY] {
+        return Err("its contents differ from what was written".into());
+    }
+    let rest = &file[BODY + LENGTH..];
+    let head = parse_head(rest, length, key)?;
+    let tables = &rest[length..];
+    if snap::raw::decompress_len(tables).map_err(|e| e.to_string())? > MOST {
+        return Err("it claims to be larger than any entry".into());
+    }
+    let plain = snap::raw::Decoder::new().decompress_vec(tables).map_err(|e| e.to_string())?;
+    let Stored { tables } = postcard::from_bytes(&plain).map_err(|e| e.to_string())?;
+    let mut tables: Vec<(String, Option<Found>)> = tables.into_iter().map(|(n, t)| (n, Some(t))).collect();
+    let mut all = table::replications(|table| {
+        let found = tables.iter_mut().find(|(name, _)| name == table.name());
+        found.and_then(|(_, found)| found.take()).ok_or_else(|| format!("it has no table {}", table.name()))
+    })?;
+    match (all.pop(), all.len()) {
+        (Some(replication), 0) => Ok(Hit { replication, series: head.series, about: head.about }),
+        _ => Err("it is not one replication".into()),
+    }
+}
