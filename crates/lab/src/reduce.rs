@@ -6,7 +6,7 @@ use quell_sim::outcome::{ClassStats, FlowSegment, LinkOutcome, Outcome, Segment,
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::metrics::{Metric, Values};
-use crate::results::{DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
+use crate::results::{DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
 use crate::stats::{jain_index, quantile};
 
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
@@ -115,15 +115,16 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     values.set(Metric::DelayMean, delay);
     values.set(Metric::Power, bits / seconds / delay);
     let percentiles = [
-        ([Metric::DelayP50, Metric::DelayP95, Metric::DelayP99], histogram(segments, classes, |c| &c.delay_ns)),
+        (
+            [Metric::DelayP50, Metric::DelayP95, Metric::DelayP99],
+            histogram(segments, classes, |c| &c.delay_ns),
+        ),
         ([Metric::RttP50, Metric::RttP95, Metric::RttP99], histogram(segments, classes, |c| &c.rtt_ns)),
     ];
     for (metrics, histogram) in percentiles {
         let Some(histogram) = histogram else { continue };
         for (metric, ns) in metrics.into_iter().zip(histogram.value_at_quantiles([0.50, 0.95, 0.99])) {
             values.set(metric, ns as f64 * 1e-9);
-        }
-    }
         }
     }
 }
@@ -428,6 +429,29 @@ pub(crate) fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
             }
         })
         .collect()
+}
+
+/// The averages of the internal signals over the windows that `rows` are of.
+pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<InternalRow> {
+    let windows = rows.iter().filter(|row| row.scope == "all");
+    let signals = windows.flat_map(|window| {
+        let here = series.iter().filter(|s| s.link == window.link);
+        here.flat_map(|s| &s.internals).map(move |signal| (window, signal))
+    });
+    let mean = |(window, signal): (&MetricRow, &InternalSeries)| {
+        let times = &series.iter().find(|s| s.link == window.link)?.time_s;
+        let within = |t: f64| t > window.from_s && t <= window.to_s;
+        let samples = times.iter().zip(&signal.values).filter(|(t, x)| within(**t) && !x.is_nan());
+        let (n, sum) = samples.fold((0u32, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
+        (n > 0).then(|| InternalRow {
+            link: window.link.clone(),
+            segment: window.segment,
+            signal: signal.name.clone(),
+            unit: signal.unit.clone(),
+            mean: sum / f64::from(n),
+        })
+    };
+    signals.filter_map(mean).collect()
 }
 
 #[cfg(test)]

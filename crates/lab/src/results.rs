@@ -153,6 +153,8 @@ pub struct Replication {
     pub transfers: Vec<TransferRow>,
     /// Queueing delay distributions over the whole measured window.
     pub delays: Vec<DelayRow>,
+    /// Averages of the internal signals.
+    pub internal_means: Vec<InternalRow>,
 }
 
 row! {
@@ -196,16 +198,6 @@ pub struct LinkSeries {
     pub throughput_bps: Vec<(String, Vec<f64>)>,
     /// The algorithm's internal signals.
     pub internals: Vec<InternalSeries>,
-}
-
-impl LinkSeries {
-    /// The mean of those of `values`, one per sample, that are in (`from_s`, `to_s`] and present.
-    pub(crate) fn mean(&self, values: &[f64], from_s: f64, to_s: f64) -> Option<f64> {
-        let within =
-            self.time_s.iter().zip(values).filter(|(t, x)| **t > from_s && **t <= to_s && !x.is_nan());
-        let (n, sum) = within.fold((0u32, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
-        (n > 0).then(|| sum / f64::from(n))
-    }
 }
 
 /// One internal signal of an algorithm over time.
@@ -357,10 +349,10 @@ impl Results {
                     row(scope.as_deref().unwrap_or(&view.scope))?.values.get(*metric)
                 }
                 Term::Internal(signal) => {
-                    let series = r.series.iter().find(|s| s.link == *link)?;
-                    let signal = series.internals.iter().find(|i| i.name == *signal)?;
-                    let window = row("all")?;
-                    series.mean(&signal.values, window.from_s, window.to_s)
+                    let is = |i: &&InternalRow| {
+                        i.link == *link && i.segment == view.segment && i.signal == *signal
+                    };
+                    r.internal_means.iter().find(is).map(|i| i.mean)
                 }
             };
             let (x, y) = (value(&quantity.of)?, quantity.over.as_ref().map_or(Some(1.0), value)?);
@@ -374,8 +366,8 @@ impl Results {
         let unit = |term: &Term| match term {
             Term::Metric(metric, _) => metric.unit(),
             Term::Internal(signal) => {
-                let is = |i: &&InternalSeries| i.name == *signal;
-                self.internals().find(is).map_or("1", |i| &i.unit)
+                let mut all = self.replications.iter().flat_map(|r| &r.internal_means);
+                all.find(|i| i.signal == *signal).map_or("1", |i| &i.unit)
             }
         };
         let units: Vec<&str> = of.terms().map(unit).collect();
@@ -387,17 +379,12 @@ impl Results {
         }
     }
 
-    fn internals(&self) -> impl Iterator<Item = &InternalSeries> {
-        self.replications.iter().flat_map(|r| &r.series).flat_map(|s| &s.internals)
-    }
-
     /// The internal signals that the algorithms of a point report at a link.
     pub fn signals(&self, point: usize, link: &str) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        let series = self.replications_at(point).iter().flat_map(|r| &r.series);
-        for signal in series.filter(|s| s.link == link).flat_map(|s| &s.internals) {
-            if !names.contains(&signal.name.as_str()) {
-                names.push(&signal.name);
+        for row in self.replications_at(point).iter().flat_map(|r| &r.internal_means) {
+            if row.link == link && !names.contains(&row.signal.as_str()) {
+                names.push(&row.signal);
             }
         }
         names
@@ -426,7 +413,8 @@ impl Results {
                 lack("class", scope, ["all", "data"].into_iter().chain(classes).collect())
             }
             Term::Internal(signal) => {
-                lack("internal signal", signal, self.internals().map(|i| i.name.as_str()).collect())
+                let all = self.replications.iter().flat_map(|r| &r.internal_means);
+                lack("internal signal", signal, all.map(|i| i.signal.as_str()).collect())
             }
         })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::columns::{Cells, Column, Columns, Field, Row, row};
 use crate::metrics::{Metric, Values};
+use crate::reduce::internal_means;
 use crate::results::{
     DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo,
     TransferRow,
@@ -80,16 +81,31 @@ pub(crate) fn results(
     run: RunInfo,
     file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Results, String> {
-    Ok(Results { run, replications: replications(file)? })
+    // Earlier versions did not write averages; they follow from the series.
+    let averaged = run.files.iter().any(|f| f.name == format!("{}.parquet", Table::InternalMeans.name()));
+    let tables = Table::ALL.iter().filter(|table| averaged || **table != Table::InternalMeans);
+    let mut replications = read_all(tables, file)?;
+    if !averaged {
+        for r in &mut replications {
+            r.internal_means = internal_means(&r.metrics, &r.series);
+        }
+    }
+    Ok(Results { run, replications })
 }
 
 /// Puts replications together again from their tables.
 pub(crate) fn replications(
+    file: impl FnMut(Table) -> Result<Found, String>,
+) -> Result<Vec<Replication>, String> {
+    read_all(Table::ALL, file)
+}
+
+fn read_all<'a>(
+    tables: impl IntoIterator<Item = &'a Table>,
     mut file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Vec<Replication>, String> {
     let mut all = Vec::new();
-    // Averages follow from the series; earlier versions did not write them.
-    for table in Table::ALL.iter().filter(|table| **table != Table::InternalMeans) {
+    for table in tables {
         let read = table.read(file(*table)?, &mut all);
         read.map_err(|why| format!("{}.parquet {why}", table.name()))?;
     }
@@ -222,26 +238,7 @@ listed! {
     FlowRow, flows, later |name: &str| name == "round_trip_time_mean_s";
     TransferRow, transfers;
     DelayRow, delays;
-}
-
-impl Rows for InternalRow {
-    fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
-        for window in r.metrics.iter().filter(|m| m.scope == "all") {
-            for series in r.series.iter().filter(|s| s.link == window.link) {
-                for signal in &series.internals {
-                    if let Some(mean) = series.mean(&signal.values, window.from_s, window.to_s) {
-                        let (link, segment) = (window.link.clone(), window.segment);
-                        let (signal, unit) = (signal.name.clone(), signal.unit.clone());
-                        each(&InternalRow { link, segment, signal, unit, mean });
-                    }
-                }
-            }
-        }
-    }
-
-    fn add_to(self, _: &mut Replication) -> Result<(), String> {
-        Ok(())
-    }
+    InternalRow, internal_means;
 }
 
 /// One column per metric.

@@ -44,6 +44,14 @@ impl<const BITS: u32> Buckets<BITS> {
         self.counts[Self::bucket(ns)] += 1;
     }
 
+    /// As [`Buckets::record`], unless it is longer than the longest.
+    #[inline]
+    fn record_if_short(&mut self, ns: u64) {
+        if let Some(count) = self.counts.get_mut(Self::bucket(ns)) {
+            *count += 1;
+        }
+    }
+
     /// Moves what was recorded since the last call to a histogram.
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
@@ -123,64 +131,62 @@ fn histogram(longest_ns: u64, digits: u8) -> Histogram<u32> {
         .expect("1 <= 2 * 1 <= the longest time; at most 5 digits")
 }
 
-/// The round-trip times that senders measured, for every observed link, class and segment. They come rarely, once
-/// in a round trip of a flow, and in the order of each sender's clock, so all segments are open at a time.
+/// The round-trip times that senders measured, by segment. They come in the order of each sender's clock, so all
+/// segments are open at a time.
 pub(crate) struct RoundTrips {
-    /// Per flow: which of `ways`.
+    bounds: Vec<Time>,
+    /// The ways of flows: their class, and the observed links that their data crosses.
+    ways: Vec<(u16, Vec<LinkId>)>,
+    /// Per flow: the first cell of its way.
     flows: Vec<u32>,
-    /// The class and the observed links that flows' data crosses: each one's first cell.
-    ways: Vec<Vec<u32>>,
-    segments: usize,
-    classes: usize,
-    longest_ns: u64,
-    /// By link, class and segment.
+    /// By way and segment: before the warm-up's end, the measured ones, and after the end.
     cells: Vec<RoundTripTimes>,
+    longest_ns: u64,
 }
 
 impl RoundTrips {
     pub fn new(network: &Network) -> Self {
-        let (segments, classes) = (bounds(&network.measure).len() - 1, network.classes.len());
-        let mut cell = 0;
-        let first = network.links.iter().map(|l| {
-            let here = l.observe.then_some(cell);
-            cell += if l.observe { segments * classes } else { 0 };
-            here
-        });
-        let first: Vec<Option<usize>> = first.collect();
-        let mut ways: Vec<Vec<u32>> = Vec::new();
-        let way_of = |f: &FlowSpec| {
-            let links = f.forward.iter().filter_map(|l| first[l.0 as usize]);
-            let way: Vec<u32> = links.map(|l| (l + usize::from(f.class) * segments) as u32).collect();
+        let bounds = bounds(&network.measure);
+        let mut ways: Vec<(u16, Vec<LinkId>)> = Vec::new();
+        let first_cell = |f: &FlowSpec| {
+            let observed = f.forward.iter().copied().filter(|l| network.links[l.0 as usize].observe);
+            let way = (f.class, observed.collect());
             // Flows of one group follow each other: look at the latest first.
             let at = ways.iter().rposition(|w| *w == way).unwrap_or_else(|| {
                 ways.push(way);
                 ways.len() - 1
             });
-            at as u32
+            (at * (bounds.len() + 1)) as u32
         };
-        let flows = network.flows.iter().map(way_of).collect();
+        let flows = network.flows.iter().map(first_cell).collect();
         let longest_ns = longest_delay_ns(&network.measure);
-        let cells = vec![RoundTripTimes::new(longest_ns); cell];
-        RoundTrips { flows, ways, segments, classes, longest_ns, cells }
+        let cells = vec![RoundTripTimes::new(longest_ns); ways.len() * (bounds.len() + 1)];
+        RoundTrips { bounds, ways, flows, cells, longest_ns }
     }
 
-    /// A sender measured `rtt` in a segment, the first measured one being 1.
+    pub fn bounds(&self) -> &[Time] {
+        &self.bounds
+    }
+
+    /// A sender measured `rtt` in a segment; the warm-up is number 0.
+    #[inline]
     pub fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
-        if (1..=self.segments).contains(&segment) {
-            for first in &self.ways[self.flows[flow as usize] as usize] {
-                self.cells[*first as usize + segment - 1].record(rtt.nanos());
-            }
-        }
+        self.cells[self.flows[flow as usize] as usize + segment].record_if_short(rtt.nanos());
     }
 
-    /// Puts them where they belong; `links` are all observed ones in order.
-    pub fn put_into<'a>(mut self, links: impl Iterator<Item = &'a mut LinkOutcome>) {
-        for (link, cells) in links.zip(self.cells.chunks_mut((self.segments * self.classes).max(1))) {
-            for (class, cells) in cells.chunks_mut(self.segments).enumerate() {
-                for (segment, cell) in link.segments.iter_mut().zip(cells) {
-                    let to = &mut segment.classes[class].rtt_ns;
-                    *to = histogram(self.longest_ns, 2);
-                    cell.move_to(to);
+    /// Puts them where they belong.
+    pub fn put_into<'a>(self, links: impl Iterator<Item = &'a mut LinkOutcome>) {
+        for link in links {
+            for ((class, crossed), cells) in self.ways.iter().zip(self.cells.chunks(self.bounds.len() + 1)) {
+                if !crossed.contains(&link.link) {
+                    continue;
+                }
+                for (segment, cell) in link.segments.iter_mut().zip(&cells[1..]) {
+                    let all = &mut segment.classes[usize::from(*class)].rtt_ns;
+                    if all.high() < self.longest_ns {
+                        *all = histogram(self.longest_ns, 2);
+                    }
+                    cell.clone().move_to(all);
                 }
             }
         }

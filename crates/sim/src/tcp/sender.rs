@@ -36,8 +36,6 @@ pub(crate) enum Outgoing {
 pub(crate) struct Reaction {
     pub fast_retransmit: bool,
     pub ecn_response: bool,
-    /// The round-trip time that it measured, if it did.
-    pub rtt: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,27 +173,44 @@ impl Sender {
         self.deadline = now + self.rtt.rto();
     }
 
-    /// An acknowledgment of all packets below `ack` arrives.
+    /// An acknowledgment of all packets below `ack` arrives; `measured` takes the round-trip time, if this
+    /// measured one.
     #[inline(always)]
-    pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+    pub fn on_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        measured: impl FnOnce(Duration),
+    ) -> Reaction {
         if self.phase == Phase::Open
             && ack > self.una
             && !ece
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
-            let rtt = self.on_new_ack(cfg, now, ack, false);
-            return Reaction { rtt, ..Reaction::default() };
+            self.on_new_ack(cfg, now, ack, false, measured);
+            return Reaction::default();
         }
-        self.on_special_ack(cfg, now, ack, ece, blocks)
+        self.on_special_ack(cfg, now, ack, ece, blocks, measured)
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+    fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        measured: impl FnOnce(Duration),
+    ) -> Reaction {
         if self.phase == Phase::Handshake {
-            let rtt = self.on_syn_ack(cfg, now);
-            return Reaction { rtt, ..Reaction::default() };
+            self.on_syn_ack(cfg, now, measured);
+            return Reaction::default();
         }
         let mut did = Reaction::default();
         let congested = ece && cfg.ecn;
@@ -206,7 +221,7 @@ impl Sender {
         let from = ack.max(self.una);
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
         if ack > self.una {
-            did.rtt = self.on_new_ack(cfg, now, ack, congested);
+            self.on_new_ack(cfg, now, ack, congested, measured);
         } else if ack == self.una && self.una < self.max {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
@@ -216,10 +231,9 @@ impl Sender {
         did
     }
 
-    /// Returns the round-trip time, if it was measured.
-    fn on_syn_ack(&mut self, cfg: &Config, now: Time) -> Option<Duration> {
-        let sent = self.timed.take().map(|(_, sent)| sent);
-        if let Some(sent) = sent {
+    fn on_syn_ack(&mut self, cfg: &Config, now: Time, measured: impl FnOnce(Duration)) {
+        if let Some((_, sent)) = self.timed.take() {
+            measured(now - sent);
             self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -227,7 +241,6 @@ impl Sender {
         }
         self.phase = Phase::Open;
         self.deadline = Time::MAX;
-        sent.map(|sent| now - sent)
     }
 
     /// Whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
@@ -269,10 +282,15 @@ impl Sender {
         self.ssthresh = libm::floor(self.cwnd / 2.0).max(2.0);
     }
 
-    /// Returns the round-trip time, if it was measured.
     #[inline]
-    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) -> Option<Duration> {
-        let mut rtt = None;
+    fn on_new_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        congested: bool,
+        measured: impl FnOnce(Duration),
+    ) {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
@@ -280,7 +298,7 @@ impl Sender {
             && ack > seq
         {
             self.timed = None;
-            rtt = Some(now - sent);
+            measured(now - sent);
             if congested && self.echo_at_one {
                 self.rtt.sample_backed_off(cfg, sent, now);
             } else {
@@ -317,7 +335,6 @@ impl Sender {
         } else if restart_timer {
             self.arm(now);
         }
-        rtt
     }
 
     /// Slow start below `ssthresh`, congestion avoidance above (RFC 5681 eq. 2 and 3); an echoed
@@ -564,7 +581,7 @@ mod tests {
     }
 
     fn ack(cfg: &Config, s: &mut Sender, n: u32, blocks: &[Block]) -> Vec<u32> {
-        s.on_ack(cfg, ms(100), n, false, blocks);
+        s.on_ack(cfg, ms(100), n, false, blocks, |_| ());
         drain(cfg, s, ms(100))
     }
 
@@ -576,7 +593,7 @@ mod tests {
         s.provide(10);
         assert_eq!(drain(&cfg, &mut s, ms(0)), [0]);
         assert_eq!(s.deadline(), ms(3000));
-        s.on_ack(&cfg, ms(100), 1, false, &[]);
+        s.on_ack(&cfg, ms(100), 1, false, &[], |_| ());
         assert_eq!(drain(&cfg, &mut s, ms(100)), [1, 2]);
         // The SYN's round trip of 100 ms: 0.1 + 4 x 0.05.
         assert_eq!(s.deadline(), ms(400));
@@ -592,11 +609,11 @@ mod tests {
         s.on_timeout(&cfg, ms(3000));
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [0]);
         assert_eq!(s.deadline(), ms(9000));
-        s.on_ack(&cfg, ms(3100), 1, false, &[]);
+        s.on_ack(&cfg, ms(3100), 1, false, &[], |_| ());
         assert_eq!(drain(&cfg, &mut s, ms(3100)), [1]);
-        s.on_ack(&cfg, ms(3200), 2, false, &[]);
+        s.on_ack(&cfg, ms(3200), 2, false, &[], |_| ());
         assert_eq!(drain(&cfg, &mut s, ms(3200)), [2, 3]);
-        s.on_ack(&cfg, ms(3300), 3, false, &[]);
+        s.on_ack(&cfg, ms(3300), 3, false, &[], |_| ());
         assert_eq!((s.cwnd, s.ssthresh), (2.5, 2.0));
     }
 
@@ -665,10 +682,10 @@ mod tests {
         s.provide(u32::MAX);
         drain(&cfg, &mut s, ms(0));
         // 1 is marked, 2 is lost.
-        s.on_ack(&cfg, ms(100), 2, true, &[]);
-        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
-        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        s.on_ack(&cfg, ms(100), 2, true, &[], |_| ());
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
         assert_eq!(drain(&cfg, &mut s, ms(100)), [2]);
         assert_eq!((s.cwnd, s.ssthresh), (5.0, 5.0));
         // Once: what is lost after that waits for the timer, as without ECN.
@@ -727,11 +744,11 @@ mod tests {
         let mut s = Sender::new(&cfg);
         s.provide(u32::MAX);
         drain(&cfg, &mut s, ms(0));
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).ecn_response);
         assert_eq!(s.cwnd, 5.0);
-        assert!(!s.on_ack(&cfg, ms(100), 3, true, &[]).ecn_response);
+        assert!(!s.on_ack(&cfg, ms(100), 3, true, &[], |_| ()).ecn_response);
         assert_eq!(s.cwnd, 5.0, "an echo stops growth");
-        s.on_ack(&cfg, ms(110), 11, false, &[]);
+        s.on_ack(&cfg, ms(110), 11, false, &[], |_| ());
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
         assert!(cwr);
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
@@ -762,7 +779,7 @@ mod tests {
     #[test]
     fn a_mark_on_a_window_of_one_holds_the_sender_until_its_timer() {
         let (cfg, mut s) = ecn(1, false);
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).ecn_response);
         assert_eq!(drain(&cfg, &mut s, ms(100)), []);
         // The round trip of 100 ms: 0.1 + 4 x 0.05.
         assert_eq!(s.deadline(), ms(400));
@@ -775,27 +792,27 @@ mod tests {
     #[test]
     fn further_marks_on_a_window_of_one_double_the_timer_until_one_is_missing() {
         let (cfg, mut s) = ecn(1, false);
-        s.on_ack(&cfg, ms(100), 2, true, &[]);
+        s.on_ack(&cfg, ms(100), 2, true, &[], |_| ());
         s.on_timeout(&cfg, ms(400));
         assert_eq!(drain(&cfg, &mut s, ms(400)), [2]);
         // RTTVAR falls to 3/4 with each further round trip of 100 ms, in whole quarters of 10 ms:
         // timeouts of 250, 220 and 200 ms (the smallest), doubled once, twice and not at all.
-        s.on_ack(&cfg, ms(500), 3, true, &[]);
+        s.on_ack(&cfg, ms(500), 3, true, &[], |_| ());
         assert_eq!(s.deadline(), ms(500 + 2 * 250));
         assert!(!s.on_timeout(&cfg, ms(1000)), "nothing was lost");
         assert_eq!(drain(&cfg, &mut s, ms(1000)), [3]);
         assert_eq!(s.rto(), Duration::from_millis(2 * 250), "the timer itself doubles nothing");
-        s.on_ack(&cfg, ms(1100), 4, true, &[]);
+        s.on_ack(&cfg, ms(1100), 4, true, &[], |_| ());
         assert_eq!(s.deadline(), ms(1100 + 4 * 220));
         s.on_timeout(&cfg, ms(1980));
         assert_eq!(drain(&cfg, &mut s, ms(1980)), [4]);
-        s.on_ack(&cfg, ms(2080), 5, false, &[]);
+        s.on_ack(&cfg, ms(2080), 5, false, &[], |_| ());
         assert_eq!(drain(&cfg, &mut s, ms(2080)), [5, 6]);
         assert_eq!(s.deadline(), ms(2080 + 200));
         // The next mark on a window of one is a first one again.
-        s.on_ack(&cfg, ms(2180), 6, true, &[]);
+        s.on_ack(&cfg, ms(2180), 6, true, &[], |_| ());
         assert_eq!((s.cwnd, s.rtt.backed_off()), (1.0, false));
-        s.on_ack(&cfg, ms(2190), 7, false, &[]);
+        s.on_ack(&cfg, ms(2190), 7, false, &[], |_| ());
         drain(&cfg, &mut s, ms(2190));
         assert!(!s.rtt.backed_off());
     }
@@ -805,12 +822,12 @@ mod tests {
         for with_retransmissions in [false, true] {
             let (cfg, mut s) = ecn(4, with_retransmissions);
             for _ in 0..3 {
-                s.on_ack(&cfg, ms(100), 1, false, &[]);
+                s.on_ack(&cfg, ms(100), 1, false, &[], |_| ());
             }
             assert_eq!(with_cwr(&cfg, &mut s, ms(100))[0], (1, with_retransmissions));
             s.on_timeout(&cfg, s.deadline());
             assert_eq!(with_cwr(&cfg, &mut s, ms(5000)), [(1, with_retransmissions)]);
-            s.on_ack(&cfg, ms(5100), s.max, false, &[]);
+            s.on_ack(&cfg, ms(5100), s.max, false, &[], |_| ());
             let new: Vec<bool> = with_cwr(&cfg, &mut s, ms(5100)).iter().map(|p| p.1).collect();
             assert_eq!(new, [!with_retransmissions, false]);
         }
@@ -823,10 +840,10 @@ mod tests {
             s.on_timeout(&cfg, ms(3000));
             assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
             // Without, it may be of a packet sent before the timeout: CWR has not gone out yet.
-            let did = s.on_ack(&cfg, ms(3100), 2, true, &[]);
+            let did = s.on_ack(&cfg, ms(3100), 2, true, &[], |_| ());
             assert_eq!(did.ecn_response, ecn_retransmissions);
             assert_eq!(s.cwnd, if ecn_retransmissions { 0.5 } else { 1.0 });
-            assert!(!s.on_ack(&cfg, ms(3100), 3, true, &[]).ecn_response, "once");
+            assert!(!s.on_ack(&cfg, ms(3100), 3, true, &[], |_| ()).ecn_response, "once");
         }
     }
 
@@ -835,7 +852,7 @@ mod tests {
         let (cfg, mut s) = flying(Variant::Reno, 4);
         s.on_timeout(&cfg, ms(3000));
         assert_eq!(with_cwr(&cfg, &mut s, ms(3000)), [(1, false)]);
-        s.on_ack(&cfg, ms(3100), 5, false, &[]);
+        s.on_ack(&cfg, ms(3100), 5, false, &[], |_| ());
         assert!(with_cwr(&cfg, &mut s, ms(3100)).iter().all(|p| !p.1));
     }
 
