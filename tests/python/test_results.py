@@ -103,17 +103,23 @@ def test_figures_of_classes_signals_and_ratios(results: quell.Results) -> None:
     ratio = (red.queue_std_packets / red.queue_packets).mean()
     assert frame.loc[("red", "queue_std_packets/queue_packets"), "mean"] == pytest.approx(ratio)
     means = results.to_pandas("internal_means")
-    at = (means.algorithm == "red") & (means.signal == "p") & means.segment.isna() & (means.link == "bottleneck")
+    at = (
+        (means.algorithm == "red")
+        & (means.signal == "p")
+        & means.segment.isna()
+        & (means.link == "bottleneck")
+    )
     assert frame.loc[("red", "internal:p"), "mean"] == pytest.approx(means[at]["mean"].mean())
     assert ("drop-tail", "internal:p") not in frame.index
     assert 0 < frame.loc[("red", "goodput_bps[ftp]/goodput_bps[all]"), "mean"] <= 1
-    with pytest.raises(ValueError, match="did you mean \"P99 delay\""):
+    with pytest.raises(ValueError, match='did you mean "P99 delay"'):
         results.table(["P99 dely"])
     with pytest.raises(ValueError, match="unknown internal signal"):
         results.table(["internal:no"])
     flows = results.to_pandas("flows")
     timed = flows[flows.round_trip_time_mean_s.notna()]
-    assert len(timed) and (timed.round_trip_time_mean_s > timed.base_rtt_s).all()
+    assert len(timed)
+    assert (timed.round_trip_time_mean_s > timed.base_rtt_s).all()
 
 
 def test_comparisons_are_paired(results: quell.Results) -> None:
