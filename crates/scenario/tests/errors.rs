@@ -167,7 +167,12 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:2: steady_state = [\"6 s\", \"5 s\"]: must be a beginning and an end",
             "",
         ),
-        ("schema = 1", "schema = 1\nsteady_state = [\"6 s\"]", "x.toml:2: steady_state", "two times"),
+        (
+            "schema = 1",
+            "schema = 1\nsteady_state = [\"6 s\"]",
+            "x.toml:2: steady_state",
+            "a list of 2 values, not 1",
+        ),
         ("schema = 1", "schema = 1\nsteady_state = \"6 s..8 s\"", "x.toml:2: steady_state", "two times"),
         ("schema = 1", "schema = 1\nschema = 1", "x.toml:2: not valid TOML", "duplicate key"),
         ("name = \"web\"", "name = \"ftp\"", "x.toml:17: flows[1].name = \"ftp\": is taken", ""),

@@ -12,7 +12,6 @@ use quell_units::{Duration, Time};
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Traffic, UdpSpec};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Kind, Pkt, SackTable};
-use crate::record::RoundTrips;
 use crate::tcp::{Config, Outgoing, Receiver, Sender};
 
 /// What a flow needs from whoever runs it.
@@ -24,8 +23,8 @@ pub(crate) trait Host {
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
-    /// Both those and the round-trip times.
-    fn sacks_and_round_trips(&mut self) -> (&mut SackTable, &mut RoundTrips);
+    /// The sender of a flow measured a round-trip time in a segment; the warm-up is number 0.
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration);
     /// The boundaries of the measured segments: the end of the warm-up first, the end of the run last.
     fn bounds(&self) -> &[Time];
 }
@@ -81,13 +80,11 @@ impl<T: Default> Meter<T> {
 impl Meter<FlowSegment> {
     /// The sender of a flow measured a round-trip time.
     #[inline(never)]
-    fn round_trip(&mut self, now: Time, rtt: Duration, flow: u32, all: &mut RoundTrips) {
-        while now >= self.until {
-            self.roll(all.bounds());
-        }
-        self.now.rtt_samples += 1;
-        self.now.rtt_sum_ns += rtt.nanos();
-        all.measured(flow, self.done.len(), rtt);
+    fn round_trip(&mut self, now: Time, rtt: Duration, flow: u32, host: &mut impl Host) {
+        let counts = self.at(now, host);
+        counts.rtt_samples += 1;
+        counts.rtt_sum_ns += rtt.nanos();
+        host.measured(flow, self.done.len(), rtt);
     }
 }
 
@@ -346,18 +343,18 @@ impl TcpFlow {
 
     #[inline]
     fn on_ack(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
-        let (sacks, round_trips) = host.sacks_and_round_trips();
-        let blocks = sacks.take(pkt);
+        let blocks = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {
             return;
         }
-        let (sent, id) = (&mut self.sent, self.id);
-        let measured = |rtt| sent.round_trip(now, rtt, id, round_trips);
-        let did = self.sender.on_ack(cfg, now, pkt.seq(), pkt.is_ece(), blocks, measured);
+        let did = self.sender.on_ack(cfg, now, pkt.seq(), pkt.is_ece(), blocks);
         if did.fast_retransmit || did.ecn_response {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;
             sent.ecn_responses += did.ecn_response as u64;
+        }
+        if let Some(rtt) = self.sender.take_rtt() {
+            self.sent.round_trip(now, rtt, self.id, host);
         }
         if self.sender.is_done() {
             self.complete_transfer(now, host);

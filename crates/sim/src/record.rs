@@ -134,7 +134,8 @@ fn histogram(longest_ns: u64, digits: u8) -> Histogram<u32> {
 /// The round-trip times that senders measured, by segment. They come in the order of each sender's clock, so all
 /// segments are open at a time.
 pub(crate) struct RoundTrips {
-    bounds: Vec<Time>,
+    /// Segments, and the time before and after them.
+    spans: usize,
     /// The ways of flows: their class, and the observed links that their data crosses.
     ways: Vec<(u16, Vec<LinkId>)>,
     /// Per flow: the first cell of its way.
@@ -146,7 +147,7 @@ pub(crate) struct RoundTrips {
 
 impl RoundTrips {
     pub fn new(network: &Network) -> Self {
-        let bounds = bounds(&network.measure);
+        let spans = bounds(&network.measure).len() + 1;
         let mut ways: Vec<(u16, Vec<LinkId>)> = Vec::new();
         let first_cell = |f: &FlowSpec| {
             let observed = f.forward.iter().copied().filter(|l| network.links[l.0 as usize].observe);
@@ -156,16 +157,12 @@ impl RoundTrips {
                 ways.push(way);
                 ways.len() - 1
             });
-            (at * (bounds.len() + 1)) as u32
+            (at * spans) as u32
         };
         let flows = network.flows.iter().map(first_cell).collect();
         let longest_ns = longest_delay_ns(&network.measure);
-        let cells = vec![RoundTripTimes::new(longest_ns); ways.len() * (bounds.len() + 1)];
-        RoundTrips { bounds, ways, flows, cells, longest_ns }
-    }
-
-    pub fn bounds(&self) -> &[Time] {
-        &self.bounds
+        let cells = vec![RoundTripTimes::new(longest_ns); ways.len() * spans];
+        RoundTrips { spans, ways, flows, cells, longest_ns }
     }
 
     /// A sender measured `rtt` in a segment; the warm-up is number 0.
@@ -177,7 +174,7 @@ impl RoundTrips {
     /// Puts them where they belong.
     pub fn put_into<'a>(self, links: impl Iterator<Item = &'a mut LinkOutcome>) {
         for link in links {
-            for ((class, crossed), cells) in self.ways.iter().zip(self.cells.chunks(self.bounds.len() + 1)) {
+            for ((class, crossed), cells) in self.ways.iter().zip(self.cells.chunks(self.spans)) {
                 if !crossed.contains(&link.link) {
                     continue;
                 }

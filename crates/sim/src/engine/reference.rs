@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use quell_queue::Queue;
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use super::service::{Left, ServedLink};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
@@ -90,8 +90,8 @@ impl Host for Net {
     fn finished(&mut self, transfer: Transfer) {
         self.transfers.push(transfer);
     }
-    fn sacks_and_round_trips(&mut self) -> (&mut SackTable, &mut RoundTrips) {
-        (&mut self.sacks, &mut self.round_trips)
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
+        self.round_trips.measured(flow, segment, rtt);
     }
     fn bounds(&self) -> &[Time] {
         &self.bounds

@@ -95,6 +95,8 @@ pub(crate) struct Sender {
     deadline: Time,
     /// The packet whose round-trip time is being measured and when it was sent, if one is.
     timed: Option<(u32, Time)>,
+    /// The round-trip time measured last, until it is taken; zero is none.
+    measured: Duration,
     rtt: RttEstimator,
     /// Of a sender that uses SACK, in a box because most do not.
     sacked: Option<Box<Scoreboard>>,
@@ -122,6 +124,7 @@ impl Sender {
             ssthresh: cfg.initial_ssthresh,
             deadline: Time::MAX,
             timed: None,
+            measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
             sacked: cfg.sack.then(Box::default),
         }
@@ -157,6 +160,13 @@ impl Sender {
         self.cwnd = self.cwnd.min(cfg.initial_window);
     }
 
+    /// The round-trip time that the last acknowledgment measured, if it did.
+    #[inline]
+    pub fn take_rtt(&mut self) -> Option<Duration> {
+        // Rare: a compare with memory is all that other acknowledgments cost.
+        (!self.measured.is_zero()).then(|| std::mem::take(&mut self.measured))
+    }
+
     /// The retransmission timeout now.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
@@ -173,43 +183,26 @@ impl Sender {
         self.deadline = now + self.rtt.rto();
     }
 
-    /// An acknowledgment of all packets below `ack` arrives; `measured` takes the round-trip time, if this
-    /// measured one.
+    /// An acknowledgment of all packets below `ack` arrives.
     #[inline(always)]
-    pub fn on_ack(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-        ece: bool,
-        blocks: &[Block],
-        measured: impl FnOnce(Duration),
-    ) -> Reaction {
+    pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
         if self.phase == Phase::Open
             && ack > self.una
             && !ece
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
-            self.on_new_ack(cfg, now, ack, false, measured);
+            self.on_new_ack(cfg, now, ack, false);
             return Reaction::default();
         }
-        self.on_special_ack(cfg, now, ack, ece, blocks, measured)
+        self.on_special_ack(cfg, now, ack, ece, blocks)
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-        ece: bool,
-        blocks: &[Block],
-        measured: impl FnOnce(Duration),
-    ) -> Reaction {
+    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
         if self.phase == Phase::Handshake {
-            self.on_syn_ack(cfg, now, measured);
+            self.on_syn_ack(cfg, now);
             return Reaction::default();
         }
         let mut did = Reaction::default();
@@ -221,7 +214,7 @@ impl Sender {
         let from = ack.max(self.una);
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
         if ack > self.una {
-            self.on_new_ack(cfg, now, ack, congested, measured);
+            self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
@@ -231,9 +224,9 @@ impl Sender {
         did
     }
 
-    fn on_syn_ack(&mut self, cfg: &Config, now: Time, measured: impl FnOnce(Duration)) {
+    fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
         if let Some((_, sent)) = self.timed.take() {
-            measured(now - sent);
+            self.measured = now - sent;
             self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -283,14 +276,7 @@ impl Sender {
     }
 
     #[inline]
-    fn on_new_ack(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-        congested: bool,
-        measured: impl FnOnce(Duration),
-    ) {
+    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
@@ -298,7 +284,7 @@ impl Sender {
             && ack > seq
         {
             self.timed = None;
-            measured(now - sent);
+            self.measured = now - sent;
             if congested && self.echo_at_one {
                 self.rtt.sample_backed_off(cfg, sent, now);
             } else {
@@ -581,7 +567,7 @@ mod tests {
     }
 
     fn ack(cfg: &Config, s: &mut Sender, n: u32, blocks: &[Block]) -> Vec<u32> {
-        s.on_ack(cfg, ms(100), n, false, blocks, |_| ());
+        s.on_ack(cfg, ms(100), n, false, blocks);
         drain(cfg, s, ms(100))
     }
 
@@ -593,7 +579,7 @@ mod tests {
         s.provide(10);
         assert_eq!(drain(&cfg, &mut s, ms(0)), [0]);
         assert_eq!(s.deadline(), ms(3000));
-        s.on_ack(&cfg, ms(100), 1, false, &[], |_| ());
+        s.on_ack(&cfg, ms(100), 1, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(100)), [1, 2]);
         // The SYN's round trip of 100 ms: 0.1 + 4 x 0.05.
         assert_eq!(s.deadline(), ms(400));
@@ -609,11 +595,11 @@ mod tests {
         s.on_timeout(&cfg, ms(3000));
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [0]);
         assert_eq!(s.deadline(), ms(9000));
-        s.on_ack(&cfg, ms(3100), 1, false, &[], |_| ());
+        s.on_ack(&cfg, ms(3100), 1, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(3100)), [1]);
-        s.on_ack(&cfg, ms(3200), 2, false, &[], |_| ());
+        s.on_ack(&cfg, ms(3200), 2, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(3200)), [2, 3]);
-        s.on_ack(&cfg, ms(3300), 3, false, &[], |_| ());
+        s.on_ack(&cfg, ms(3300), 3, false, &[]);
         assert_eq!((s.cwnd, s.ssthresh), (2.5, 2.0));
     }
 
@@ -682,10 +668,10 @@ mod tests {
         s.provide(u32::MAX);
         drain(&cfg, &mut s, ms(0));
         // 1 is marked, 2 is lost.
-        s.on_ack(&cfg, ms(100), 2, true, &[], |_| ());
-        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
-        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).fast_retransmit);
+        s.on_ack(&cfg, ms(100), 2, true, &[]);
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
         assert_eq!(drain(&cfg, &mut s, ms(100)), [2]);
         assert_eq!((s.cwnd, s.ssthresh), (5.0, 5.0));
         // Once: what is lost after that waits for the timer, as without ECN.
@@ -744,11 +730,11 @@ mod tests {
         let mut s = Sender::new(&cfg);
         s.provide(u32::MAX);
         drain(&cfg, &mut s, ms(0));
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).ecn_response);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
         assert_eq!(s.cwnd, 5.0);
-        assert!(!s.on_ack(&cfg, ms(100), 3, true, &[], |_| ()).ecn_response);
+        assert!(!s.on_ack(&cfg, ms(100), 3, true, &[]).ecn_response);
         assert_eq!(s.cwnd, 5.0, "an echo stops growth");
-        s.on_ack(&cfg, ms(110), 11, false, &[], |_| ());
+        s.on_ack(&cfg, ms(110), 11, false, &[]);
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
         assert!(cwr);
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
@@ -779,7 +765,7 @@ mod tests {
     #[test]
     fn a_mark_on_a_window_of_one_holds_the_sender_until_its_timer() {
         let (cfg, mut s) = ecn(1, false);
-        assert!(s.on_ack(&cfg, ms(100), 2, true, &[], |_| ()).ecn_response);
+        assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
         assert_eq!(drain(&cfg, &mut s, ms(100)), []);
         // The round trip of 100 ms: 0.1 + 4 x 0.05.
         assert_eq!(s.deadline(), ms(400));
@@ -792,27 +778,27 @@ mod tests {
     #[test]
     fn further_marks_on_a_window_of_one_double_the_timer_until_one_is_missing() {
         let (cfg, mut s) = ecn(1, false);
-        s.on_ack(&cfg, ms(100), 2, true, &[], |_| ());
+        s.on_ack(&cfg, ms(100), 2, true, &[]);
         s.on_timeout(&cfg, ms(400));
         assert_eq!(drain(&cfg, &mut s, ms(400)), [2]);
         // RTTVAR falls to 3/4 with each further round trip of 100 ms, in whole quarters of 10 ms:
         // timeouts of 250, 220 and 200 ms (the smallest), doubled once, twice and not at all.
-        s.on_ack(&cfg, ms(500), 3, true, &[], |_| ());
+        s.on_ack(&cfg, ms(500), 3, true, &[]);
         assert_eq!(s.deadline(), ms(500 + 2 * 250));
         assert!(!s.on_timeout(&cfg, ms(1000)), "nothing was lost");
         assert_eq!(drain(&cfg, &mut s, ms(1000)), [3]);
         assert_eq!(s.rto(), Duration::from_millis(2 * 250), "the timer itself doubles nothing");
-        s.on_ack(&cfg, ms(1100), 4, true, &[], |_| ());
+        s.on_ack(&cfg, ms(1100), 4, true, &[]);
         assert_eq!(s.deadline(), ms(1100 + 4 * 220));
         s.on_timeout(&cfg, ms(1980));
         assert_eq!(drain(&cfg, &mut s, ms(1980)), [4]);
-        s.on_ack(&cfg, ms(2080), 5, false, &[], |_| ());
+        s.on_ack(&cfg, ms(2080), 5, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(2080)), [5, 6]);
         assert_eq!(s.deadline(), ms(2080 + 200));
         // The next mark on a window of one is a first one again.
-        s.on_ack(&cfg, ms(2180), 6, true, &[], |_| ());
+        s.on_ack(&cfg, ms(2180), 6, true, &[]);
         assert_eq!((s.cwnd, s.rtt.backed_off()), (1.0, false));
-        s.on_ack(&cfg, ms(2190), 7, false, &[], |_| ());
+        s.on_ack(&cfg, ms(2190), 7, false, &[]);
         drain(&cfg, &mut s, ms(2190));
         assert!(!s.rtt.backed_off());
     }
@@ -822,12 +808,12 @@ mod tests {
         for with_retransmissions in [false, true] {
             let (cfg, mut s) = ecn(4, with_retransmissions);
             for _ in 0..3 {
-                s.on_ack(&cfg, ms(100), 1, false, &[], |_| ());
+                s.on_ack(&cfg, ms(100), 1, false, &[]);
             }
             assert_eq!(with_cwr(&cfg, &mut s, ms(100))[0], (1, with_retransmissions));
             s.on_timeout(&cfg, s.deadline());
             assert_eq!(with_cwr(&cfg, &mut s, ms(5000)), [(1, with_retransmissions)]);
-            s.on_ack(&cfg, ms(5100), s.max, false, &[], |_| ());
+            s.on_ack(&cfg, ms(5100), s.max, false, &[]);
             let new: Vec<bool> = with_cwr(&cfg, &mut s, ms(5100)).iter().map(|p| p.1).collect();
             assert_eq!(new, [!with_retransmissions, false]);
         }
@@ -840,10 +826,10 @@ mod tests {
             s.on_timeout(&cfg, ms(3000));
             assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
             // Without, it may be of a packet sent before the timeout: CWR has not gone out yet.
-            let did = s.on_ack(&cfg, ms(3100), 2, true, &[], |_| ());
+            let did = s.on_ack(&cfg, ms(3100), 2, true, &[]);
             assert_eq!(did.ecn_response, ecn_retransmissions);
             assert_eq!(s.cwnd, if ecn_retransmissions { 0.5 } else { 1.0 });
-            assert!(!s.on_ack(&cfg, ms(3100), 3, true, &[], |_| ()).ecn_response, "once");
+            assert!(!s.on_ack(&cfg, ms(3100), 3, true, &[]).ecn_response, "once");
         }
     }
 
@@ -852,7 +838,7 @@ mod tests {
         let (cfg, mut s) = flying(Variant::Reno, 4);
         s.on_timeout(&cfg, ms(3000));
         assert_eq!(with_cwr(&cfg, &mut s, ms(3000)), [(1, false)]);
-        s.on_ack(&cfg, ms(3100), 5, false, &[], |_| ());
+        s.on_ack(&cfg, ms(3100), 5, false, &[]);
         assert!(with_cwr(&cfg, &mut s, ms(3100)).iter().all(|p| !p.1));
     }
 
