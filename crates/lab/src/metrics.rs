@@ -1,6 +1,6 @@
 //! The figures: their names, units and meaning. `measure` computes them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 macro_rules! metrics {
     ($(
@@ -126,6 +126,19 @@ impl Metric {
         Metric::DelayP99,
         Metric::Jain,
     ];
+}
+
+impl Serialize for Metric {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Metric::find(&name).ok_or_else(|| serde::de::Error::custom(format!("no metric is called \"{name}\"")))
+    }
 }
 
 /// The figures of one replication, link, segment and scope: one value per metric, none where the
