@@ -12,7 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 import quell
 
-TABLES = ["metrics", "series", "internals", "throughput", "flows", "transfers", "delays", "replications"]
+TABLES = [
+    "metrics",
+    "series",
+    "throughput",
+    "internals",
+    "flows",
+    "transfers",
+    "delays",
+    "internal_means",
+    "replications",
+]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -82,6 +92,34 @@ def test_the_table_agrees_with_the_columns(results: quell.Results) -> None:
         # Student's t with one degree of freedom: 12.706.
         assert row.half_width == pytest.approx(12.7062 * values.std() / np.sqrt(2), rel=1e-4, abs=1e-15)
     assert set(table.algorithm) == {"drop-tail", "red", "pi"}
+
+
+def test_figures_of_classes_signals_and_ratios(results: quell.Results) -> None:
+    names = ["Mean Queue", "queue_std_packets/queue_packets", "internal:p", "goodput[ftp]/goodput[all]"]
+    frame = results.table(names).to_pandas().set_index(["algorithm", "metric"])
+    whole = results.to_pandas("metrics").query("scope == 'all' and segment.isna() and link == 'bottleneck'")
+    red = whole[whole.algorithm == "red"]
+    assert frame.loc[("red", "queue_packets"), "mean"] == pytest.approx(red.queue_packets.mean())
+    ratio = (red.queue_std_packets / red.queue_packets).mean()
+    assert frame.loc[("red", "queue_std_packets/queue_packets"), "mean"] == pytest.approx(ratio)
+    means = results.to_pandas("internal_means")
+    at = (
+        (means.algorithm == "red")
+        & (means.signal == "p")
+        & means.segment.isna()
+        & (means.link == "bottleneck")
+    )
+    assert frame.loc[("red", "internal:p"), "mean"] == pytest.approx(means[at]["mean"].mean())
+    assert ("drop-tail", "internal:p") not in frame.index
+    assert 0 < frame.loc[("red", "goodput_bps[ftp]/goodput_bps[all]"), "mean"] <= 1
+    with pytest.raises(ValueError, match='did you mean "P99 delay"'):
+        results.table(["P99 dely"])
+    with pytest.raises(ValueError, match="unknown internal signal"):
+        results.table(["internal:no"])
+    flows = results.to_pandas("flows")
+    timed = flows[flows.round_trip_time_mean_s.notna()]
+    assert len(timed)
+    assert (timed.round_trip_time_mean_s > timed.base_rtt_s).all()
 
 
 def test_comparisons_are_paired(results: quell.Results) -> None:

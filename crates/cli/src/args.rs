@@ -313,7 +313,8 @@ fn part(text: &str) -> Result<Part, String> {
 /// What a table of results shows.
 #[derive(Clone, Debug, Args)]
 pub struct ViewArgs {
-    /// Metrics to show, by name (`quell show --help` lists them), or "all".
+    /// Metrics to show, by name or title (`quell show --help` lists them), or "all"; NAME[CLASS] for those of a
+    /// class, internal:SIGNAL for the average of an algorithm's internal signal, A/B for the ratio of two.
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<String>,
     /// The link to show; default: the first bottleneck.

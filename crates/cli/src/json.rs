@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::{Better, Estimate, Metric, Sequential};
+use quell_lab::{Better, Estimate, Sequential};
 use quell_scenario::Setting;
 use serde::Serialize;
 
@@ -34,12 +34,12 @@ pub struct Value {
     /// How many replications it comes from.
     pub n: usize,
     /// The unit; "1" for a pure number.
-    pub unit: &'static str,
+    pub unit: String,
 }
 
 impl Value {
-    /// From an estimate of a metric.
-    pub fn of(metric: Metric, estimate: &Estimate) -> Self {
+    /// From an estimate and its unit.
+    pub fn of(unit: String, estimate: &Estimate) -> Self {
         let interval = estimate.interval();
         Value {
             mean: estimate.mean,
@@ -47,13 +47,13 @@ impl Value {
             low: interval.map(|i| i.0),
             high: interval.map(|i| i.1),
             n: estimate.n,
-            unit: metric.unit(),
+            unit,
         }
     }
 }
 
-/// Metrics by name; null where a metric does not apply.
-pub type Values = BTreeMap<&'static str, Option<Value>>;
+/// Figures by name; null where one does not apply.
+pub type Values = BTreeMap<String, Option<Value>>;
 
 /// What `run` and `show` print.
 #[derive(Debug, Serialize)]
@@ -182,7 +182,7 @@ pub struct ComparedRow {
     /// As in [`Row`].
     pub segment: Option<u32>,
     /// The differences: algorithm minus baseline.
-    pub differences: BTreeMap<&'static str, Option<Difference>>,
+    pub differences: BTreeMap<String, Option<Difference>>,
 }
 
 /// One difference.

@@ -1,9 +1,9 @@
 //! What of the results is shown, and the tables of it.
 
-use quell_lab::{Estimate, Metric, Results, View};
-use quell_units::text::seconds;
+use quell_lab::{Estimate, Metric, Quantity, Results, View};
+use quell_units::text::{cut, seconds};
 
-use crate::align::{align, round, scale};
+use crate::align::{Scale, align, round, scale};
 use crate::args::ViewArgs;
 use crate::commands::MOST_HOLES;
 use crate::failure::Failure;
@@ -15,8 +15,8 @@ use crate::unknown_name;
 /// What of the results is shown.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The metrics asked for; none for the usual ones.
-    metrics: Option<Vec<Metric>>,
+    /// The figures asked for; none for the usual ones.
+    metrics: Option<Vec<Quantity>>,
     link: Option<String>,
     classes: bool,
     segments: bool,
@@ -26,12 +26,12 @@ impl Selection {
     /// Checks what the user asked for, as far as that is possible before there are results.
     pub fn of(args: &ViewArgs) -> Result<Self, Failure> {
         let find = |name: &String| {
-            let names = || Metric::ALL.iter().map(|m| m.name());
-            Metric::find(name).ok_or_else(|| unknown_name("metric", name, names()))
+            let wrong = |why| Failure::BadInput(format!("metric \"{}\": {why}", cut(name)));
+            name.parse::<Quantity>().map_err(wrong)
         };
         let metrics = match args.metrics.as_slice() {
             [] => None,
-            [all] if all == "all" => Some(Metric::ALL.to_vec()),
+            [all] if all == "all" => Some(quantities(Metric::ALL)),
             names => Some(names.iter().map(find).collect::<Result<_, _>>()?),
         };
         Ok(Selection { metrics, link: args.link.clone(), classes: args.classes, segments: args.segments })
@@ -49,8 +49,8 @@ impl Selection {
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
-    /// The metrics that were asked for; none if the usual ones are shown.
-    pub fn asked_metrics(&self) -> Option<&[Metric]> {
+    /// What was asked for; none if the usual metrics are shown.
+    pub fn asked_metrics(&self) -> Option<&[Quantity]> {
         self.metrics.as_deref()
     }
 
@@ -59,14 +59,31 @@ impl Selection {
         self.link.as_deref()
     }
 
-    /// The columns of tables.
-    pub fn table_metrics(&self) -> &[Metric] {
-        self.metrics.as_deref().unwrap_or(Metric::TABLE)
+    /// Refuses what names a class or an internal signal that the results do not have.
+    pub fn check(&self, results: &Results) -> Result<(), Failure> {
+        match self.lacking(results).next() {
+            Some(why) => Err(Failure::BadInput(format!("metric {why}"))),
+            None => Ok(()),
+        }
     }
 
-    /// The metrics of JSON.
-    pub fn json_metrics(&self) -> &[Metric] {
-        self.metrics.as_deref().unwrap_or(Metric::ALL)
+    /// Says what the results do not have, where it is too late to refuse.
+    pub fn say_lacking(&self, results: &Results) {
+        self.lacking(results).for_each(|why| terminal::note(&format!("metric {why}")));
+    }
+
+    fn lacking<'a>(&'a self, results: &'a Results) -> impl Iterator<Item = String> + 'a {
+        self.metrics.iter().flatten().filter_map(|quantity| results.lacks(quantity))
+    }
+
+    /// The columns of tables.
+    pub fn table_metrics(&self) -> Vec<Quantity> {
+        self.metrics.clone().unwrap_or_else(|| quantities(Metric::TABLE))
+    }
+
+    /// The figures of JSON.
+    pub fn json_metrics(&self) -> Vec<Quantity> {
+        self.metrics.clone().unwrap_or_else(|| quantities(Metric::ALL))
     }
 
     /// The points that have the link.
@@ -121,18 +138,38 @@ impl Selection {
     }
 }
 
-/// Metrics that mean something in some row: a column of dashes tells nothing.
-pub fn applicable(metrics: &[Metric], rows: &[Vec<Option<Estimate>>]) -> Vec<usize> {
+fn quantities(metrics: &[Metric]) -> Vec<Quantity> {
+    metrics.iter().map(|m| Quantity::from(*m)).collect()
+}
+
+/// Figures that mean something in some row: a column of dashes tells nothing.
+pub fn applicable(metrics: &[Quantity], rows: &[Vec<Option<Estimate>>]) -> Vec<usize> {
     (0..metrics.len()).filter(|i| rows.iter().any(|row| row[*i].is_some())).collect()
 }
 
-/// A column of estimates of one metric.
-pub fn column(metric: Metric, estimates: &[Option<Estimate>]) -> Column {
+/// The scale for values of a figure up to `largest`, and the unit to print: metrics are shown in units that
+/// fit, ratios and internal signals in what they are stored in.
+pub fn scale_of(results: &Results, figure: &Quantity, largest: f64) -> (Scale, String) {
+    match figure.metric().map(|metric| scale(metric, largest)) {
+        Some(scale) => (scale, scale.unit.to_string()),
+        None => {
+            let unit = results.unit(figure);
+            (Scale { factor: 1.0, unit: "" }, if unit == "1" { String::new() } else { unit })
+        }
+    }
+}
+
+/// A column of estimates of one figure, scaled by the largest of them.
+pub fn column(
+    figure: &Quantity,
+    estimates: &[Option<Estimate>],
+    scale: impl FnOnce(f64) -> (Scale, String),
+) -> Column {
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
-    let scale = scale(metric, largest);
+    let (scale, unit) = scale(largest);
     let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
     let cells = align(&figures).into_iter().map(|text| (text, Tint::Plain)).collect();
-    Column { title: metric.title().to_string(), unit: scale.unit.to_string(), cells }
+    Column { title: figure.title(), unit, cells }
 }
 
 /// The column of names.
@@ -151,7 +188,7 @@ pub fn tables(results: &Results, selection: &Selection) -> String {
             if !name.is_empty() {
                 out.push_str(&format!("{name}\n"));
             }
-            out.push_str(&one_table(results, &view, selection.table_metrics()));
+            out.push_str(&one_table(results, &view, &selection.table_metrics()));
             out.push('\n');
         }
     }
@@ -179,15 +216,18 @@ pub fn point_heading(results: &Results, point: usize) -> String {
     }
 }
 
-fn one_table(results: &Results, view: &View, metrics: &[Metric]) -> String {
+fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     let algorithms = results.algorithms(view.point);
-    let estimate = |a: &String, m: &Metric| results.estimate(view, a, *m);
+    let estimate = |a: &String, m: &Quantity| results.estimate(view, a, m);
     let rows: Vec<Vec<Option<Estimate>>> =
         algorithms.iter().map(|a| metrics.iter().map(|m| estimate(a, m)).collect()).collect();
     let shown = applicable(metrics, &rows);
     let mut columns: Vec<Column> = shown
         .iter()
-        .map(|i| column(metrics[*i], &rows.iter().map(|row| row[*i]).collect::<Vec<_>>()))
+        .map(|i| {
+            let (figure, estimates) = (&metrics[*i], rows.iter().map(|row| row[*i]).collect::<Vec<_>>());
+            column(figure, &estimates, |largest| scale_of(results, figure, largest))
+        })
         .collect();
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
@@ -267,10 +307,15 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
 }
 
 /// The figures of one algorithm for JSON.
-pub fn json_row<'a>(results: &Results, view: &View, algorithm: &'a str, metrics: &[Metric]) -> json::Row<'a> {
-    let value = |m: &Metric| {
-        let estimate = results.estimate(view, algorithm, *m);
-        (m.name(), estimate.map(|e| json::Value::of(*m, &e)))
+pub fn json_row<'a>(
+    results: &Results,
+    view: &View,
+    algorithm: &'a str,
+    metrics: &[Quantity],
+) -> json::Row<'a> {
+    let value = |m: &Quantity| {
+        let estimate = results.estimate(view, algorithm, m);
+        (m.to_string(), estimate.map(|e| json::Value::of(results.unit(m), &e)))
     };
     json::Row {
         algorithm,
@@ -289,8 +334,9 @@ pub fn json_points<'a>(
         .points(results)
         .map(|(point, link)| {
             let views = selection.views(results, point);
+            let metrics = &selection.json_metrics();
             let rows = views.iter().flat_map(|view| {
-                let row = move |a: &'a String| json_row(results, view, a, selection.json_metrics());
+                let row = move |a: &'a String| json_row(results, view, a, metrics);
                 results.algorithms(point).iter().map(row)
             });
             json::Point {

@@ -67,10 +67,15 @@ pub fn auto(
         return Err(Failure::BadInput(why));
     }
     if baseline.is_some() {
-        let shown = if aims.is_empty() { selection.table_metrics() } else { &[] };
-        for metric in selection.asked_metrics().unwrap_or(shown) {
-            if !names_it(&aims, *metric) {
-                aims.push(Aim { metric: *metric, width: None });
+        let shown = if aims.is_empty() { selection.table_metrics() } else { Vec::new() };
+        for figure in selection.asked_metrics().unwrap_or(&shown) {
+            let metric = figure.metric().filter(|metric| figure == metric).ok_or_else(|| {
+                Failure::BadInput(format!(
+                    "--seeds auto: metric {figure}: must be a metric without a class, not a ratio or a signal"
+                ))
+            })?;
+            if !names_it(&aims, metric) {
+                aims.push(Aim { metric, width: None });
             }
         }
     }

@@ -318,6 +318,48 @@ fn results_can_be_shown_again_by_class_and_segment() {
 }
 
 #[test]
+fn figures_are_asked_for_by_title_class_signal_and_ratio() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "-q", "--metric", "P99 delay,internal:p"]);
+    let show = |metrics: &str| bench.ok(&["show", "results/small", "--metric", metrics]);
+    assert_eq!(show("P99 Delay"), show("queue_delay_p99_s"));
+    let out = show("throughput[ftp]/throughput[all],Queue deviation/mean queue,internal:p");
+    // Headings are wrapped at spaces.
+    for heading in ["throughput[ftp]", "throughput[all]", "deviation /"] {
+        assert!(out.contains(heading), "{out}");
+    }
+    let asked = "throughput_bps[ftp]/throughput_bps[all],throughput_bps[voice]/throughput_bps[all],internal:p,loss_rate";
+    let json = bench.json(&["show", "results/small", "--format", "json", "--metric", asked]);
+    let rows = json["points"][0]["rows"].as_array().unwrap();
+    for row in rows {
+        let mean = |name: &str| row["metrics"][name]["mean"].as_f64().unwrap();
+        let shares = ["ftp", "voice"].map(|c| mean(&format!("throughput_bps[{c}]/throughput_bps[all]")));
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row}");
+        let p = &row["metrics"]["internal:p"];
+        match row["algorithm"].as_str() {
+            Some("red") => assert!(p["mean"].as_f64().unwrap() > 0.0 && p["unit"] == "1", "{p}"),
+            _ => assert_eq!(p, &Value::Null),
+        }
+    }
+    let compared =
+        bench.ok(&["compare", "results/small", "-b", "red", "--metric", "queue deviation/mean queue"]);
+    assert!(compared.contains("deviation /"), "{compared}");
+    for (wrong, says) in [
+        ("P99 dely", "error: metric \"P99 dely\": unknown metric; did you mean \"P99 delay\"?"),
+        ("internal:pp", "error: metric internal:pp: \"pp\": unknown internal signal"),
+        ("loss_rate[fpt]", "error: metric loss_rate[fpt]: \"fpt\": unknown class; did you mean \"ftp\"?"),
+        ("loss/loss/loss", "error: metric \"loss/loss/loss\": divides more than once"),
+    ] {
+        let ran = bench.run(&["show", "results/small", "--metric", wrong]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{wrong}: {}", ran.err);
+        assert!(ran.err.starts_with(says), "{}", ran.err);
+    }
+    // After a run it is too late to refuse.
+    let ran = bench.run(&["run", "small.toml", "-q", "--metric", "internal:pp,loss"]);
+    assert!(ran.code == 0 && ran.err.contains("\"pp\": unknown internal signal"), "{}", ran.err);
+}
+
+#[test]
 fn compare_gives_paired_differences() {
     let bench = Bench::new();
     let out = bench.ok(&["compare", "small.toml", "--baseline", "drop-tail", "--seeds", "4", "-q"]);

@@ -140,9 +140,22 @@ impl Columns {
         self.iter().find(|(n, _)| *n == name).map(|(_, column)| column)
     }
 
-    /// Takes from `found` what these columns are called, whatever else there is and in whatever order.
-    pub(crate) fn fill(mut self, mut found: Vec<(String, Column)>) -> Result<Columns, String> {
+    /// Takes from `found` what these columns are called, whatever else there is and in whatever order. Columns
+    /// of figures that earlier versions of Quell did not know, by `later`, may be missing: their cells are empty.
+    pub(crate) fn fill(
+        mut self,
+        mut found: Vec<(String, Column)>,
+        later: fn(&str) -> bool,
+    ) -> Result<Columns, String> {
+        let rows = found.first().map_or(0, |(_, column)| column.len());
         for (name, column) in &mut self.0 {
+            if let Column::F64(cells) = column
+                && later(name)
+                && !found.iter().any(|(n, _)| n == name)
+            {
+                cells.resize(rows, f64::NAN);
+                continue;
+            }
             let is = |(n, c): &(String, Column)| {
                 n == name && std::mem::discriminant(c) == std::mem::discriminant(column)
             };

@@ -27,6 +27,7 @@ mod fingerprint;
 mod join;
 mod metrics;
 mod parquet;
+mod quantity;
 mod read;
 mod reduce;
 mod results;
@@ -45,10 +46,11 @@ pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entr
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
 pub use metrics::{Better, Metric, Values};
+pub use quantity::Quantity;
 pub use read::{files_in, read, read_from};
 pub use results::{
-    DelayRow, Difference, FileInfo, FlowRow, InternalSeries, LinkSeries, MetricRow, PointInfo, Replication,
-    Results, RunInfo, TransferRow, View,
+    DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, PointInfo,
+    Replication, Results, RunInfo, TransferRow, View,
 };
 pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};

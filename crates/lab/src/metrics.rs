@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::sequential::Width;
 
 macro_rules! metrics {
-    ($( $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal; )+) => {
+    ($(
+        $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal
+        $( , $source:literal )?;
+    )+) => {
         /// A figure of one replication at one observed link. Its name is the column name in results,
         /// unit included.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +44,11 @@ macro_rules! metrics {
             pub fn doc(self) -> &'static str {
                 match self { $( Metric::$variant => $doc, )+ }
             }
+
+            /// Where it comes from; empty for what needs no source.
+            pub fn source(self) -> &'static str {
+                match self { $( Metric::$variant => concat!($( $source )?), )+ }
+            }
         }
     };
 }
@@ -72,18 +80,26 @@ metrics! {
     WireLossRate, "wire_loss_rate", "wire loss", "1", Lower, "Packets that left and that the wire then lost (the link's loss), over packets that left.";
     MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
-    QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.";
+    QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.", "Wolff 1982";
     QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
-    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (Chen's average queue deviation).";
-    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation (both of the segment's second half; at most half the segment); none if the queue still drifts there, by more between the half's own halves than its deviation; over the window, the mean of the segments after the first, none if one has none.";
-    QueueBytes, "queue_bytes", "mean queue", "bytes", Lower, "Time average of the bytes waiting (exact).";
-    QueueBytesStd, "queue_std_bytes", "queue deviation", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
+    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (average queue deviation).", "Chen 2010";
+    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation. Both are those of the scenario's steady_state, and the time is none if the queue is not there by the segment's end. Without one they are those of the segment's second half, and the time is at most half the segment, and none if the queue still drifts there, by more between the half's own halves than its deviation. Over the window, the mean of the segments after the first, none if one has none.", "Joo et al. 2006, section IV.B";
+    QueueBytes, "queue_bytes", "mean queue in bytes", "bytes", Lower, "Time average of the bytes waiting (exact).";
+    QueueBytesStd, "queue_std_bytes", "queue deviation in bytes", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
+    QueueBytesSegmentStd, "queue_segment_std_bytes", "deviation per segment in bytes", "bytes", Lower, "Mean over the segments of the standard deviation of the bytes waiting within each.", "Chen 2010";
+    BufferPackets, "buffer_packets", "buffer", "packets", Neither, "Room in the queue, where the scenario gives it in packets: queue_packets/buffer_packets is the share that is filled.";
+    BufferBytes, "buffer_bytes", "buffer in bytes", "bytes", Neither, "Room in the queue, where the scenario gives it in bytes.";
     DelayMean, "queue_delay_mean_s", "mean delay", "s", Lower, "Mean queueing delay of the packets that left (exact).";
     DelayP50, "queue_delay_p50_s", "P50 delay", "s", Lower, "Median queueing delay.";
     DelayP95, "queue_delay_p95_s", "P95 delay", "s", Lower, "95th percentile of the queueing delay.";
     DelayP99, "queue_delay_p99_s", "P99 delay", "s", Lower, "99th percentile of the queueing delay.";
-    Jain, "jain_index", "Jain index", "1", Higher, "Jain's fairness index of the goodputs of the bulk flows that were active for at least half of the window.";
+    RttMean, "round_trip_time_mean_s", "mean round trip", "s", Lower, "Mean of the round-trip times that senders measure, of the flows whose data crosses the link: one packet in a round trip, none that was sent twice (Karn's algorithm), from its sending to its acknowledgment (exact; the sender rounds it to the ticks of its clock).", "RFC 6298 section 3";
+    RttP50, "round_trip_time_p50_s", "P50 round trip", "s", Lower, "Median of those measurements.";
+    RttP95, "round_trip_time_p95_s", "P95 round trip", "s", Lower, "95th percentile of those measurements.";
+    RttP99, "round_trip_time_p99_s", "P99 round trip", "s", Lower, "99th percentile of those measurements.";
+    Jain, "jain_index", "Jain index", "1", Higher, "Jain's fairness index of the goodputs of the bulk flows that were active for at least half of the window.", "Jain et al. 1984";
     FctMean, "flow_completion_time_mean_s", "mean completion", "s", Lower, "Mean completion time of the transfers that began within the window and finished.";
+    FctStd, "flow_completion_time_std_s", "completion deviation", "s", Lower, "Standard deviation of the completion times of those transfers (of all of them: the sum of squares over their number).";
     FctP50, "flow_completion_time_p50_s", "P50 completion", "s", Lower, "Median completion time of those transfers.";
     FctP95, "flow_completion_time_p95_s", "P95 completion", "s", Lower, "95th percentile of their completion times.";
     FctP99, "flow_completion_time_p99_s", "P99 completion", "s", Lower, "99th percentile of their completion times.";
@@ -96,9 +112,10 @@ metrics! {
 }
 
 impl Metric {
-    /// The metric called `name`.
+    /// The metric of this name or title, in capitals or not.
     pub fn find(name: &str) -> Option<Metric> {
-        Metric::ALL.iter().copied().find(|m| m.name() == name)
+        let is = |m: &Metric| m.name().eq_ignore_ascii_case(name) || m.title().eq_ignore_ascii_case(name);
+        Metric::ALL.iter().copied().find(is)
     }
 
     /// A value as a user writes it, in this metric's unit: `0.02` or `2%` of a pure number, `0.02` or `20 ms`,
@@ -212,5 +229,16 @@ mod tests {
             let error = metric.read(wrong).unwrap_err();
             assert!(error.contains(metric.name()), "{error}");
         }
+    }
+
+    #[test]
+    fn names_and_titles_name_one_metric_each() {
+        for metric in Metric::ALL {
+            for name in [metric.name(), metric.title(), &metric.title().to_uppercase()] {
+                assert_eq!(Metric::find(name), Some(*metric), "{name}");
+            }
+        }
+        assert_eq!(Metric::find("p99 delay"), Some(Metric::DelayP99));
+        assert_eq!(Metric::find("utilisation"), None);
     }
 }

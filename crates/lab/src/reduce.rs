@@ -3,10 +3,10 @@
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{ClassStats, FlowSegment, LinkOutcome, Outcome, Segment, Series, Transfer};
-use quell_units::{Duration, Time};
+use quell_units::{Duration, QueueSize, Time};
 
 use crate::metrics::{Metric, Values};
-use crate::results::{DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
+use crate::results::{DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
 use crate::stats::{jain_index, quantile};
 
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
@@ -54,10 +54,15 @@ fn rows_of(
             let mut row = row(name, classes);
             if name == "all" {
                 queue_figures(&mut row.values, segments, to.since(from));
+                match facts.buffers.get(link.link.0 as usize) {
+                    Some(Some(QueueSize::Packets(n))) => row.values.set(Metric::BufferPackets, *n),
+                    Some(Some(QueueSize::Bytes(n))) => row.values.set(Metric::BufferBytes, *n),
+                    _ => {}
+                }
                 // What comes before the first segment is the warm-up, which changes nothing.
                 let after_first = &link.segments[which.start.max(1)..which.end.max(1)];
                 let each: Option<Vec<f64>> =
-                    after_first.iter().map(|s| response_time(&link.series, s.from, s.to)).collect();
+                    after_first.iter().map(|s| response_time(&link.series, s, facts.steady_state)).collect();
                 if let Some(each) = each {
                     row.values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
                 }
@@ -109,9 +114,16 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
     values.set(Metric::Power, bits / seconds / delay);
-    if let Some(histogram) = delay_histogram(segments, classes) {
-        let at = [(Metric::DelayP50, 0.50), (Metric::DelayP95, 0.95), (Metric::DelayP99, 0.99)];
-        for ((metric, _), ns) in at.into_iter().zip(histogram.value_at_quantiles(at.map(|(_, q)| q))) {
+    let percentiles = [
+        (
+            [Metric::DelayP50, Metric::DelayP95, Metric::DelayP99],
+            histogram(segments, classes, |c| &c.delay_ns),
+        ),
+        ([Metric::RttP50, Metric::RttP95, Metric::RttP99], histogram(segments, classes, |c| &c.rtt_ns)),
+    ];
+    for (metrics, histogram) in percentiles {
+        let Some(histogram) = histogram else { continue };
+        for (metric, ns) in metrics.into_iter().zip(histogram.value_at_quantiles([0.50, 0.95, 0.99])) {
             values.set(metric, ns as f64 * 1e-9);
         }
     }
@@ -127,12 +139,16 @@ fn share_figures(values: &mut Values, segments: &[Segment], classes: &[usize]) {
     values.set(Metric::LossShare, share(ClassStats::dropped));
 }
 
-/// The delays of several classes and segments together; none if no packet left.
-fn delay_histogram(segments: &[Segment], classes: &[usize]) -> Option<Histogram<u32>> {
+/// The times of several classes and segments together; none if there are none.
+fn histogram(
+    segments: &[Segment],
+    classes: &[usize],
+    of: fn(&ClassStats) -> &Histogram<u32>,
+) -> Option<Histogram<u32>> {
     let mut parts = segments
         .iter()
         .flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c)))
-        .map(|c| &c.delay_ns)
+        .map(of)
         .filter(|h| !h.is_empty());
     let mut sum = parts.next()?.clone();
     sum.auto(true);
@@ -159,47 +175,78 @@ fn queue_figures(values: &mut Values, segments: &[Segment], length: Duration) {
     values.set(Metric::QueueStd, deviation(packets, packets2, seconds));
     values.set(Metric::QueueBytes, bytes / seconds);
     values.set(Metric::QueueBytesStd, deviation(bytes, bytes2, seconds));
-    let each = segments.iter().map(|s| {
-        deviation(s.queue_packet_seconds, s.queue_packet2_seconds, s.to.since(s.from).as_secs_f64())
-    });
-    values.set(Metric::QueueSegmentStd, each.sum::<f64>() / segments.len() as f64);
+    let mean_deviation = |of: fn(&Segment) -> (f64, f64)| {
+        let each = segments.iter().map(|s| deviation(of(s).0, of(s).1, s.to.since(s.from).as_secs_f64()));
+        each.sum::<f64>() / segments.len() as f64
+    };
+    let of_packets = mean_deviation(|s| (s.queue_packet_seconds, s.queue_packet2_seconds));
+    let of_bytes = mean_deviation(|s| (s.queue_byte_seconds, s.queue_byte2_seconds));
+    values.set(Metric::QueueSegmentStd, of_packets);
+    values.set(Metric::QueueBytesSegmentStd, of_bytes);
 }
 
-/// Joo et al. 2006, section IV.B: the time from `from` on after which the deviation of the queue stays within
-/// 1.5 times that of the steady state. The paper does not say how it takes a deviation at a time; here it is
-/// the root mean square distance from the steady mean over the next tenth of [from, to), and the
-/// steady state is the second half. None if there are fewer than 40 samples, or if the queue has not
-/// settled by then: the means of the third and the fourth quarter lie farther apart than the deviation
-/// of both together (of a straight drift, 1.7 times as far), so that the bound would measure the drift.
-fn response_time(series: &Series, from: Time, to: Time) -> Option<f64> {
-    let (start, end) = (from.as_secs_f64(), to.as_secs_f64());
-    let first = series.time_s.partition_point(|t| *t <= start);
-    let last = series.time_s.partition_point(|t| *t <= end);
-    let (times, queue) = (series.time_s.get(first..last)?, series.queue_packets.get(first..last)?);
+/// The queue's samples in (`from`, `to`], with their times.
+fn samples(series: &Series, from: Time, to: Time) -> Option<(&[f64], &[f64])> {
+    let (from, to) = (from.as_secs_f64(), to.as_secs_f64());
+    let first = series.time_s.partition_point(|t| *t <= from);
+    let last = series.time_s.partition_point(|t| *t <= to);
+    Some((series.time_s.get(first..last)?, series.queue_packets.get(first..last)?))
+}
+
+/// The mean of a part of the queue, and its variance.
+fn moments(part: &[f64]) -> (f64, f64) {
+    let mean = part.iter().sum::<f64>() / part.len() as f64;
+    let squares: f64 = part.iter().map(|q| (q - mean) * (q - mean)).sum();
+    (mean, squares / part.len() as f64)
+}
+
+/// Joo et al. 2006, section IV.B: the time from the segment's beginning on after which the deviation of the queue
+/// stays within 1.5 times that of the steady state. The paper does not say how it takes a deviation at a time; here
+/// it is the root mean square distance from the steady mean over the next tenth of the segment. None if there are
+/// fewer than 40 samples.
+///
+/// The steady state is the window `steady`; none if the last tenth does not meet the bound. Without a window it is
+/// the segment's second half, and there is none if the queue has not settled by then: the means of the third and
+/// the fourth quarter lie farther apart than the deviation of both together (of a straight drift, 1.7 times as
+/// far), so that the bound would measure the drift.
+fn response_time(series: &Series, segment: &Segment, steady: Option<(Time, Time)>) -> Option<f64> {
+    let (times, queue) = samples(series, segment.from, segment.to)?;
     if queue.len() < 40 {
         return None;
     }
-    let mean_of =
-        |part: &[f64], of: &dyn Fn(f64) -> f64| part.iter().map(|q| of(*q)).sum::<f64>() / part.len() as f64;
-    let (transient, width) = (queue.len() / 2, queue.len() / 10);
-    let steady = &queue[transient..];
-    let mean = mean_of(steady, &|q| q);
+    let width = queue.len() / 10;
+    // From where on it is steady without asking, and what it is then.
+    let (known, (mean, variance)) = match steady {
+        Some((from, to)) => {
+            let (_, steady) = samples(series, from, to).filter(|s| !s.1.is_empty())?;
+            (queue.len() - width + 1, moments(steady))
+        }
+        None => {
+            let half = queue.len() / 2;
+            let steady = &queue[half..];
+            let (mean, variance) = moments(steady);
+            let (third, fourth) = steady.split_at(steady.len() / 2);
+            let apart = moments(third).0 - moments(fourth).0;
+            if apart * apart > variance {
+                return None;
+            }
+            (half, (mean, variance))
+        }
+    };
     let square = |q: f64| (q - mean) * (q - mean);
-    let variance = mean_of(steady, &square);
-    let (third, fourth) = steady.split_at(steady.len() / 2);
-    let apart = mean_of(third, &|q| q) - mean_of(fourth, &|q| q);
-    if apart * apart > variance {
-        return None;
-    }
     let bound = 1.5 * 1.5 * variance * width as f64;
-    // From the end, where it is steady: the first window met that is not is the last one.
-    let mut sum: f64 = queue[transient..transient + width].iter().map(|q| square(*q)).sum();
-    let mut starts = (0..transient).rev();
+    // From the end: the first window met that is not steady is the last one.
+    let mut sum: f64 = queue[known..].iter().take(width).map(|q| square(*q)).sum();
+    let mut starts = (0..known).rev();
     let unsettled = starts.find(|i| {
-        sum += square(queue[*i]) - square(queue[i + width]);
+        sum += square(queue[*i]) - queue.get(i + width).map_or(0.0, |q| square(*q));
         sum > bound
     });
-    Some(unsettled.map_or(0.0, |i| times[i] - start))
+    match unsettled {
+        None => Some(0.0),
+        Some(i) if i + width == queue.len() => None,
+        Some(i) => Some(times[i] - segment.from.as_secs_f64()),
+    }
 }
 
 /// For how long a flow was active within [from, to).
@@ -216,7 +263,14 @@ fn add(a: FlowSegment, b: &FlowSegment) -> FlowSegment {
         timeouts: a.timeouts + b.timeouts,
         fast_retransmits: a.fast_retransmits + b.fast_retransmits,
         ecn_responses: a.ecn_responses + b.ecn_responses,
+        rtt_samples: a.rtt_samples + b.rtt_samples,
+        rtt_sum_ns: a.rtt_sum_ns + b.rtt_sum_ns,
     }
+}
+
+/// The mean of the round-trip times that a sender measured, in seconds; NaN without any.
+fn mean_rtt(flow: &FlowSegment) -> f64 {
+    flow.rtt_sum_ns as f64 * 1e-9 / flow.rtt_samples as f64
 }
 
 /// The figures of the flows whose data crosses the link.
@@ -247,6 +301,7 @@ fn flow_figures(
     if !any {
         return;
     }
+    values.set(Metric::RttMean, mean_rtt(&sum));
     values.set(Metric::Goodput, sum.delivered_bytes as f64 * 8.0 / length.as_secs_f64());
     values.set(Metric::Timeouts, sum.timeouts as f64);
     values.set(Metric::FastRetransmits, sum.fast_retransmits as f64);
@@ -267,7 +322,10 @@ fn flow_figures(
     if finite {
         values.set(Metric::Transfers, times.len() as f64);
     }
-    values.set(Metric::FctMean, times.iter().sum::<f64>() / times.len() as f64);
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
+    values.set(Metric::FctMean, mean);
+    values.set(Metric::FctStd, variance.sqrt());
     for (metric, q) in [(Metric::FctP50, 0.50), (Metric::FctP95, 0.95), (Metric::FctP99, 0.99)] {
         if let Some(t) = quantile(&times, q) {
             values.set(metric, t);
@@ -298,6 +356,7 @@ pub(crate) fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> V
             timeouts: sum.timeouts,
             fast_retransmits: sum.fast_retransmits,
             ecn_responses: sum.ecn_responses,
+            round_trip_time_mean_s: Some(mean_rtt(&sum)).filter(|x| x.is_finite()),
         }
     };
     facts.flows.iter().zip(&outcome.flows).enumerate().map(row).collect()
@@ -331,7 +390,7 @@ pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
         for (scope, classes) in scopes(facts, link) {
-            let Some(histogram) = delay_histogram(&link.segments, &classes) else { continue };
+            let Some(histogram) = histogram(&link.segments, &classes, |c| &c.delay_ns) else { continue };
             // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
             rows.extend(shares().zip(histogram.value_at_quantiles(shares())).map(|(share, ns)| DelayRow {
                 link: link.name.clone(),
@@ -372,6 +431,29 @@ pub(crate) fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
         .collect()
 }
 
+/// The averages of the internal signals over the windows that `rows` are of.
+pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<InternalRow> {
+    let windows = rows.iter().filter(|row| row.scope == "all");
+    let signals = windows.flat_map(|window| {
+        let here = series.iter().filter(|s| s.link == window.link);
+        here.flat_map(|s| &s.internals).map(move |signal| (window, signal))
+    });
+    let mean = |(window, signal): (&MetricRow, &InternalSeries)| {
+        let times = &series.iter().find(|s| s.link == window.link)?.time_s;
+        let within = |t: f64| t > window.from_s && t <= window.to_s;
+        let samples = times.iter().zip(&signal.values).filter(|(t, x)| within(**t) && !x.is_nan());
+        let (n, sum) = samples.fold((0u32, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
+        (n > 0).then(|| InternalRow {
+            link: window.link.clone(),
+            segment: window.segment,
+            signal: signal.name.clone(),
+            unit: signal.unit.clone(),
+            mean: sum / f64::from(n),
+        })
+    };
+    signals.filter_map(mean).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,6 +480,12 @@ mod tests {
             lost: departed / 10,
             departed_bytes: departed * 500,
             delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
+            // Senders measure a round trip of ten times the delay.
+            rtt_ns: {
+                let mut rtt_ns = Histogram::new_with_bounds(1, 10_000_000_000, 2).unwrap();
+                delays_us.iter().for_each(|d| rtt_ns.record(*d * 10_000).unwrap());
+                rtt_ns
+            },
             delay_ns,
         }
     }
@@ -424,6 +512,8 @@ mod tests {
             sent_packets: 100,
             retransmitted_packets: 5,
             timeouts,
+            rtt_samples: 4 + timeouts,
+            rtt_sum_ns: 1_000_000_000,
             ..FlowSegment::default()
         };
         FlowOutcome { class, segments: bytes.map(one).to_vec() }
@@ -441,6 +531,8 @@ mod tests {
         let facts = Facts {
             classes: names(&["ftp", "web", ACKS]),
             groups: names(&["ftp", "web"]),
+            buffers: vec![Some(QueueSize::Bytes(6000.0))],
+            steady_state: None,
             flows: vec![
                 fact(0, 0, true, 0),
                 fact(0, 0, true, 0),
@@ -523,6 +615,9 @@ mod tests {
         close(all, Metric::QueueSegmentStd, (2.0 + 0.0) / 2.0);
         close(all, Metric::QueueBytes, 3000.0);
         close(all, Metric::QueueBytesStd, 500.0 * 6f64.sqrt());
+        close(all, Metric::QueueBytesSegmentStd, 500.0);
+        close(all, Metric::BufferBytes, 6000.0);
+        assert_eq!(all.get(Metric::BufferPackets), None, "the buffer is given in bytes");
         // Delays: ten of 1 ms, 1, 2, 3, 4, 9 ms; the mean counts all departures.
         close(all, Metric::DelayMean, 29e-3 / 3000.0);
         close(all, Metric::DelayP50, 1e-3);
@@ -536,6 +631,12 @@ mod tests {
         close(all, Metric::RetransmissionRate, 0.05);
         close(all, Metric::Transfers, 3.0);
         close(all, Metric::FctMean, 2.0);
+        close(all, Metric::FctStd, (2.0f64 / 3.0).sqrt()); // of 1, 2 and 3 s
+        // Two segments of one second in all each, in 4 measurements a flow, and one more for a timeout.
+        close(all, Metric::RttMean, 8.0 / (4.0 * 8.0 + 2.0 + 4.0));
+        let near = |x: f64, expected: f64| assert!((x / expected - 1.0).abs() < 0.01, "{x}, not {expected}");
+        near(all.get(Metric::RttP50).unwrap(), 10e-3);
+        near(all.get(Metric::RttP99).unwrap(), 90e-3);
         close(all, Metric::FctP50, 2.0);
         close(all, Metric::FctP99, 3.0);
     }
@@ -572,7 +673,7 @@ mod tests {
     }
 
     /// A hundred samples from 10 s to 20 s, made by `queue` of their number.
-    fn samples(queue: impl Fn(usize) -> f64) -> Series {
+    fn sampled(queue: impl Fn(usize) -> f64) -> Series {
         Series {
             time_s: (1..=200).map(|i| i as f64 * 0.1).collect(),
             queue_packets: (0..200).map(|i| if i < 100 { 1e6 } else { queue(i - 100) }).collect(),
@@ -586,7 +687,8 @@ mod tests {
 
     #[test]
     fn response_times_of_known_transients() {
-        let of = |queue: &dyn Fn(usize) -> f64| response_time(&samples(queue), secs(10), secs(20)).unwrap();
+        let time = |series: &Series| response_time(series, &segment(10, 20, [0.0; 2], vec![]), None);
+        let of = |queue: &dyn Fn(usize) -> f64| time(&sampled(queue)).unwrap();
         assert_eq!(of(&saw), 0.0, "steady at once; what was before does not count");
         assert_eq!(of(&|_| 7.0), 0.0, "a queue that never changes");
         // 30 samples of 90, at 10.1 s to 13.0 s: the last window that meets one begins with it.
@@ -600,10 +702,33 @@ mod tests {
         assert!((of(&|i| if i < 50 { 90.0 } else { saw(i) }) - 5.0).abs() < 1e-9);
         // Still on its way in the second half: no steady state, so no time.
         let drifting = |i: usize| 50.0 + 0.5 * i as f64 + saw(i);
-        assert_eq!(response_time(&samples(drifting), secs(10), secs(20)), None);
-        assert_eq!(response_time(&samples(|i| if i < 75 { 90.0 } else { saw(i) }), secs(10), secs(20)), None);
+        assert_eq!(time(&sampled(drifting)), None);
+        assert_eq!(time(&sampled(|i| if i < 75 { 90.0 } else { saw(i) })), None);
         let few = Series { time_s: vec![11.0; 39], queue_packets: vec![1.0; 39], ..Series::default() };
-        assert_eq!(response_time(&few, secs(10), secs(20)), None);
+        assert_eq!(time(&few), None);
+    }
+
+    /// A segment of a hundred samples after a steady one, whose mean is 50 and whose deviation is 1.
+    #[test]
+    fn response_times_against_a_window() {
+        let steady = Some((secs(0), secs(10)));
+        let of = |queue: &dyn Fn(usize) -> f64| {
+            let series = Series {
+                queue_packets: (0..200).map(|i| if i < 100 { saw(i) } else { queue(i - 100) }).collect(),
+                ..sampled(saw)
+            };
+            response_time(&series, &segment(10, 20, [0.0; 2], vec![]), steady)
+        };
+        assert_eq!(of(&saw), Some(0.0));
+        let until = |n: usize| move |i| if i < n { 90.0 } else { saw(i) };
+        // Also where the segment's own second half is not steady.
+        for n in [30, 75, 90] {
+            let time = of(&until(n)).unwrap_or_else(|| panic!("none after {n} samples"));
+            assert!((time - n as f64 * 0.1).abs() < 1e-9, "{time} after {n} samples");
+        }
+        assert_eq!(of(&until(91)), None, "the last tenth is not within the bound");
+        assert_eq!(of(&|i| 10.0 + saw(i)), None, "steady elsewhere");
+        assert_eq!(of(&|i| if i < 30 { 50.0 + 1.4 } else { saw(i) }), Some(0.0));
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::{ACKS, Hole, Scenario, Setting};
+use quell_scenario::{ACKS, Hole, Scenario, Setting, suggest, unknown};
+use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
 use crate::auto::{Reason, Sequential, Stop};
 use crate::columns::row;
 use crate::metrics::{Metric, Values};
+use crate::quantity::{Quantity, Term};
 use crate::stats::{ERROR, Estimate};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
@@ -171,6 +173,8 @@ pub struct Replication {
     pub transfers: Vec<TransferRow>,
     /// Queueing delay distributions over the whole measured window.
     pub delays: Vec<DelayRow>,
+    /// Averages of the internal signals.
+    pub internal_means: Vec<InternalRow>,
 }
 
 row! {
@@ -257,6 +261,8 @@ row! {
         pub fast_retransmits: u64,
         /// Window reductions by ECN.
         pub ecn_responses: u64,
+        /// Mean of the round-trip times that its sender measured; none if it measured none.
+        pub round_trip_time_mean_s: Option<f64>,
     }
 }
 
@@ -273,6 +279,22 @@ row! {
         pub flow_completion_time_s: f64,
         /// Its size.
         pub size_packets: u32,
+    }
+}
+
+row! {
+    /// The average of an internal signal of an algorithm: the mean of its samples, which are equally spaced.
+    pub struct InternalRow {
+        /// The link.
+        pub link: String,
+        /// Which segment, or none for the whole measured window.
+        pub segment: Option<u32>,
+        /// The paper's name.
+        pub signal: String,
+        /// Its unit.
+        pub unit: String,
+        /// The average.
+        pub mean: f64,
     }
 }
 
@@ -321,8 +343,8 @@ impl View {
 pub struct Difference {
     /// The algorithm.
     pub algorithm: String,
-    /// The metric.
-    pub metric: Metric,
+    /// What differs.
+    pub metric: Quantity,
     /// Algorithm minus baseline, paired by seed.
     pub difference: Estimate,
 }
@@ -334,23 +356,92 @@ impl Results {
     }
 
     /// One value per finished replication of an algorithm, with its seed, in the order of the seeds.
-    pub fn samples(&self, view: &View, algorithm: &str, metric: Metric) -> Vec<(u64, f64)> {
+    pub fn samples(&self, view: &View, algorithm: &str, of: impl Into<Quantity>) -> Vec<(u64, f64)> {
+        let quantity = of.into();
         let Some(point) = self.run.points.get(view.point) else { return Vec::new() };
         let Some(link) = view.link.as_ref().or(point.links.first()) else { return Vec::new() };
-        self.replications_of(view.point, algorithm)
-            .filter_map(|r| {
-                let row = r
-                    .metrics
-                    .iter()
-                    .find(|m| m.link == *link && m.segment == view.segment && m.scope == view.scope)?;
-                Some((r.seed, row.values.get(metric)?))
-            })
-            .collect()
+        let sample = |r: &Replication| {
+            let row = |scope: &str| {
+                r.metrics.iter().find(|m| m.link == *link && m.segment == view.segment && m.scope == scope)
+            };
+            let value = |term: &Term| match term {
+                Term::Metric(metric, scope) => {
+                    row(scope.as_deref().unwrap_or(&view.scope))?.values.get(*metric)
+                }
+                Term::Internal(signal) => {
+                    let is = |i: &&InternalRow| {
+                        i.link == *link && i.segment == view.segment && i.signal == *signal
+                    };
+                    r.internal_means.iter().find(is).map(|i| i.mean)
+                }
+            };
+            let (x, y) = (value(&quantity.of)?, quantity.over.as_ref().map_or(Some(1.0), value)?);
+            Some((r.seed, x / y)).filter(|(_, ratio)| ratio.is_finite())
+        };
+        self.replications_of(view.point, algorithm).filter_map(sample).collect()
+    }
+
+    /// The unit of a quantity; "1" for a pure number.
+    pub fn unit(&self, of: &Quantity) -> String {
+        let unit = |term: &Term| match term {
+            Term::Metric(metric, _) => metric.unit(),
+            Term::Internal(signal) => {
+                let mut all = self.replications.iter().flat_map(|r| &r.internal_means);
+                all.find(|i| i.signal == *signal).map_or("1", |i| &i.unit)
+            }
+        };
+        let units: Vec<&str> = of.terms().map(unit).collect();
+        match units[..] {
+            [unit] | [unit, "1"] => unit.to_string(),
+            [a, b] if a == b => "1".to_string(),
+            [a, b] if b.contains('/') => format!("{a}/({b})"),
+            _ => units.join("/"),
+        }
+    }
+
+    /// The internal signals that the algorithms of a point report at a link.
+    pub fn signals(&self, point: usize, link: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for row in self.replications_at(point).iter().flat_map(|r| &r.internal_means) {
+            if row.link == link && !names.contains(&row.signal.as_str()) {
+                names.push(&row.signal);
+            }
+        }
+        names
+    }
+
+    /// Why a quantity has no value anywhere: it names a class or a signal that is not there.
+    pub fn lacks(&self, of: &Quantity) -> Option<String> {
+        let lack = |kind: &str, wrong: &str, mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.dedup();
+            let known = if names.is_empty() {
+                "there are none".to_string()
+            } else {
+                format!("known: {}", names.join(", "))
+            };
+            let absent = !names.contains(&wrong);
+            let (rule, nearest) = unknown(kind, wrong, &names);
+            let (of, wrong) = (of.to_string(), cut(wrong));
+            let of = cut(&of);
+            absent.then(|| format!("{of}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
+        };
+        of.terms().find_map(|term| match term {
+            Term::Metric(_, None) => None,
+            Term::Metric(_, Some(scope)) => {
+                let classes = self.run.points.iter().flat_map(|p| &p.classes).map(String::as_str);
+                lack("class", scope, ["all", "data"].into_iter().chain(classes).collect())
+            }
+            Term::Internal(signal) => {
+                let all = self.replications.iter().flat_map(|r| &r.internal_means);
+                lack("internal signal", signal, all.map(|i| i.signal.as_str()).collect())
+            }
+        })
     }
 
     /// The mean over replications with its interval; none where the metric does not apply.
-    pub fn estimate(&self, view: &View, algorithm: &str, metric: Metric) -> Option<Estimate> {
-        let values: Vec<f64> = self.samples(view, algorithm, metric).iter().map(|s| s.1).collect();
+    pub fn estimate(&self, view: &View, algorithm: &str, of: impl Into<Quantity>) -> Option<Estimate> {
+        let values: Vec<f64> = self.samples(view, algorithm, of).iter().map(|s| s.1).collect();
         let error = self.error_at(view.point, self.finished(view.point, algorithm));
         let estimate = Estimate::with_error(&values, error)?;
         Some(if self.is_fixed(view.point, algorithm) { estimate.without_interval() } else { estimate })
@@ -540,12 +631,17 @@ impl Results {
     }
 
     /// Each algorithm's paired difference from `baseline`, over the seeds that both have.
-    pub fn compare(&self, view: &View, baseline: &str, metrics: &[Metric]) -> Vec<Difference> {
+    pub fn compare<Q: Into<Quantity> + Clone>(
+        &self,
+        view: &View,
+        baseline: &str,
+        metrics: &[Q],
+    ) -> Vec<Difference> {
         let others = self.algorithms(view.point).iter().filter(|a| *a != baseline);
         others
-            .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, *metric)))
+            .flat_map(|algorithm| metrics.iter().map(move |metric| (algorithm, metric.clone().into())))
             .filter_map(|(algorithm, metric)| {
-                let difference = self.difference(view, baseline, algorithm, metric)?;
+                let difference = self.difference(view, baseline, algorithm, &metric)?;
                 Some(Difference { algorithm: algorithm.clone(), metric, difference })
             })
             .collect()
@@ -558,10 +654,11 @@ impl Results {
         view: &View,
         baseline: &str,
         algorithm: &str,
-        metric: Metric,
+        of: impl Into<Quantity>,
     ) -> Option<Estimate> {
-        let base: HashMap<u64, f64> = self.samples(view, baseline, metric).into_iter().collect();
-        let samples = self.samples(view, algorithm, metric);
+        let quantity = of.into();
+        let base: HashMap<u64, f64> = self.samples(view, baseline, &quantity).into_iter().collect();
+        let samples = self.samples(view, algorithm, &quantity);
         let pairs: Vec<f64> = samples.iter().filter_map(|(seed, x)| Some(x - base.get(seed)?)).collect();
         let both = [baseline, algorithm];
         let seeds = both.map(|a| self.finished(view.point, a)).into_iter().min()?;

@@ -421,7 +421,7 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
     let (facts, outcome) = outcome?;
     let measured = job.spec.measure();
     let window = (measured.warmup, measured.end);
-    Some(Ok(Replication {
+    let mut found = Replication {
         point: job.point,
         seed: job.seed,
         digest: outcome.digest,
@@ -431,9 +431,15 @@ fn replicate(job: &Job<'_>, options: &Options<'_>) -> Option<Result<Replication,
         flows: reduce::flows(&facts, &outcome, window),
         transfers: reduce::transfers(&facts, &outcome),
         delays: reduce::delays(&facts, &outcome),
-        series: if job.series { reduce::series(&facts, outcome) } else { Vec::new() },
+        series: reduce::series(&facts, outcome),
+        internal_means: Vec::new(),
         algorithm,
-    }))
+    };
+    found.internal_means = reduce::internal_means(&found.metrics, &found.series);
+    if !job.series {
+        found.series.clear();
+    }
+    Some(Ok(found))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {

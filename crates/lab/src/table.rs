@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::columns::{Cells, Column, Columns, Field, Row, row};
 use crate::metrics::{Metric, Values};
+use crate::reduce::internal_means;
 use crate::results::{
-    DelayRow, FlowRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo, TransferRow,
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo,
+    TransferRow,
 };
 
 /// Declares the tables: what each is, its name, and its row.
@@ -53,6 +55,8 @@ tables! {
     Transfers, "transfers", TransferRow;
     /// Queueing delay distributions, per link and scope.
     Delays, "delays", DelayRow;
+    /// Averages of the algorithms' internal signals, per link and segment (null: the whole window).
+    InternalMeans, "internal_means", InternalRow;
 }
 
 impl Table {
@@ -77,15 +81,31 @@ pub(crate) fn results(
     run: RunInfo,
     file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Results, String> {
-    Ok(Results { run, replications: replications(file)? })
+    // Earlier versions did not write averages; they follow from the series.
+    let averaged = run.files.iter().any(|f| f.name == format!("{}.parquet", Table::InternalMeans.name()));
+    let tables = Table::ALL.iter().filter(|table| averaged || **table != Table::InternalMeans);
+    let mut replications = read_all(tables, file)?;
+    if !averaged {
+        for r in &mut replications {
+            r.internal_means = internal_means(&r.metrics, &r.series);
+        }
+    }
+    Ok(Results { run, replications })
 }
 
 /// Puts replications together again from their tables.
 pub(crate) fn replications(
+    file: impl FnMut(Table) -> Result<Found, String>,
+) -> Result<Vec<Replication>, String> {
+    read_all(Table::ALL, file)
+}
+
+fn read_all<'a>(
+    tables: impl IntoIterator<Item = &'a Table>,
     mut file: impl FnMut(Table) -> Result<Found, String>,
 ) -> Result<Vec<Replication>, String> {
     let mut all = Vec::new();
-    for table in Table::ALL {
+    for table in tables {
         let read = table.read(file(*table)?, &mut all);
         read.map_err(|why| format!("{}.parquet {why}", table.name()))?;
     }
@@ -111,6 +131,11 @@ trait Rows: Row {
     fn add_to(self, replication: &mut Replication) -> Result<(), String>;
     /// True for the table in which replications are first named.
     const NEW: bool = false;
+
+    /// Whether a column may be missing, because earlier versions did not have it.
+    fn later(_: &str) -> bool {
+        false
+    }
 }
 
 row! {
@@ -141,7 +166,7 @@ fn read<R: Rows>(found: Found, all: &mut Vec<Replication>) -> Result<(), String>
     let mut declared = Columns::default();
     Key::declare(&mut declared);
     R::declare(&mut declared);
-    let columns = declared.fill(found)?;
+    let columns = declared.fill(found, R::later)?;
     // Rows of one replication stand together, so the last one found is mostly the right one.
     let mut last = 0;
     for row in 0..columns.rows() {
@@ -188,7 +213,7 @@ impl Rows for Summary {
 
 /// Tables whose rows a replication has in a list.
 macro_rules! listed {
-    ($( $row:ty, $list:ident; )+) => { $(
+    ($( $row:ty, $list:ident $( , later $later:expr )?; )+) => { $(
         impl Rows for $row {
             fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
                 r.$list.iter().for_each(each);
@@ -198,15 +223,22 @@ macro_rules! listed {
                 r.$list.push(self);
                 Ok(())
             }
+
+            $(
+                fn later(name: &str) -> bool {
+                    $later(name)
+                }
+            )?
         }
     )+ };
 }
 
 listed! {
-    MetricRow, metrics;
-    FlowRow, flows;
+    MetricRow, metrics, later |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
+    FlowRow, flows, later |name: &str| name == "round_trip_time_mean_s";
     TransferRow, transfers;
     DelayRow, delays;
+    InternalRow, internal_means;
 }
 
 /// One column per metric.

@@ -98,8 +98,8 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
 /// -------
 /// list of dict
 ///     For each figure its ``name`` (the column in ``Results.metrics``, unit included), ``title``,
-///     ``unit`` ("1" for a pure number), ``doc``, and ``better``: ``higher``, ``lower`` or
-///     ``neither``.
+///     ``unit`` ("1" for a pure number), ``doc``, ``source`` (where it comes from; may be empty), and
+///     ``better``: ``higher``, ``lower`` or ``neither``.
 #[pyfunction]
 pub fn metric_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -109,6 +109,7 @@ pub fn metric_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         dict.set_item("title", m.title())?;
         dict.set_item("unit", m.unit())?;
         dict.set_item("doc", m.doc())?;
+        dict.set_item("source", m.source())?;
         let better = match m.better() {
             Better::Higher => "higher",
             Better::Lower => "lower",

@@ -6,7 +6,7 @@ use arrow_array::{BooleanArray, Float64Array, StringArray, UInt64Array};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quell_lab::{Estimate, Metric, Table, View};
+use quell_lab::{Estimate, Metric, Quantity, Table, View};
 
 use crate::columns::{Columns, array, columns, of_table};
 use crate::run::metric;
@@ -63,6 +63,22 @@ impl Results {
         }
         Ok(View { point, link, segment, scope: scope.to_string() })
     }
+
+    /// Figures by name.
+    fn chosen(&self, names: Option<Vec<String>>) -> PyResult<Vec<Quantity>> {
+        let Some(names) = names else {
+            return Ok(Metric::TABLE.iter().map(|m| Quantity::from(*m)).collect());
+        };
+        let find = |name: &String| {
+            let wrong = |why: String| errors::argument(format!("metric \"{name}\": {why}"));
+            let quantity: Quantity = name.parse().map_err(wrong)?;
+            match self.0.lacks(&quantity) {
+                Some(why) => Err(errors::argument(format!("metric {why}"))),
+                None => Ok(quantity),
+            }
+        };
+        names.iter().map(find).collect()
+    }
 }
 
 #[pymethods]
@@ -109,6 +125,13 @@ impl Results {
     #[getter]
     fn delays(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Delays)
+    }
+
+    /// Columns: Averages of the algorithms' internal signals: one row per replication, link, segment (null:
+    /// the whole measured window) and signal, with its unit; the mean of the samples in :attr:`internals`.
+    #[getter]
+    fn internal_means(&self, py: Python<'_>) -> PyResult<Columns> {
+        self.columns(py, Table::InternalMeans)
     }
 
     /// Columns: One row per replication: digest, events, time taken.
@@ -210,7 +233,9 @@ impl Results {
     /// Parameters
     /// ----------
     /// metrics : list of str, optional
-    ///     Which figures, by name (:func:`metric_list`); by default those of the standard table.
+    ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table.
+    ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
+    ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
     /// point : int, default 0
     ///     Which point of a sweep.
     /// link : str, optional
@@ -241,18 +266,18 @@ impl Results {
         scope: &str,
     ) -> PyResult<Columns> {
         let view = self.view(point, link, segment, scope)?;
-        let metrics = chosen(metrics)?;
+        let metrics = self.chosen(metrics)?;
         let rows = self.0.algorithms(point).iter().flat_map(|algorithm| {
             let (view, results) = (&view, &self.0);
             metrics
                 .iter()
-                .filter_map(move |m| Some((algorithm.as_str(), *m, results.estimate(view, algorithm, *m)?)))
+                .filter_map(move |m| Some((algorithm.as_str(), m, results.estimate(view, algorithm, m)?)))
         });
         let rows: Vec<_> = rows.collect();
         columns([
             ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|r| r.0)))),
-            ("metric", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.name())))),
-            ("unit", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.unit())))),
+            ("metric", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.to_string())))),
+            ("unit", array(StringArray::from_iter_values(rows.iter().map(|r| self.0.unit(r.1))))),
             ("mean", means(rows.iter().map(|r| &r.2))),
             ("half_width", half_widths(rows.iter().map(|r| &r.2))),
             ("n", counts(rows.iter().map(|r| &r.2))),
@@ -306,11 +331,11 @@ impl Results {
                 algorithms.join(", ")
             )));
         }
-        let rows = self.0.compare(&view, baseline, &chosen(metrics)?);
+        let rows = self.0.compare(&view, baseline, &self.chosen(metrics)?);
         columns([
             ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|d| d.algorithm.as_str())))),
-            ("metric", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.name())))),
-            ("unit", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.unit())))),
+            ("metric", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.to_string())))),
+            ("unit", array(StringArray::from_iter_values(rows.iter().map(|d| self.0.unit(&d.metric))))),
             ("difference", means(rows.iter().map(|d| &d.difference))),
             ("half_width", half_widths(rows.iter().map(|d| &d.difference))),
             ("n", counts(rows.iter().map(|d| &d.difference))),
@@ -326,8 +351,8 @@ impl Results {
     /// Parameters
     /// ----------
     /// name : str, default "metrics"
-    ///     Which table: "metrics", "series", "internals", "throughput", "flows", "transfers",
-    ///     "delays" or "replications".
+    ///     Which table: "metrics", "series", "internals", "internal_means", "throughput", "flows",
+    ///     "transfers", "delays" or "replications".
     ///
     /// Returns
     /// -------
@@ -440,12 +465,6 @@ pub fn resolved<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>
     let table: toml::Table =
         text.parse().map_err(|e: toml::de::Error| PyRuntimeError::new_err(e.to_string()))?;
     value::from_table(py, &table)
-}
-
-/// Metrics by name.
-fn chosen(names: Option<Vec<String>>) -> PyResult<Vec<Metric>> {
-    let Some(names) = names else { return Ok(Metric::TABLE.to_vec()) };
-    names.iter().map(|name| metric(name)).collect()
 }
 
 fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {

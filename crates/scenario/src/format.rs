@@ -42,6 +42,11 @@ pub struct Scenario {
     /// Cuts the measured window into segments with figures of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
+    /// The window in which the queue is taken for steady, as in ["30 s", "50 s"]: response times are taken
+    /// against its mean and deviation. Without it each segment is measured against its own second half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<[Text<Duration>; 2]>")]
+    pub steady_state: Option<[Duration; 2]>,
     /// The step of the time series; default a five-hundredth of the duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Duration>>")]

@@ -149,6 +149,31 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:2: series_step = \"1 ns\": makes more than",
             "",
         ),
+        (
+            "schema = 1",
+            "schema = 1\nsteady_state = [\"6 s\", \"11 s\"]",
+            "x.toml:2: steady_state = [\"6 s\", \"11 s\"]: must end by duration (10 s)",
+            "",
+        ),
+        (
+            "schema = 1",
+            "schema = 1\nsteady_state = [\"6 s\", \"6.1 s\"]",
+            "x.toml:2: steady_state = [\"6 s\", \"6.1 s\"]: must be a beginning and an end with at least 20 samples",
+            "one each 20 ms (series_step)",
+        ),
+        (
+            "schema = 1",
+            "schema = 1\nsteady_state = [\"6 s\", \"5 s\"]",
+            "x.toml:2: steady_state = [\"6 s\", \"5 s\"]: must be a beginning and an end",
+            "",
+        ),
+        (
+            "schema = 1",
+            "schema = 1\nsteady_state = [\"6 s\"]",
+            "x.toml:2: steady_state",
+            "a list of 2 values, not 1",
+        ),
+        ("schema = 1", "schema = 1\nsteady_state = \"6 s..8 s\"", "x.toml:2: steady_state", "two times"),
         ("schema = 1", "schema = 1\nschema = 1", "x.toml:2: not valid TOML", "duplicate key"),
         ("name = \"web\"", "name = \"ftp\"", "x.toml:17: flows[1].name = \"ftp\": is taken", ""),
     ];

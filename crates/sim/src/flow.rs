@@ -23,6 +23,8 @@ pub(crate) trait Host {
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
+    /// The sender of a flow measured a round-trip time in a segment; the warm-up is number 0.
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration);
     /// The boundaries of the measured segments: the end of the warm-up first, the end of the run last.
     fn bounds(&self) -> &[Time];
 }
@@ -72,6 +74,17 @@ impl<T: Default> Meter<T> {
             self.roll(bounds);
         }
         self.done.split_off(1)
+    }
+}
+
+impl Meter<FlowSegment> {
+    /// The sender of a flow measured a round-trip time.
+    #[inline(never)]
+    fn round_trip(&mut self, now: Time, rtt: Duration, flow: u32, host: &mut impl Host) {
+        let counts = self.at(now, host);
+        counts.rtt_samples += 1;
+        counts.rtt_sum_ns += rtt.nanos();
+        host.measured(flow, self.done.len(), rtt);
     }
 }
 
@@ -339,6 +352,9 @@ impl TcpFlow {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;
             sent.ecn_responses += did.ecn_response as u64;
+        }
+        if let Some(rtt) = self.sender.take_rtt() {
+            self.sent.round_trip(now, rtt, self.id, host);
         }
         if self.sender.is_done() {
             self.complete_transfer(now, host);

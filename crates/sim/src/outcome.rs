@@ -108,6 +108,9 @@ pub struct ClassStats {
     /// Distribution of the queueing delay (arrival to start of transmission) in nanoseconds, to three
     /// digits.
     pub delay_ns: Histogram<u32>,
+    /// Distribution of the round-trip times that senders measured, in nanoseconds, to two digits: of the flows
+    /// of the class whose data crosses the link.
+    pub rtt_ns: Histogram<u32>,
 }
 
 impl ClassStats {
@@ -176,6 +179,11 @@ pub struct FlowSegment {
     pub fast_retransmits: u64,
     /// Window reductions by ECN.
     pub ecn_responses: u64,
+    /// Round-trip times that the sender measured: one packet at a time, none that was sent twice (RFC 6298
+    /// section 3).
+    pub rtt_samples: u64,
+    /// Their sum in nanoseconds, exact: before the sender rounds them to the ticks of its clock.
+    pub rtt_sum_ns: u64,
 }
 
 /// A finished transfer.

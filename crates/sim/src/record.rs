@@ -6,7 +6,7 @@ use quell_aqm::{Cause, Probe};
 use quell_queue::Admission;
 use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{LinkId, LinkSpec, Measure, Schedule, ToCome};
+use crate::network::{FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome};
 use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
@@ -16,21 +16,27 @@ fn longest_delay_ns(measure: &Measure) -> u64 {
     measure.end.nanos().max(2)
 }
 
-/// How often each delay occurred, in the buckets of a [`Histogram`] of three digits: exact below
-/// 2048 ns, 1024 buckets for every doubling above.
-struct Delays {
+/// How often each time occurred: exact below 2^`BITS` ns, half as many buckets for every doubling above.
+#[derive(Clone)]
+struct Buckets<const BITS: u32> {
     counts: Vec<u32>,
 }
 
-impl Delays {
+/// Queueing delays, in the buckets of a [`Histogram`] of three digits.
+type Delays = Buckets<11>;
+
+/// Round-trip times: 64 buckets for every doubling, whose middle is at most 0.8 % away.
+type RoundTripTimes = Buckets<7>;
+
+impl<const BITS: u32> Buckets<BITS> {
     fn new(longest_ns: u64) -> Self {
-        Delays { counts: vec![0; Self::bucket(longest_ns) + 1] }
+        Buckets { counts: vec![0; Self::bucket(longest_ns) + 1] }
     }
 
     #[inline]
     fn bucket(ns: u64) -> usize {
-        let halvings = 53 - (ns | 2047).leading_zeros();
-        ((halvings as usize) << 10) + (ns >> halvings) as usize
+        let halvings = 64 - BITS - (ns | ((1 << BITS) - 1)).leading_zeros();
+        ((halvings as usize) << (BITS - 1)) + (ns >> halvings) as usize
     }
 
     #[inline]
@@ -38,11 +44,20 @@ impl Delays {
         self.counts[Self::bucket(ns)] += 1;
     }
 
+    /// As [`Buckets::record`], unless it is longer than the longest.
+    #[inline]
+    fn record_if_short(&mut self, ns: u64) {
+        if let Some(count) = self.counts.get_mut(Self::bucket(ns)) {
+            *count += 1;
+        }
+    }
+
     /// Moves what was recorded since the last call to a histogram.
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
-            let halvings = (bucket >> 10).saturating_sub(1);
-            let ns = ((bucket - (halvings << 10)) as u64) << halvings;
+            let halvings = (bucket >> (BITS - 1)).saturating_sub(1);
+            let least = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
+            let ns = least + (1 << halvings >> 1); // the middle
             histogram.saturating_record_n(ns, std::mem::take(count));
         }
     }
@@ -106,7 +121,72 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
-        delay_ns: Histogram::new_with_bounds(1, longest_ns, 3).expect("1 <= 2 * 1 <= the longest delay"),
+        delay_ns: histogram(longest_ns, 3),
+        rtt_ns: histogram(2, 0), // until the run is over
+    }
+}
+
+fn histogram(longest_ns: u64, digits: u8) -> Histogram<u32> {
+    Histogram::new_with_bounds(1, longest_ns, digits)
+        .expect("1 <= 2 * 1 <= the longest time; at most 5 digits")
+}
+
+/// The round-trip times that senders measured, by segment. They come in the order of each sender's clock, so all
+/// segments are open at a time.
+pub(crate) struct RoundTrips {
+    /// Segments, and the time before and after them.
+    spans: usize,
+    /// The ways of flows: their class, and the observed links that their data crosses.
+    ways: Vec<(u16, Vec<LinkId>)>,
+    /// Per flow: the first cell of its way.
+    flows: Vec<u32>,
+    /// By way and segment: before the warm-up's end, the measured ones, and after the end.
+    cells: Vec<RoundTripTimes>,
+    longest_ns: u64,
+}
+
+impl RoundTrips {
+    pub fn new(network: &Network) -> Self {
+        let spans = bounds(&network.measure).len() + 1;
+        let mut ways: Vec<(u16, Vec<LinkId>)> = Vec::new();
+        let first_cell = |f: &FlowSpec| {
+            let observed = f.forward.iter().copied().filter(|l| network.links[l.0 as usize].observe);
+            let way = (f.class, observed.collect());
+            // Flows of one group follow each other: look at the latest first.
+            let at = ways.iter().rposition(|w| *w == way).unwrap_or_else(|| {
+                ways.push(way);
+                ways.len() - 1
+            });
+            (at * spans) as u32
+        };
+        let flows = network.flows.iter().map(first_cell).collect();
+        let longest_ns = longest_delay_ns(&network.measure);
+        let cells = vec![RoundTripTimes::new(longest_ns); ways.len() * spans];
+        RoundTrips { spans, ways, flows, cells, longest_ns }
+    }
+
+    /// A sender measured `rtt` in a segment; the warm-up is number 0.
+    #[inline]
+    pub fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
+        self.cells[self.flows[flow as usize] as usize + segment].record_if_short(rtt.nanos());
+    }
+
+    /// Puts them where they belong.
+    pub fn put_into<'a>(self, links: impl Iterator<Item = &'a mut LinkOutcome>) {
+        for link in links {
+            for ((class, crossed), cells) in self.ways.iter().zip(self.cells.chunks(self.spans)) {
+                if !crossed.contains(&link.link) {
+                    continue;
+                }
+                for (segment, cell) in link.segments.iter_mut().zip(&cells[1..]) {
+                    let all = &mut segment.classes[usize::from(*class)].rtt_ns;
+                    if all.high() < self.longest_ns {
+                        *all = histogram(self.longest_ns, 2);
+                    }
+                    cell.clone().move_to(all);
+                }
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
+use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
 use quell_units::{BitRate, QueueSize, Time};
 
@@ -96,5 +97,49 @@ fn a_full_link_is_used_to_the_full_across_changes_of_its_rate() {
     let o = one_link(rate, 1000.0, 20_000, &[5.0, 10.0, 20.1, 40.0, 60.3, 90.35, 120.0]);
     for s in &o.links[0].segments {
         assert!((utilization(s) - 1.0).abs() < 1e-9, "{} to {}: {}", s.from, s.to, utilization(s));
+    }
+}
+
+/// A window of one packet on an empty network: every packet is timed, and takes the propagation both ways and
+/// four transmissions of 80, 800, 32 and 3.2 us.
+#[test]
+fn round_trip_times_of_an_empty_network_are_known() {
+    let tcp = TcpParams { max_window: 1, ..TcpParams::default() };
+    let o = Dumbbell { flows: 1, spread: 0.0, tcp, ..Dumbbell::default() }.run();
+    let flow = &o.flows[0].segments[0];
+    let rtt_ns = 80_915_200;
+    assert!(flow.sent_packets.abs_diff(flow.rtt_samples) <= 1, "{flow:?}");
+    assert_eq!(flow.rtt_sum_ns, rtt_ns * flow.rtt_samples);
+    assert!(flow.rtt_samples.abs_diff(50_000_000_000 / rtt_ns) <= 1, "{flow:?}");
+    let classes = &o.links[0].segments[0].classes;
+    assert!(classes[1].rtt_ns.is_empty(), "acknowledgments are not timed");
+    assert_eq!(classes[0].rtt_ns.len(), flow.rtt_samples);
+    for q in [0.01, 0.99] {
+        let x = classes[0].rtt_ns.value_at_quantile(q) as f64;
+        assert!((x / rtt_ns as f64 - 1.0).abs() < 0.02, "{x}");
+    }
+}
+
+/// Thirty flows that fill the queue, over two segments: a measurement counts in the segment in which its
+/// acknowledgment came, for its flow and for its class at the link; a sender times one packet in a round trip,
+/// so what it measures is its propagation delay and the queue.
+#[test]
+fn round_trip_times_count_in_their_segments() {
+    let bed = Dumbbell { tcp: TcpParams { syn: false, ..TcpParams::default() }, ..Dumbbell::default() };
+    let mut network = bed.network();
+    network.measure.boundaries = vec![at(30.0)];
+    let o = go(network);
+    for (i, segment) in o.links[0].segments.iter().enumerate() {
+        let flows = || o.flows.iter().map(|f| &f.segments[i]);
+        let samples: u64 = flows().map(|f| f.rtt_samples).sum();
+        let mean = flows().map(|f| f.rtt_sum_ns).sum::<u64>() as f64 / samples as f64;
+        let class = &segment.classes[0];
+        assert_eq!(class.rtt_ns.len(), samples);
+        assert!((class.rtt_ns.mean() / mean - 1.0).abs() < 0.01, "{} {mean}", class.rtt_ns.mean());
+        let seconds = segment.to.since(segment.from).as_secs_f64();
+        assert!(samples as f64 * mean * 1e-9 <= 30.0 * seconds * 1.01, "more than one at a time");
+        let queue = class.delay_sum_ns as f64 / class.departed as f64;
+        let propagation = 0.1009e9; // the mean of those of the flows, and four transmissions
+        assert!((mean / (propagation + queue) - 1.0).abs() < 0.05, "{mean} {propagation} {queue}");
     }
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Better, Estimate, Metric, Results, View, files_in};
+use quell_lab::{Better, Estimate, Quantity, Results, View, files_in};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
 
 use super::{run, scenario};
-use crate::align::{align, round, scale};
+use crate::align::{align, round};
 use crate::args::{CompareArgs, EngineChoice, Format};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
@@ -24,6 +24,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         refuse_changes(args)?;
         let results = folder::read(&source)?;
         selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
+        selection.check(&results)?;
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, |_| false)?;
         }
@@ -41,6 +42,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
     let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
+    selection.say_lacking(&results);
     print(&results, args, &selection, kept.folder.clone())?;
     if let Some(failure) = kept.failure {
         return Err(failure);
@@ -128,15 +130,15 @@ struct Rows {
     differences: Vec<Differences>,
 }
 
-fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Metric]) -> Rows {
+fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Quantity]) -> Rows {
     let wanted = |a: &&String| **a != args.baseline && (args.aqm.is_empty() || args.aqm.contains(a));
     let algorithms: Vec<String> = results.algorithms(view.point).iter().filter(wanted).cloned().collect();
     let all = results.compare(view, &args.baseline, metrics);
-    let find = |a: &String, m: &Metric| {
+    let find = |a: &String, m: &Quantity| {
         all.iter().find(|d| d.algorithm == *a && d.metric == *m).map(|d| d.difference)
     };
     let differences = algorithms.iter().map(|a| metrics.iter().map(|m| find(a, m)).collect()).collect();
-    let baseline = metrics.iter().map(|m| results.estimate(view, &args.baseline, *m)).collect();
+    let baseline = metrics.iter().map(|m| results.estimate(view, &args.baseline, m)).collect();
     Rows { algorithms, baseline, differences }
 }
 
@@ -166,10 +168,10 @@ fn print(
                 text.push_str(&format!("{name}\n"));
             }
             let metrics = selection.table_metrics();
-            let rows = rows(results, args, &view, metrics);
+            let rows = rows(results, args, &view, &metrics);
             intervals +=
                 rows.differences.iter().flatten().flatten().filter(|d| d.half_width.is_some()).count();
-            text.push_str(&one_table(&args.baseline, &rows, metrics));
+            text.push_str(&one_table(results, &args.baseline, &rows, &metrics));
             text.push('\n');
         }
     }
@@ -178,7 +180,7 @@ fn print(
     terminal::print(&text)
 }
 
-fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
+fn one_table(results: &Results, baseline: &str, rows: &Rows, metrics: &[Quantity]) -> String {
     let first = format!("{baseline} (baseline)");
     let names =
         selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
@@ -186,7 +188,7 @@ fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
         selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
     let mut columns: Vec<Column> = shown
         .iter()
-        .map(|i| column(metrics[*i], rows.baseline[*i], rows.differences.iter().map(|d| d[*i])))
+        .map(|i| column(results, &metrics[*i], rows.baseline[*i], rows.differences.iter().map(|d| d[*i])))
         .collect();
     columns
         .extend(selection::seeds_column(&[std::slice::from_ref(&rows.baseline), &rows.differences].concat()));
@@ -194,29 +196,31 @@ fn one_table(baseline: &str, rows: &Rows, metrics: &[Metric]) -> String {
 }
 
 fn column(
-    metric: Metric,
+    results: &Results,
+    figure: &Quantity,
     baseline: Option<Estimate>,
     differences: impl Iterator<Item = Option<Estimate>>,
 ) -> Column {
     let differences: Vec<_> = differences.collect();
     let all = || std::iter::once(baseline).chain(differences.iter().copied()).flatten();
-    let scale = scale(metric, all().map(|e| e.mean.abs()).fold(0.0, f64::max));
+    let largest = all().map(|e| e.mean.abs()).fold(0.0, f64::max);
+    let (scale, unit) = selection::scale_of(results, figure, largest);
     let mut figures = vec![baseline.map(|e| round(&e, scale, false))];
     figures.extend(differences.iter().map(|d| d.map(|e| round(&e, scale, true))));
     let flags = std::iter::once(None).chain(differences);
     let flagged = |(text, difference): (String, Option<Estimate>)| match difference {
-        Some(d) if d.excludes_zero() => (format!("{text} *"), judge(metric, &d)),
+        Some(d) if d.excludes_zero() => (format!("{text} *"), judge(figure, &d)),
         _ => (format!("{text}  "), Tint::Plain),
     };
     Column {
-        title: metric.title().to_string(),
-        unit: scale.unit.to_string(),
+        title: figure.title(),
+        unit,
         cells: align(&figures).into_iter().zip(flags).map(flagged).collect(),
     }
 }
 
-fn judge(metric: Metric, difference: &Estimate) -> Tint {
-    match (metric.better(), difference.mean > 0.0) {
+fn judge(figure: &Quantity, difference: &Estimate) -> Tint {
+    match (figure.better(), difference.mean > 0.0) {
         (Better::Neither, _) => Tint::Plain,
         (Better::Higher, true) | (Better::Lower, false) => Tint::Good,
         (Better::Higher, false) | (Better::Lower, true) => Tint::Bad,
@@ -253,11 +257,11 @@ fn json_points<'a>(
     args: &'a CompareArgs,
     selection: &'a selection::Selection,
 ) -> Vec<json::ComparedPoint<'a>> {
-    let metrics = selection.json_metrics();
-    let difference = |metric: Metric, estimate: Estimate| json::Difference {
-        value: json::Value::of(metric, &estimate),
+    let metrics = &selection.json_metrics();
+    let difference = |figure: &Quantity, estimate: Estimate| json::Difference {
+        value: json::Value::of(results.unit(figure), &estimate),
         excludes_zero: estimate.excludes_zero(),
-        better: metric.better(),
+        better: figure.better(),
     };
     selection
         .points(results)
@@ -272,7 +276,7 @@ fn json_points<'a>(
                     differences: metrics
                         .iter()
                         .zip(estimates)
-                        .map(|(m, e)| (m.name(), e.map(|e| difference(*m, e))))
+                        .map(|(m, e)| (m.to_string(), e.map(|e| difference(m, e))))
                         .collect(),
                 };
                 found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()

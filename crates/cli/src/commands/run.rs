@@ -46,6 +46,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     selection::say_notes(&results);
+    selection.say_lacking(&results);
     if let Some(failure) = kept.failure {
         return Err(failure);
     }

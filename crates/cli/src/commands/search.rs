@@ -4,6 +4,7 @@ use quell_lab::{Ending, Estimate, MAX_SEEDS, Metric, Probe, Search, SearchError,
 use quell_view::figures;
 use serde::Serialize;
 
+use crate::align::scale;
 use crate::args::{Format, SearchArgs};
 use crate::failure::Failure;
 use crate::selection;
@@ -83,7 +84,7 @@ fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenari
     let probe = |p: &Probe| ProbeOutput {
         at: p.at,
         side: p.side,
-        value: json::Value::of(question.metric, &p.estimate),
+        value: json::Value::of(question.metric.unit().to_string(), &p.estimate),
     };
     let interval = found.crossing.interval;
     Output {
@@ -125,7 +126,10 @@ fn probes(question: &Search, found: &Searched) -> String {
     let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string())).collect();
     let sides = probes.iter().map(|p| plain(side(p).to_string())).collect();
     let columns = [
-        selection::column(question.metric, &estimates),
+        selection::column(&question.metric.into(), &estimates, |largest| {
+            let scale = scale(question.metric, largest);
+            (scale, scale.unit.to_string())
+        }),
         Column { title: "seeds".to_string(), unit: String::new(), cells: seeds },
         Column { title: figure(question.metric, question.crosses), unit: String::new(), cells: sides },
     ];

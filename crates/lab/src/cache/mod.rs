@@ -29,7 +29,7 @@ use crate::run::hex;
 use crate::store::StoreError;
 
 /// The version of what a replication has; part of every key.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// How the name of an entry's file ends.
 const SUFFIX: &str = ".entry";

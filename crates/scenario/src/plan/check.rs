@@ -30,6 +30,17 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
         steps!["series_step"],
         format!("makes more than {} samples in {}", limits::SAMPLES, s.duration),
     )?;
+    if let Some([from, to]) = s.steady_state {
+        require(to <= s.duration, steps!["steady_state"], format!("must end by duration ({})", s.duration))?;
+        require(
+            from < to && (to - from).nanos() / step.nanos() >= limits::STEADY_SAMPLES,
+            steps!["steady_state"],
+            format!(
+                "must be a beginning and an end with at least {} samples between them, one each {step} (series_step)",
+                limits::STEADY_SAMPLES
+            ),
+        )?;
+    }
     check_seeds(s)?;
     if let Some(bytes) = s.mean_packet {
         require(

@@ -23,6 +23,11 @@ pub(crate) fn measure(scenario: &Scenario) -> Measure {
     Measure { warmup, end, boundaries, step: Some(series_step(scenario)) }
 }
 
+/// The window that response times are taken against.
+pub(super) fn steady_state(scenario: &Scenario) -> Option<(Time, Time)> {
+    scenario.steady_state.map(|[from, to]| (at(from), at(to)))
+}
+
 pub(super) fn series_step(scenario: &Scenario) -> Duration {
     let default = Duration::from_nanos((scenario.duration.nanos() / 500).max(1));
     scenario.series_step.unwrap_or(default)

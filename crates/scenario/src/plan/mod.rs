@@ -19,7 +19,7 @@ mod traffic;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::{Link, Seed};
 use quell_sim::network::{FlowSpec, Network};
-use quell_units::{BitRate, Time};
+use quell_units::{BitRate, QueueSize, Time};
 
 use crate::error::Problem;
 use crate::format::{AqmChoice, Scenario};
@@ -37,6 +37,7 @@ pub use flows::FlowFact;
 pub(crate) use groups::applies;
 pub(crate) use links::own_algorithm;
 pub use measure::ACKS;
+use measure::steady_state;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
 pub(crate) use traces::{Trace, Traces};
@@ -57,6 +58,10 @@ pub struct Facts {
     pub groups: Vec<String>,
     /// One for each flow of the network, in its order.
     pub flows: Vec<FlowFact>,
+    /// One for each link of the network, in its order; none for a link without a limit.
+    pub buffers: Vec<Option<QueueSize>>,
+    /// The window that response times are taken against, if the scenario names one.
+    pub steady_state: Option<(Time, Time)>,
 }
 
 /// Checks everything that can be checked without running.
@@ -87,9 +92,11 @@ pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins
         link.queue = queue.map(Box::new);
     }
     let classes = classes(scenario);
+    let buffers = links.iter().map(|l| Some(l.queue.as_ref()?.buffer)).collect();
     let network = Network { links, flows, classes: classes.clone(), measure: measure(scenario), seed };
     let groups = scenario.flows.iter().map(|g| g.name.clone()).collect();
-    Ok(Plan { network, facts: Facts { classes, groups, flows: facts } })
+    let steady_state = steady_state(scenario);
+    Ok(Plan { network, facts: Facts { classes, groups, flows: facts, buffers, steady_state } })
 }
 
 /// A link at a time: as its algorithms know it, its rate then, the algorithms for it, and whether it marks.

@@ -28,6 +28,7 @@ use crate::flow::{Direction, Flow, Host};
 use crate::network::{LinkId, LinkSpec, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
+use crate::record::RoundTrips;
 use crate::route::{Plan, Stop};
 use crate::wire::{Flight, Wire};
 use crate::{Control, Error};
@@ -99,6 +100,7 @@ struct Net {
     bits: u32,
     sacks: SackTable,
     transfers: Vec<Transfer>,
+    round_trips: RoundTrips,
     bounds: Vec<Time>,
     end: Time,
     count: Conservation,
@@ -131,6 +133,9 @@ impl Host for Net {
     }
     fn finished(&mut self, transfer: Transfer) {
         self.transfers.push(transfer);
+    }
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
+        self.round_trips.measured(flow, segment, rtt);
     }
     fn bounds(&self) -> &[Time] {
         &self.bounds
@@ -543,6 +548,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let plan = Plan::new(&network)?;
     let bounds = bounds(&network);
     let measure = network.measure.clone();
+    let round_trips = RoundTrips::new(&network);
     let ends = Ends::new(&network, &bounds)?;
 
     let mut merging = vec![END; network.links.len()];
@@ -592,6 +598,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             bits,
             sacks: SackTable::default(),
             transfers: Vec::new(),
+            round_trips,
             bounds: bounds.clone(),
             end: measure.end,
             count: Conservation::default(),
@@ -645,5 +652,5 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     }
     let ends = Ends { flows: ends.into_iter().map(|end| end.flow).collect(), classes };
     let flows = ends.finish(&bounds);
-    Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, net.events))
+    Ok(outcome(recorded, flows, net.transfers, net.round_trips, measure.warmup, count, net.events))
 }

@@ -20,7 +20,7 @@ use quell_units::Time;
 use crate::flow::Flow;
 use crate::network::{Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
-use crate::record::{self, Recorder};
+use crate::record::{self, Recorder, RoundTrips};
 use crate::tcp::{Config, TcpParams};
 use crate::{Control, Error};
 
@@ -61,15 +61,17 @@ impl Ends {
 
 /// Puts an outcome together; `links` are finished recorders in the order of the network's links.
 fn outcome(
-    links: Vec<(LinkOutcome, u64)>,
+    mut links: Vec<(LinkOutcome, u64)>,
     flows: Vec<FlowOutcome>,
     mut transfers: Vec<Transfer>,
+    round_trips: RoundTrips,
     warmup: Time,
     conservation: Conservation,
     events: u64,
 ) -> Outcome {
     transfers.retain(|t| t.start >= warmup);
     transfers.sort_by_key(|t| (t.end, t.flow));
+    round_trips.put_into(links.iter_mut().map(|(outcome, _)| outcome));
     let mut digest = 0u64;
     let mut fold = |x: u64| digest = (digest.rotate_left(29) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     links.iter().for_each(|(_, d)| fold(*d));

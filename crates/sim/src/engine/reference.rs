@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use quell_queue::Queue;
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use super::service::{Left, ServedLink};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
@@ -13,6 +13,7 @@ use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
+use crate::record::RoundTrips;
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -73,6 +74,7 @@ struct Net {
     classes: Vec<[u16; 2]>,
     sacks: SackTable,
     transfers: Vec<Transfer>,
+    round_trips: RoundTrips,
     bounds: Vec<Time>,
     count: Conservation,
 }
@@ -87,6 +89,9 @@ impl Host for Net {
     }
     fn finished(&mut self, transfer: Transfer) {
         self.transfers.push(transfer);
+    }
+    fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
+        self.round_trips.measured(flow, segment, rtt);
     }
     fn bounds(&self) -> &[Time] {
         &self.bounds
@@ -172,6 +177,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let plan = Plan::new(&network)?;
     let bounds = bounds(&network);
     let measure = network.measure.clone();
+    let round_trips = RoundTrips::new(&network);
     let mut ends = Ends::new(&network, &bounds)?;
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
     let mut recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
@@ -195,6 +201,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         classes: ends.classes.clone(),
         sacks: SackTable::default(),
         transfers: Vec::new(),
+        round_trips,
         bounds: bounds.clone(),
         count: Conservation::default(),
     };
@@ -256,5 +263,5 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         recorded.extend(recorder.map(|r| r.finish()));
     }
     let flows = ends.finish(&bounds);
-    Ok(outcome(recorded, flows, net.transfers, measure.warmup, count, events))
+    Ok(outcome(recorded, flows, net.transfers, net.round_trips, measure.warmup, count, events))
 }

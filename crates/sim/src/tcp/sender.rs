@@ -8,7 +8,7 @@
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
 //!   by then and leaves 2.
 
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -95,6 +95,8 @@ pub(crate) struct Sender {
     deadline: Time,
     /// The packet whose round-trip time is being measured and when it was sent, if one is.
     timed: Option<(u32, Time)>,
+    /// The round-trip time measured last, until it is taken; zero is none.
+    measured: Duration,
     rtt: RttEstimator,
     /// Of a sender that uses SACK, in a box because most do not.
     sacked: Option<Box<Scoreboard>>,
@@ -122,6 +124,7 @@ impl Sender {
             ssthresh: cfg.initial_ssthresh,
             deadline: Time::MAX,
             timed: None,
+            measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
             sacked: cfg.sack.then(Box::default),
         }
@@ -157,8 +160,15 @@ impl Sender {
         self.cwnd = self.cwnd.min(cfg.initial_window);
     }
 
+    /// The round-trip time that the last acknowledgment measured, if it did.
+    #[inline]
+    pub fn take_rtt(&mut self) -> Option<Duration> {
+        // Rare: a compare with memory is all that other acknowledgments cost.
+        (!self.measured.is_zero()).then(|| std::mem::take(&mut self.measured))
+    }
+
     /// The retransmission timeout now.
-    pub fn rto(&self) -> quell_units::Duration {
+    pub fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
@@ -216,6 +226,7 @@ impl Sender {
 
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
         if let Some((_, sent)) = self.timed.take() {
+            self.measured = now - sent;
             self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -273,6 +284,7 @@ impl Sender {
             && ack > seq
         {
             self.timed = None;
+            self.measured = now - sent;
             if congested && self.echo_at_one {
                 self.rtt.sample_backed_off(cfg, sent, now);
             } else {
@@ -529,7 +541,6 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::tcp::TcpParams;
-    use quell_units::Duration;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)

@@ -125,6 +125,7 @@ fn section(results: &Results, index: usize, point: &PointInfo) -> Section {
                 tables::segments(results, &view, point),
                 tables::differences(results, &view, point),
                 Some(tables::everything(results, &view, point)),
+                tables::internals(results, &view, point),
             ]
         };
         LinkSection {

@@ -1,6 +1,6 @@
 //! The report's tables.
 
-use quell_lab::{Better, Estimate, Metric, PointInfo, Results, View};
+use quell_lab::{Better, Estimate, Metric, PointInfo, Quantity, Results, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};
@@ -166,6 +166,30 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
         columns: point.algorithms.iter().map(column).collect(),
         rows: Metric::ALL.iter().filter_map(row).collect(),
     }
+}
+
+/// The averages of the internal signals, one per row, and a column per algorithm; none without any.
+pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
+    let link = view.link.as_ref().or(point.links.first())?;
+    let row = |signal: &&str| {
+        let figure = Quantity::internal(signal);
+        let unit = Some(results.unit(&figure)).filter(|unit| unit != "1").unwrap_or_default();
+        let scale = Scale { factor: 1.0, unit: "" };
+        let estimate = |a: &String| cell(&results.estimate(view, a, &figure)?, scale, point, false);
+        Row {
+            keys: vec![signal.to_string(), unit],
+            cells: point.algorithms.iter().map(estimate).collect(),
+            doc: None,
+        }
+    };
+    let column = |a: &String| Column { title: a.clone(), unit: String::new(), doc: String::new() };
+    finish(Table {
+        caption: "Internal signals: means of the samples over the whole measured window".to_string(),
+        keys: vec!["signal", "unit"],
+        explained: false,
+        columns: point.algorithms.iter().map(column).collect(),
+        rows: results.signals(view.point, link).iter().map(row).collect(),
+    })
 }
 
 /// Each algorithm's paired difference from the first one; none without another or without pairs.
