@@ -7,6 +7,7 @@ mod compare;
 mod design;
 mod map;
 mod measure;
+mod plot;
 mod report;
 mod run;
 mod scenario;
@@ -22,6 +23,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
+        Command::Plot(args) => plot::plot(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Analyze(args) => analyze::analyze(&args, line),
         Command::Design(args) => design::design(&args, line),
