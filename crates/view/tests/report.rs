@@ -112,8 +112,10 @@ fn names_cannot_break_out_of_their_place() {
 fn nothing_is_fetched() {
     let markup = page().split("<style>").next().expect("a head");
     assert!(markup.contains("default-src 'none'"));
+    // What is within the page is not fetched.
+    let page = page().replace("&#60;img src=x", "").replace("url(#", "");
     for reference in ["src=", "href=", "url(", "@import", "fetch(", "XMLHttpRequest"] {
-        assert!(!page().replace("&#60;img src=x", "").contains(reference), "{reference}");
+        assert!(!page.contains(reference), "{reference}");
     }
 }
 
