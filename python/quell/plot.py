@@ -954,7 +954,9 @@ def _mark_times(ax: Axes, info: dict[str, Any]) -> None:
             va="top",
             rotation=90,
             fontsize="xx-small",
-            color="0.4",
+            color="0.3",
+            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
+            zorder=4,
         )
     ax.set_xlim(0, info["segments"][-1][1] if info["segments"] else None)
 

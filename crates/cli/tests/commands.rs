@@ -324,7 +324,10 @@ fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
     assert_eq!(said, "picture  q.svg\nnumbers  q.csv\n");
     assert!(std::fs::read_to_string(bench.path("q.svg")).unwrap().starts_with("<svg"));
     let csv = std::fs::read_to_string(bench.path("q.csv")).unwrap();
-    assert!(csv.starts_with("algorithm,flows.ftp.count,mean queue (packets),half-width\r\ndrop-tail,1,"), "{csv}");
+    assert!(
+        csv.starts_with("algorithm,flows.ftp.count,mean queue (packets),half-width\r\ndrop-tail,1,"),
+        "{csv}"
+    );
     // The table's numbers.
     let shown = bench.json(&["show", "three", "--metric", "queue_packets", "--format", "json"]);
     let mean = shown["points"][2]["rows"][1]["metrics"]["queue_packets"]["mean"].as_f64().unwrap();

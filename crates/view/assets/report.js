@@ -196,9 +196,10 @@
     };
     draw(boxes[0], (r) => r.queue_packets, "queue [packets]");
     draw(boxes[1], (r) => r.delay_ms, "delay [ms]");
-    const classed = (r) => r.throughput.find((t) => t.class === byId("throughput-class").value) || {};
-    draw(boxes[2], (r) => classed(r).mbps, "throughput [Mbit/s]", steps);
+    // What sent nothing has no curve in the data.
     const zero = steps.map(() => 0);
+    const classed = (r) => r.throughput.find((t) => t.class === byId("throughput-class").value);
+    draw(boxes[2], (r) => (classed(r) || { mbps: zero }).mbps, "throughput [Mbit/s]", steps);
     for (const [box, field, what] of [[boxes[3], "drops_pps", "dropped"], [boxes[4], "marks_pps", "marked"]]) {
       if (all.some((r) => r[field])) draw(box, (r) => r[field] || zero, what + " [packets/s]", steps);
       else none(box, "No packet was " + what + ".");
@@ -626,8 +627,11 @@
       fill(byId("sweep-metric"), data.sweep.metrics.map((m, i) => [i, m.title + (m.unit ? " [" + m.unit + "]" : "")]));
       // Only what varies by itself can be an axis; cases that set several fields at once are numbered.
       const axes = data.sweep.axes.map((a, i) => [i, a.field]).filter(([i]) => along(i).length > 1);
-      fill(byId("sweep-axis"), [...axes, [-1, "case"]]);
-      fill(byId("sweep-by"), [[-1, "one panel"], ...axes.map(([i, field]) => [i, "a panel for each " + field])], axes.length > 1 ? axes[1][0] : -1);
+      // Numbers along an axis say more than names.
+      const [first] = axes.filter(([i]) => data.sweep.axes[i].numbers).concat(axes);
+      const other = first && axes.find(([i]) => i !== first[0]);
+      fill(byId("sweep-axis"), [...axes, [-1, "case"]], first ? first[0] : -1);
+      fill(byId("sweep-by"), [[-1, "one panel"], ...axes.map(([i, field]) => [i, "a panel for each " + field])], other ? other[0] : -1);
       byId("sweep-by").hidden = axes.length < 2;
     }
     byId("controls").hidden = false;

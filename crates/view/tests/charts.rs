@@ -36,11 +36,12 @@ variant = "reno"
 
 [[flows]]
 name = "late"
+count = 5
 start = "5 s"
 
 [sweep]
-"flows.ftp.count" = [2, 4, 8]
 "flows.ftp.tcp.variant" = ["reno", "sack"]
+"flows.ftp.count" = [2, 4, 8]
 "#;
 
 fn results() -> &'static Results {
@@ -121,10 +122,13 @@ fn over_time_there_is_what_the_series_have_and_what_changes() {
     let run = results().replications.iter().find(|r| r.point == 1 && r.seed == 2).expect("a run");
     let series = &run.series[0];
     let queue = chart(Diagram::Queue, &choice);
-    assert_eq!((&queue.panels[0].curves[0].x, &queue.panels[0].curves[0].y), (&series.time_s, &series.queue_mean_packets));
+    assert_eq!(
+        (&queue.panels[0].curves[0].x, &queue.panels[0].curves[0].y),
+        (&series.time_s, &series.queue_mean_packets)
+    );
     assert_eq!(queue.warmup, Some(2.0));
     let events: Vec<_> = queue.events.iter().map(|e| (e.at_s, e.label.as_str())).collect();
-    assert_eq!(events, [(4.0, "rate 1 Mbit/s"), (5.0, "+1 late")]);
+    assert_eq!(events, [(4.0, "rate 1 Mbit/s"), (5.0, "+5 late")]);
     // The rate times the step is what was dropped.
     let drops = chart(Diagram::Drops, &choice);
     let step = series.time_s[1] - series.time_s[0];
@@ -132,10 +136,14 @@ fn over_time_there_is_what_the_series_have_and_what_changes() {
     assert!((dropped - series.dropped_packets.iter().sum::<u64>() as f64).abs() < 1e-6 * dropped.max(1.0));
     // All traffic is the sum of the classes, and on the whole no more than the link sends.
     let scopes = ["all", "ftp", "late"].map(|scope| chart(Diagram::Throughput, &Choice { scope, ..choice }));
+    assert!(scopes.iter().all(|c| c.panels[0].curves.len() == 2), "zero is a value");
     let unit = |c: &Chart| if c.y.contains("kbit") { 1e-3 } else { 1.0 };
-    let y = scopes.each_ref().map(|c| c.panels[0].curves[0].y.iter().map(|y| y * unit(c)).collect::<Vec<_>>());
+    let y =
+        scopes.each_ref().map(|c| c.panels[0].curves[0].y.iter().map(|y| y * unit(c)).collect::<Vec<_>>());
     let sums = y[1].iter().zip(&y[2]).map(|(a, b)| a + b);
-    assert!(y[0].iter().zip(sums).all(|(all, sum)| (all - sum).abs() < 1e-9), "{y:?}");
+    for (i, (all, sum)) in y[0].iter().zip(sums).enumerate() {
+        assert!((all - sum).abs() < 1e-9, "sample {i}: {all} {sum} {:?}", scopes.each_ref().map(|c| &c.y));
+    }
     let mean = y[0].iter().sum::<f64>() / y[0].len() as f64;
     assert!(mean > 1.0 && mean <= 1.5, "half the time at 2 Mbit/s, half at 1: {mean}");
 }
@@ -162,10 +170,13 @@ fn the_distribution_of_the_queue_has_its_mean() {
 
 #[test]
 fn what_is_not_there_is_refused_in_words() {
-    let refused = |diagram, choice: &Choice<'_>| Chart::of(results(), diagram, choice).expect_err("nothing to show");
-    assert!(refused(Diagram::Queue, &Choice { point: 9, ..Choice::default() }).contains("the results have 6"));
+    let refused =
+        |diagram, choice: &Choice<'_>| Chart::of(results(), diagram, choice).expect_err("nothing to show");
+    assert!(
+        refused(Diagram::Queue, &Choice { point: 9, ..Choice::default() }).contains("the results have 6")
+    );
     let over = Choice { over: Some("dumbbell.rate"), ..Choice::default() };
-    assert!(refused(Diagram::Metric, &over).contains("flows.ftp.count, flows.ftp.tcp.variant"));
+    assert!(refused(Diagram::Metric, &over).contains("flows.ftp.tcp.variant, flows.ftp.count"));
     let both = Choice { over: Some("flows.ftp.count"), by: Some("flows.ftp.count"), ..Choice::default() };
     assert!(refused(Diagram::Metric, &both).contains("cannot be along the axis"));
     let mut one = results().clone();
@@ -259,7 +270,9 @@ fn read(table: &str) -> Vec<Vec<String>> {
 #[test]
 fn csv_names_its_columns() {
     let table = csv(&example(Form::Points));
-    assert!(table.starts_with("algorithm,N,mean queue (packets),half-width\r\ndrop-tail,1,10,\r\ndrop-tail,10,40,10\r\n"));
+    assert!(table.starts_with(
+        "algorithm,N,mean queue (packets),half-width\r\ndrop-tail,1,10,\r\ndrop-tail,10,40,10\r\n"
+    ));
     assert!(table.contains("\r\nred,100,,\r\n"), "a hole: {table}");
 }
 

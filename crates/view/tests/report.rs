@@ -136,7 +136,10 @@ fn a_notebook_gets_the_table() {
     assert_eq!(rows, 2 * (1 + 3), "two points, a head and three algorithms each");
     let means = results().estimate(&View::default(), "pi", Metric::DelayMean).expect("a mean");
     let shown = quell_view::figures::round(&means, quell_view::figures::scale(Metric::DelayMean, 1.0), false);
-    assert!(html.contains(&format!("<td>{} ± {}</td>", shown.mean, shown.half_width.expect("an interval"))), "{html}");
+    assert!(
+        html.contains(&format!("<td>{} ± {}</td>", shown.mean, shown.half_width.expect("an interval"))),
+        "{html}"
+    );
     assert!(!html.contains("<b id=") && html.contains("18 replications"));
 }
 

@@ -22,7 +22,8 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         folder::check_writable(file)?;
     }
     let results = folder::read(&args.results)?;
-    let diagram = diagram.unwrap_or(if results.run.points.len() > 1 { Diagram::Metric } else { Diagram::Queue });
+    let diagram =
+        diagram.unwrap_or(if results.run.points.len() > 1 { Diagram::Metric } else { Diagram::Queue });
     let point = check(args, &results)?;
     let choice = Choice {
         point,

@@ -102,7 +102,9 @@ fn times(when: &When, count: u32) -> Vec<(Duration, u32, Option<Duration>)> {
 fn of_rtt(rtt: &Rtt) -> String {
     match rtt {
         OneOr::One(one) => one.to_string(),
-        OneOr::Spread(RttSpread::Uniform([from, to]) | RttSpread::Grid([from, to])) => format!("{from} to {to}"),
+        OneOr::Spread(RttSpread::Uniform([from, to]) | RttSpread::Grid([from, to])) => {
+            format!("{from} to {to}")
+        }
         OneOr::Spread(RttSpread::Linear(line)) => format!("from {}", line.first),
         OneOr::Spread(RttSpread::List(list)) => {
             list.iter().map(Duration::to_string).collect::<Vec<_>>().join(", ")

@@ -96,10 +96,14 @@ impl Chart {
         };
         let found = Found { results, choice, point };
         let chart = match diagram {
-            Diagram::Queue => found.over_time("queue", |s| Some((&s.queue_mean_packets, 1.0)), "queue (packets)"),
-            Diagram::Delay => {
-                found.over_time("queueing delay", |s| Some((&s.queue_delay_mean_s, 1e3)), "queueing delay (ms)")
+            Diagram::Queue => {
+                found.over_time("queue", |s| Some((&s.queue_mean_packets, 1.0)), "queue (packets)")
             }
+            Diagram::Delay => found.over_time(
+                "queueing delay",
+                |s| Some((&s.queue_delay_mean_s, 1e3)),
+                "queueing delay (ms)",
+            ),
             Diagram::Throughput => found.throughput(),
             Diagram::Drops => found.events_per_second("drops", |s| &s.dropped_packets),
             Diagram::Marks => found.events_per_second("marks", |s| &s.marked_packets),
@@ -131,7 +135,9 @@ impl<'a> Found<'a> {
     fn algorithms(&self, point: usize) -> impl Iterator<Item = (usize, &'a str)> {
         let wanted = |a: &&'a String| self.choice.algorithms.is_none_or(|some| some.contains(a));
         let labels = self.results.algorithms(point).iter().filter(wanted);
-        labels.map(|label| (labels_of(self.results).iter().position(|l| *l == label).unwrap_or(0), label.as_str()))
+        labels.map(|label| {
+            (labels_of(self.results).iter().position(|l| *l == label).unwrap_or(0), label.as_str())
+        })
     }
 
     fn replications(&self, algorithm: &str) -> Vec<&'a Replication> {
@@ -184,7 +190,13 @@ impl<'a> Found<'a> {
 
     fn throughput(&self) -> Chart {
         let scope = self.choice.scope;
-        let (seed, mut curves) = self.series(|s| throughput(s, (scope != "all").then_some(scope)));
+        let class = (scope != "all").then_some(scope);
+        // A class that sent nothing with one algorithm sent nothing, rather than being unknown.
+        let of = |s: &LinkSeries| Some(throughput(s, class).unwrap_or_else(|| vec![0.0; s.time_s.len()]));
+        let (seed, mut curves) = self.series(of);
+        if curves.iter().all(|c| c.y.iter().all(|y| *y == 0.0)) {
+            curves.clear();
+        }
         let largest = curves.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
         let scale = figures::scale(Metric::Throughput, largest);
         curves.iter_mut().flat_map(|c| &mut c.y).for_each(|y| *y *= scale.factor);
@@ -198,14 +210,13 @@ impl<'a> Found<'a> {
         self.chart(&of_seed(what, seed), "time (s)", &format!("{what} (packets/s)"), Form::OverTime, curves)
     }
 
-    fn queue(&self, of: fn(&[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>), y: &str) -> Chart {
+    fn queue(&self, of: fn(&[Vec<f64>]) -> queue::Curves, y: &str) -> Chart {
         let window = window(self.point);
         let shares = |(style, label): (usize, &str)| {
             let shares = queue::shares(&self.replications(label), self.link(), window);
             (!shares.is_empty()).then(|| ((style, label.to_string()), shares))
         };
-        let (names, shares): (Vec<_>, Vec<_>) =
-            self.algorithms(self.choice.point).filter_map(shares).unzip();
+        let (names, shares): (Vec<_>, Vec<_>) = self.algorithms(self.choice.point).filter_map(shares).unzip();
         let (x, ys) = of(&shares);
         let curve = |((style, label), y): ((usize, String), Vec<f64>)| Curve {
             label,
@@ -229,7 +240,8 @@ impl<'a> Found<'a> {
             let each: Vec<&Vec<(f64, f64)>> = each.iter().filter(|e| !e.is_empty()).collect();
             let first = each.first()?;
             // All have the same shares; the mean delay at each.
-            let x = |i: usize| each.iter().filter_map(|e| e.get(i)).map(|p| p.0).sum::<f64>() / each.len() as f64;
+            let x =
+                |i: usize| each.iter().filter_map(|e| e.get(i)).map(|p| p.0).sum::<f64>() / each.len() as f64;
             Some(Curve {
                 label: label.to_string(),
                 style,
@@ -239,7 +251,8 @@ impl<'a> Found<'a> {
             })
         };
         let curves = self.algorithms(self.choice.point).filter_map(curve).collect();
-        let what = if scope == "all" { "queueing delay".to_string() } else { format!("queueing delay of {scope}") };
+        let what =
+            if scope == "all" { "queueing delay".to_string() } else { format!("queueing delay of {scope}") };
         self.chart(&what, "queueing delay (ms)", "share of packets that waited no longer", Form::Line, curves)
     }
 
@@ -257,10 +270,17 @@ impl<'a> Found<'a> {
         let by = choice.by.map(named).transpose()?;
         let over = match choice.over {
             Some(field) => Some(named(field)?),
-            None => all.iter().filter(varies).find(|p| by.is_none_or(|b| b.field != p.field)),
+            // Numbers along an axis say more than names.
+            None => {
+                let free = || all.iter().filter(varies).filter(|p| by.is_none_or(|b| b.field != p.field));
+                free().find(|p| p.numbers.is_some()).or_else(|| free().next())
+            }
         };
         if over.is_some() && over.map(|p| p.field) == by.map(|p| p.field) {
-            return Err(format!("{} cannot be along the axis and distinguish the panels", by.map_or("", |p| p.field)));
+            return Err(format!(
+                "{} cannot be along the axis and distinguish the panels",
+                by.map_or("", |p| p.field)
+            ));
         }
         let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| p.field != o.field)));
         if points.len() < 2 {
@@ -331,13 +351,15 @@ impl<'a> Found<'a> {
     fn of_metric(&self, x: Horizontal, panel_key: &str, mut panels: Vec<Panel>) -> Chart {
         let metric = self.choice.metric;
         let curves = || panels.iter().flat_map(|p| &p.curves);
-        let largest = curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
+        let largest =
+            curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
         let scale = figures::scale(metric, largest);
         for curve in panels.iter_mut().flat_map(|p| &mut p.curves) {
             curve.y.iter_mut().chain(&mut curve.half_width).for_each(|v| *v *= scale.factor);
         }
         let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
-        let scope = if self.choice.scope == "all" { String::new() } else { format!(" of {}", self.choice.scope) };
+        let scope =
+            if self.choice.scope == "all" { String::new() } else { format!(" of {}", self.choice.scope) };
         let link = self.choice.link.map_or(String::new(), |l| format!(", link {l}"));
         Chart {
             title: format!("{}{scope} over {}{link}", metric.title(), x.label),

@@ -24,8 +24,8 @@ mod text;
 
 pub use csv::csv;
 pub use events::{Event, events};
-pub(crate) use found::{per_second, throughput, window};
 pub use found::{Choice, Diagram};
+pub(crate) use found::{per_second, throughput, window};
 pub use text::text;
 
 /// What distinguishes the curves of a panel, or panels.
@@ -114,7 +114,8 @@ impl Chart {
                     panels.push(Panel { title: curve.label.clone(), curves: Vec::new() });
                     panels.len() - 1
                 });
-                let renamed = if several { (panel.title.clone(), i) } else { (curve.label.clone(), curve.style) };
+                let renamed =
+                    if several { (panel.title.clone(), i) } else { (curve.label.clone(), curve.style) };
                 panels[at].curves.push(Curve { label: renamed.0, style: renamed.1, ..curve });
             }
         }
@@ -183,4 +184,3 @@ impl Chart {
         self.panels.len() > 1 && self.panels.iter().all(|p| p.curves.iter().all(|c| c.label == p.title))
     }
 }
-

@@ -9,6 +9,9 @@ const BINS: usize = 60;
 /// Places of a distribution function.
 const PLACES: usize = 400;
 
+/// Places along an axis, and the values of each curve there.
+pub(crate) type Curves = (Vec<f64>, Vec<Vec<f64>>);
+
 /// For each number of packets from 0 on, the share of the measured window in which that many waited: of the
 /// equally spaced samples, the mean over replications. Empty if there is none.
 pub(crate) fn shares(replications: &[&Replication], link: &str, (from, to): (f64, f64)) -> Vec<f64> {
@@ -53,7 +56,7 @@ fn step(packets: usize, most: usize) -> usize {
 
 /// The distribution function: numbers of packets, and for each of several `shares` the share of time in which no
 /// more waited.
-pub(crate) fn cdf(shares: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn cdf(shares: &[Vec<f64>]) -> Curves {
     let top = shares.iter().map(Vec::len).max().unwrap_or(0);
     let step = step(top, PLACES);
     // The last place is at or beyond the longest queue.
@@ -73,7 +76,7 @@ pub(crate) fn cdf(shares: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
 }
 
 /// The density: the middles of bins, and for each of several `shares` the share of time per packet.
-pub(crate) fn pdf(shares: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn pdf(shares: &[Vec<f64>]) -> Curves {
     let top = shares.iter().map(Vec::len).max().unwrap_or(0);
     let width = step(top, BINS);
     let bins = top.div_ceil(width);
@@ -109,7 +112,10 @@ mod tests {
         let b = replication(&[9.0, 2.0, 2.0, 2.0, 2.0]);
         let both = shares(&[&a, &b], "l", (1.0, 5.0));
         assert_eq!(both, [0.25, 0.0, 0.625, 0.125]);
-        assert_eq!(cdf(&[both.clone()]), (vec![0.0, 1.0, 2.0, 3.0], vec![vec![0.25, 0.25, 0.875, 1.0]]));
+        assert_eq!(
+            cdf(std::slice::from_ref(&both)),
+            (vec![0.0, 1.0, 2.0, 3.0], vec![vec![0.25, 0.25, 0.875, 1.0]])
+        );
         assert_eq!(pdf(&[both]), (vec![0.0, 1.0, 2.0, 3.0], vec![vec![0.25, 0.0, 0.625, 0.125]]));
         assert!(shares(&[&a], "other", (1.0, 5.0)).is_empty());
     }

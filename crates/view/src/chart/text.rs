@@ -30,8 +30,7 @@ pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
         n if n <= FEW => ROWS[1],
         _ => ROWS[2],
     };
-    let y = Scale::of(&Axis::linear(""), chart.ys(), (0.0, 1.0));
-    let y = y.rounded(rows as f64 / 3.0);
+    let y = vertical(chart);
     let up = y.ticks(rows as f64 / 3.0);
     let label = |t: &Tick| t.label.as_deref().unwrap_or("").to_string();
     let margin = up.iter().map(|t| label(t).chars().count()).max().unwrap_or(0);
@@ -66,7 +65,11 @@ pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
     if letters {
         let entries = legend.iter().enumerate().map(|(i, (label, style))| {
             let letter = letter(i);
-            if colors { format!("\x1b[{}m{letter}\x1b[0m {label}", color(*style)) } else { format!("{letter} {label}") }
+            if colors {
+                format!("\x1b[{}m{letter}\x1b[0m {label}", color(*style))
+            } else {
+                format!("{letter} {label}")
+            }
         });
         wrap(&mut out, entries, width);
     }
@@ -76,6 +79,13 @@ pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
         lines(&mut out, &format!("┊ {at} s: {label}"), width);
     }
     out
+}
+
+/// Over the values, from zero if that is not far; rows are too few to waste some up to the next tick.
+fn vertical(chart: &Chart) -> Scale {
+    let (low, high) = Scale::of(&Axis::linear(""), chart.ys(), (0.0, 1.0)).ends();
+    let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
+    Scale::of(&Axis::linear("").between(low, high), chart.ys(), (0.0, 1.0))
 }
 
 fn horizontal(chart: &Chart) -> Scale {
@@ -121,7 +131,8 @@ fn wrap(out: &mut String, entries: impl Iterator<Item = String>, width: usize) {
     let mut used = 0;
     for entry in entries {
         let shown = entry.replace("\x1b[0m", "");
-        let more = shown.split_once('m').filter(|_| shown.starts_with('\x1b')).map_or(shown.as_str(), |s| s.1);
+        let more =
+            shown.split_once('m').filter(|_| shown.starts_with('\x1b')).map_or(shown.as_str(), |s| s.1);
         let more = more.chars().count();
         if used > 0 && used + 3 + more > width {
             out.push('\n');

@@ -2,9 +2,9 @@
 
 use super::Sheet;
 use super::axis::{Axis, Scale, Tick};
+use super::plot::Form as Mark;
 use super::plot::{BELOW, LEFT, Panel, RIGHT, SMALL, Sign, head, legend, mark, style};
 use super::svg::{Anchor, FAINT, Font, Stroke, Svg, fitting, text_width};
-use super::plot::Form as Mark;
 use crate::chart::{Chart, Curve, Form};
 
 /// The height of the only panel, and of one of several.
@@ -42,10 +42,8 @@ pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
     for (i, panel) in chart.panels.iter().enumerate() {
         let (row, column) = (i / columns, i % columns);
         let (left, bottom) = (column as f64 * wide, bottom_of(row));
-        let place = Panel {
-            x: x.along((left + LEFT, left + wide - RIGHT)),
-            y: y.along((bottom, bottom - height)),
-        };
+        let place =
+            Panel { x: x.along((left + LEFT, left + wide - RIGHT)), y: y.along((bottom, bottom - height)) };
         if count > 1 {
             let title = chart.heading(i);
             let font = Font { bold: true, ..Font::new(fitting(&title, SMALL, wide - LEFT), Anchor::Start) };
@@ -116,7 +114,8 @@ fn points(svg: &mut Svg, panel: &Panel, curve: &Curve) {
     for (i, (x, y)) in curve.x.iter().zip(&curve.y).enumerate() {
         let Some((px, py)) = panel.inside(*x, *y) else { continue };
         let half = curve.half_width.get(i).copied().filter(|h| *h > 0.0);
-        if let Some((low, high)) = half.and_then(|h| Some((panel.y.at_most(y - h)?, panel.y.at_most(y + h)?))) {
+        if let Some((low, high)) = half.and_then(|h| Some((panel.y.at_most(y - h)?, panel.y.at_most(y + h)?)))
+        {
             svg.line((px, low), (px, high), stroke);
             for end in [low, high] {
                 svg.line((px - 3.5, end), (px + 3.5, end), stroke);
@@ -193,7 +192,9 @@ mod tests {
         // An interval of 10 packets up and down.
         let tenth = HEIGHT / 10.0;
         let uprights = numbers(&svg, "line", ["y1", "y2"]);
-        assert!(uprights.iter().any(|(y1, y2)| (y1 - b.1 - tenth).abs() < 0.2 && (b.1 - y2 - tenth).abs() < 0.2));
+        assert!(
+            uprights.iter().any(|(y1, y2)| (y1 - b.1 - tenth).abs() < 0.2 && (b.1 - y2 - tenth).abs() < 0.2)
+        );
         // The hole is a gap: of the second curve there is no line, only two marks.
         assert_eq!((svg.matches("<path").count(), svg.matches("<polygon").count()), (1, 2));
     }

@@ -29,8 +29,8 @@ mod svg;
 mod verdicts;
 
 pub use axis::Axis;
-pub use chart::chart;
 pub use bode::{Crossing, Response, bode};
+pub use chart::chart;
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{Line, series};

@@ -1,6 +1,8 @@
 //! The data behind the report's charts.
 
-use quell_lab::{Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile};
+use quell_lab::{
+    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile,
+};
 use serde::Serialize;
 
 use crate::chart::sweep::{Parameter, parameters};
