@@ -649,7 +649,7 @@ def metric(
     name : str, default "utilization"
         The metric (:func:`quell.metric_list`).
     over : str, optional
-        The swept field along the axis; by default the first that varies.
+        The swept field along the axis; by default the first that varies, numbers before names.
     by : str, optional
         The swept field with a panel for each of its values; by default the next that varies, if there is one.
     algorithms : sequence of str, optional

@@ -339,7 +339,7 @@ pub struct PlotArgs {
     /// The metric, by its name; default: utilization.
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// The swept field along the axis of a metric; default: the first that varies.
+    /// The swept field along the axis of a metric; default: the first that varies, numbers before names.
     #[arg(long, value_name = "FIELD")]
     pub over: Option<String>,
     /// The swept field with a panel for each of its values; default: the next that varies.
@@ -359,7 +359,7 @@ pub struct PlotArgs {
     /// fields are kept.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub point: Option<u32>,
-    /// The seed of the replication that is shown over time; default: the first.
+    /// The replication that is shown over time, by its seed; default: the first.
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
     /// A panel for each algorithm instead of one with all.

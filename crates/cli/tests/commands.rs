@@ -345,7 +345,9 @@ fn plot_refuses_what_results_do_not_have() {
     let cases: &[(&[&str], &str)] = &[
         (&["--aqm", "rde"], "did you mean \"red\"?"),
         (&["--link", "x"], "known: bottleneck"),
-        (&["--class", "x"], "known: data, "),
+        (&["--diagram", "delay-cdf", "--class", "x"], "known: data, "),
+        (&["--diagram", "queue", "--class", "ftp"], "--class: queue is of all traffic"),
+        (&["--diagram", "queue-pdf", "--seed", "1"], "--seed: queue-pdf is of all seeds"),
         (&["--point", "2"], "--point 2: the results have 1"),
         (&["--seed", "9"], "--seed 9: was not run; seeds are 1, 2"),
         (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),

@@ -24,6 +24,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let results = folder::read(&args.results)?;
     let diagram =
         diagram.unwrap_or(if results.run.points.len() > 1 { Diagram::Metric } else { Diagram::Queue });
+    check_fits(args, diagram)?;
     let point = check(args, &results)?;
     let choice = Choice {
         point,
@@ -63,6 +64,26 @@ fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
             other.name()
         ))),
         (diagram, _) => Ok(diagram),
+    }
+}
+
+/// Refuses what a diagram would not heed.
+fn check_fits(args: &PlotArgs, diagram: Diagram) -> Result<(), Failure> {
+    let refuse = |option: &str, what: &str| {
+        Err(Failure::BadInput(format!("{option}: {} is of {what}; leave it out", diagram.name())))
+    };
+    match diagram {
+        Diagram::Metric | Diagram::Throughput | Diagram::DelayCdf => {}
+        _ if args.class.is_some() => return refuse("--class", "all traffic"),
+        _ => {}
+    }
+    match diagram {
+        Diagram::Metric | Diagram::QueueCdf | Diagram::QueuePdf | Diagram::DelayCdf
+            if args.seed.is_some() =>
+        {
+            refuse("--seed", "all seeds")
+        }
+        _ => Ok(()),
     }
 }
 

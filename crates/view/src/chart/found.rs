@@ -63,7 +63,7 @@ pub struct Choice<'a> {
     pub scope: &'a str,
     /// Which metric.
     pub metric: Metric,
-    /// The field along the axis; none for the first that varies.
+    /// The field along the axis; none for the first that varies, numbers before names.
     pub over: Option<&'a str>,
     /// The field that has a panel for each of its values; none for the next that varies, if there is one.
     pub by: Option<&'a str>,
