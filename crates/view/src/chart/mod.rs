@@ -1,5 +1,5 @@
-//! Charts of results: a figure's numbers, apart from how they are shown. The same [`Chart`] is a [text] for a
-//! terminal, [CSV](csv), and a [picture](crate::picture::chart).
+//! Charts of results: a figure's numbers, apart from how they are shown. The same [`Chart`] is a [text](text()) for a
+//! terminal, [CSV](csv()), and a [picture](crate::picture::chart()).
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
