@@ -12,6 +12,8 @@ import pandas as pd
 import polars as pl
 from typing_extensions import CapsuleType
 
+from quell.plot import Plots
+
 __all__ = [
     "DESIGNED",
     "PASS",
@@ -265,6 +267,22 @@ class Results:
     def to_polars(self, name: str = "metrics") -> pl.DataFrame: ...
     def report(self, path: str | os.PathLike[str]) -> None: ...
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None: ...
+    @property
+    def plot(self) -> Plots: ...
+    def _chart(
+        self,
+        diagram: str,
+        *,
+        point: int = 0,
+        link: str | None = None,
+        seed: int | None = None,
+        algorithms: Sequence[str] | None = None,
+        scope: str = "all",
+        metric: str = "utilization",
+        over: str | None = None,
+        by: str | None = None,
+    ) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
 
 def read(folder: str | os.PathLike[str]) -> Results: ...
 def run(

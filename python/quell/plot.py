@@ -2,31 +2,67 @@
 
 Every function takes :class:`quell.Results`, or loops of :mod:`quell.theory`, and draws into ``ax``, or
 into a new figure, and returns the axes, so that titles, limits and styles remain yours to change. Times
-are in seconds, delays in milliseconds, rates in Mbit/s.
+are in seconds, delays in milliseconds, rates in Mbit/s. ``results.plot.queue()`` is ``queue(results)``.
+A panel for each algorithm, with common axes:
+
+>>> _, axes = plt.subplots(2, 3, sharex=True, sharey=True)  # doctest: +SKIP
+>>> for name, ax in zip(results.algorithms, axes.flat):  # doctest: +SKIP
+...     results.plot.queue(algorithms=[name], ax=ax)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from quell._quell import Columns, Loop, Results
 
-__all__ = ["bode", "delay_cdf", "delay_goodput", "flow_goodput", "internals", "nyquist", "queue"]
+__all__ = [
+    "Plots",
+    "bode",
+    "delay",
+    "delay_cdf",
+    "delay_goodput",
+    "drops",
+    "flow_goodput",
+    "internals",
+    "marks",
+    "metric",
+    "nyquist",
+    "queue",
+    "queue_cdf",
+    "queue_pdf",
+    "throughput",
+]
 
 # Okabe and Ito's colors, which people who see colors differently can tell apart; beyond seven
 # algorithms the line style changes.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", ":", "-.")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _of(draw: Callable[Concatenate[Results, _P], _R]) -> Callable[Concatenate[Plots, _P], _R]:
+    """Make a method of :class:`Plots` from a function of results."""
+
+    @functools.wraps(draw)
+    def method(plots: Plots, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return draw(plots.results, *args, **kwargs)
+
+    return method
 
 
 def queue(
@@ -72,8 +108,270 @@ def queue(
     for name, style in view.styles():
         rows = series.of(algorithm=name)
         ax.plot(rows["time_s"], rows["queue_mean_packets"], label=name, linewidth=1.2, **style)
-    _mark_warmup(ax, view.info)
+    _mark_times(ax, view.info)
     ax.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
+    return _finish(ax)
+
+
+def delay(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the queueing delay over time: its mean over each step, one line per algorithm.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in milliseconds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, seed, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart("delay", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
+    ax = _draw(chart, _axes(ax))
+    _mark_times(ax, view.info)
+    return _finish(ax)
+
+
+def throughput(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    class_: str | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the throughput over time, one line per algorithm.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    class_ : str, optional
+        Which traffic class; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in the unit that fits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, class, seed, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart(
+        "throughput",
+        point=point,
+        link=link,
+        seed=view.seed(seed),
+        algorithms=view.algorithms,
+        scope=class_ or "all",
+    )
+    ax = _draw(chart, _axes(ax))
+    _mark_times(ax, view.info)
+    return _finish(ax)
+
+
+def drops(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the packets dropped per second over time, one line per algorithm.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in packets per second.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, seed, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart("drops", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
+    ax = _draw(chart, _axes(ax))
+    _mark_times(ax, view.info)
+    return _finish(ax)
+
+
+def marks(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the packets marked per second over time, one line per algorithm.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    seed : int, optional
+        Which replication; by default the first.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in packets per second.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, seed, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart("marks", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
+    ax = _draw(chart, _axes(ax))
+    _mark_times(ax, view.info)
+    return _finish(ax)
+
+
+def queue_cdf(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the distribution function of the queue over the measured window, the mean over the seeds.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in packets, y the share of time with no more.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart("queue-cdf", point=point, link=link, algorithms=view.algorithms)
+    ax = _draw(chart, _axes(ax))
+    ax.set(xlim=(0, None), ylim=(0, 1.01))
+    return _finish(ax)
+
+
+def queue_pdf(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the density of the queue over the measured window, the mean over the seeds.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    point : int, default 0
+        Which point of a sweep.
+    link : str, optional
+        Which observed link; by default the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in packets, y the share of time per packet.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm, point or link.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart("queue-pdf", point=point, link=link, algorithms=view.algorithms)
+    ax = _draw(chart, _axes(ax))
+    ax.set(xlim=(0, None), ylim=(0, None))
     return _finish(ax)
 
 
@@ -267,7 +565,7 @@ def internals(
         ax.plot(one["time_s"], one["value"], color=color, linewidth=1.2)
         unit = one.distinct("unit")[0]
         ax.set_ylabel(signal if unit == "1" else f"{signal} ({unit})")
-        _mark_warmup(ax, view.info)
+        _mark_times(ax, view.info)
         _frame(ax)
     axes[0].set_title(f"{name}, seed {seed}", loc="left", fontsize="medium")
     axes[len(signals) - 1].set_xlabel("time (s)")
@@ -325,6 +623,123 @@ def flow_goodput(
         ax.plot(rank, goodput, label=name, marker=".", markersize=4, linewidth=1.2, **style)
     ax.set(xlabel="flow, from the slowest", ylabel="goodput (Mbit/s)", ylim=(0, None))
     return _finish(ax)
+
+
+def metric(
+    results: Results,
+    name: str = "utilization",
+    *,
+    over: str | None = None,
+    by: str | None = None,
+    algorithms: Sequence[str] | None = None,
+    scope: str = "all",
+    point: int = 0,
+    link: str | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Plot a metric over a parameter of a sweep, with 95 % intervals, one line per algorithm.
+
+    The axis is logarithmic where the values follow each other in equal ratios; what is not a number, such
+    as a variant of TCP, is a category.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    name : str, default "utilization"
+        The metric (:func:`quell.metric_list`).
+    over : str, optional
+        The swept field along the axis; by default the first that varies, numbers before names.
+    by : str, optional
+        The swept field with a panel for each of its values; by default the next that varies, if there is one.
+    algorithms : sequence of str, optional
+        Which algorithms; by default all.
+    scope : str, default "all"
+        "all", "data" (all but acknowledgments) or a class.
+    point : int, default 0
+        The point whose other fields are kept, in a sweep over more than two.
+    link : str, optional
+        Which observed link; by default the first.
+    axes : sequence of matplotlib.axes.Axes, optional
+        Where to draw, one per panel; by default a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One per panel; x in the field's unit, y in the metric's.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric, field, algorithm, scope, point or link, if nothing varies, or if
+        ``axes`` are fewer than the panels.
+    """
+    view = _View(results, point, link, algorithms)
+    chart = results._chart(
+        "metric",
+        point=point,
+        link=link,
+        algorithms=view.algorithms if algorithms is not None else None,
+        scope=scope,
+        metric=name,
+        over=over,
+        by=by,
+    )
+    panels = chart["panels"]
+    if axes is None:
+        columns = min(len(panels), 3)
+        rows = -(-len(panels) // columns)
+        _, grid = plt.subplots(
+            rows,
+            columns,
+            sharex=True,
+            sharey=True,
+            squeeze=False,
+            figsize=(7 if columns == 1 else 3.6 * columns, 4 if rows == 1 else 3 * rows),
+            layout="constrained",
+        )
+        for ax in grid.flat[len(panels) :]:
+            ax.set_visible(False)
+        axes = list(grid.flat)
+    if len(axes) < len(panels):
+        raise ValueError(f"{chart['panel_key']} has {len(panels)} values; axes has {len(axes)}")
+    axes = list(axes[: len(panels)])
+    for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
+        _draw(chart, ax, i)
+        if len(panels) > 1:
+            letter = f"({chr(ord('a') + i)}) " if i < 26 else ""  # noqa: PLR2004
+            ax.set_title(f"{letter}{chart['panel_key']} = {panel['title']}", loc="left", fontsize="medium")
+        _frame(ax)
+        ax.label_outer()
+    # One legend: the panels have the same lines.
+    _finish(axes[min(2, len(axes) - 1)])
+    return axes
+
+
+class Plots:
+    """The figures of the report for some results: ``results.plot.queue()`` is ``quell.plot.queue(results)``.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`quell.run` returned.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+
+    queue = _of(queue)
+    delay = _of(delay)
+    throughput = _of(throughput)
+    drops = _of(drops)
+    marks = _of(marks)
+    internals = _of(internals)
+    queue_cdf = _of(queue_cdf)
+    queue_pdf = _of(queue_pdf)
+    delay_cdf = _of(delay_cdf)
+    delay_goodput = _of(delay_goodput)
+    flow_goodput = _of(flow_goodput)
+    metric = _of(metric)
 
 
 def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None) -> list[Axes]:
@@ -474,13 +889,45 @@ def _labeled(
         yield item, {"color": _COLORS[i % len(_COLORS)], "linestyle": _LINES[i // len(_COLORS) % len(_LINES)]}
 
 
+def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
+    """Draw the curves of a panel."""
+    points = chart["form"] == "points"
+    for curve in chart["panels"][panel]["curves"]:
+        i = curve["style"]
+        x, y = (np.array(curve[name], dtype=float) for name in ("x", "y"))  # None becomes NaN.
+        style: dict[str, Any] = {
+            "label": curve["label"],
+            "color": _COLORS[i % len(_COLORS)],
+            "linestyle": _LINES[i // len(_COLORS) % len(_LINES)],
+        }
+        if points:
+            half = np.nan_to_num(np.array(curve["half_width"], dtype=float))
+            marker = _MARKERS[i % len(_MARKERS)]
+            ax.errorbar(x, y, yerr=half, marker=marker, markersize=5, capsize=3, linewidth=1.2, **style)
+        else:
+            ax.plot(x, y, linewidth=1.2 if chart["form"] == "over-time" else 1.5, **style)
+    axis = chart["x"]
+    if axis["log"]:
+        ax.set_xscale("log")
+        # The values themselves; between them there is nothing.
+        places = sorted({x for curve in chart["panels"][panel]["curves"] for x in curve["x"]})
+        ax.set_xticks(places, [f"{x:g}" for x in places])
+        ax.minorticks_off()
+    if axis["names"]:
+        ax.set_xticks(range(len(axis["names"])), axis["names"])
+    ax.set(xlabel=axis["label"], ylabel=chart["y"])
+    if chart["form"] == "over-time":
+        ax.set_ylim(0, None)
+    return ax
+
+
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     return plt.subplots(figsize=(7, 4), layout="constrained")[1]
 
 
-def _mark_warmup(ax: Axes, info: dict[str, Any]) -> None:
+def _mark_times(ax: Axes, info: dict[str, Any]) -> None:
     start = info["segments"][0][0] if info["segments"] else 0.0
     if start > 0:
         ax.axvspan(0, start, color="0.92", zorder=0)
@@ -494,6 +941,22 @@ def _mark_warmup(ax: Axes, info: dict[str, Any]) -> None:
             va="top",
             fontsize="x-small",
             color="0.45",
+        )
+    for at, what in info["changes"]:
+        ax.axvline(at, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
+        ax.annotate(
+            what,
+            (at, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-2, -4),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            rotation=90,
+            fontsize="xx-small",
+            color="0.3",
+            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
+            zorder=4,
         )
     ax.set_xlim(0, info["segments"][-1][1] if info["segments"] else None)
 

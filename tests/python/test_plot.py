@@ -91,6 +91,91 @@ def test_goodput_per_flow(results: quell.Results) -> None:
         quell.plot.flow_goodput(results, class_="no")
 
 
+@pytest.fixture(scope="module")
+def sweep() -> quell.Results:
+    """Two fields, and changes on the way."""
+    scenario = make_scenario(duration="8 s", warmup="2 s", seeds=3)
+    scenario["dumbbell"]["changes"] = [{"at": "6 s", "rate": "2 Mbit/s"}]
+    scenario["sweep"] = {"flows.ftp.count": [2, 4, 8], "flows.ftp.tcp.variant": ["reno", "sack"]}
+    return quell.run(scenario)
+
+
+def test_rates_over_time(results: quell.Results) -> None:
+    (_, throughput) = lines(results.plot.throughput(class_="ftp"))["red"]
+    rows = results.to_pandas("throughput").query(
+        "algorithm == 'red' and seed == 1 and link == 'bottleneck' and `class` == 'ftp'"
+    )
+    np.testing.assert_allclose(throughput, rows.throughput_bps / 1e6)
+    series = results.to_pandas("series").query("algorithm == 'red' and seed == 1 and link == 'bottleneck'")
+    step = series.time_s.iloc[1] - series.time_s.iloc[0]
+    (_, drops) = lines(results.plot.drops())["red"]
+    np.testing.assert_allclose(drops * step, series.dropped_packets, atol=1e-9)
+    (_, delay) = lines(results.plot.delay())["red"]
+    np.testing.assert_allclose(delay, 1e3 * series.queue_delay_mean_s)
+    assert not lines(results.plot.marks())["drop-tail"][1].any()
+
+
+def test_the_distribution_of_the_queue(results: quell.Results) -> None:
+    (packets, share) = lines(results.plot.queue_cdf())["pi"]
+    window = results.to_pandas("series").query(
+        "algorithm == 'pi' and link == 'bottleneck' and time_s > 5.001"
+    )
+    for at in (0, 10, 40):
+        below = (window.queue_packets <= at).groupby(window.seed).mean().mean()
+        assert share[packets == at] == pytest.approx(below, abs=0.002)
+    (middles, density) = lines(results.plot.queue_pdf())["pi"]
+    assert density.sum() * (middles[1] - middles[0]) == pytest.approx(1)
+
+
+def test_a_metric_over_two_fields(sweep: quell.Results) -> None:
+    axes = sweep.plot.metric("queue_packets")
+    assert [ax.get_title("left") for ax in axes] == [
+        "(a) flows.ftp.tcp.variant = reno",
+        "(b) flows.ftp.tcp.variant = sack",
+    ]
+    assert (axes[0].get_xscale(), axes[0].get_ylabel()) == ("log", "mean queue (packets)")
+    bar = axes[1].containers[1]
+    x, y = bar.lines[0].get_data()  # type: ignore[attr-defined]
+    assert bar.get_label() == "red"
+    np.testing.assert_array_equal(x, [2, 4, 8])
+    points = [i for i, p in enumerate(sweep.points) if p["settings"]["flows.ftp.tcp.variant"] == "sack"]
+    for mean, point in zip(y, points, strict=True):
+        table = sweep.table(["queue_packets"], point=point).to_pandas()
+        assert mean == pytest.approx(table[table.algorithm == "red"]["mean"].item())
+    (ax,) = sweep.plot.metric(over="flows.ftp.tcp.variant", by=None, point=2, axes=[plt.subplots()[1]] * 3)[
+        :1
+    ]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["reno", "sack"]
+    with pytest.raises(ValueError, match=r"flows\.ftp\.count"):
+        sweep.plot.metric(over="no")
+    with pytest.raises(ValueError, match="axes has 1"):
+        sweep.plot.metric(axes=[ax])
+
+
+def test_changes_are_marked(sweep: quell.Results) -> None:
+    assert sweep.points[0]["changes"] == [(6.0, "rate 2 Mbit/s")]
+    for draw in (sweep.plot.queue, sweep.plot.throughput):
+        ax = draw()
+        assert "rate 2 Mbit/s" in [t.get_text() for t in ax.texts]
+        assert [6.0, 6.0] in [list(np.asarray(line.get_xdata())) for line in ax.get_lines()]
+
+
+def test_results_draw_themselves(results: quell.Results) -> None:
+    ax = plt.subplots()[1]
+    assert results.plot.queue(algorithms=["red"], ax=ax) is ax
+    assert (results.plot.queue.__doc__ or "").startswith("Plot the queue over time")
+    methods = {name for name in vars(quell.plot.Plots) if not name.startswith("_")}
+    assert methods == set(quell.plot.__all__) - {"Plots", "bode", "nyquist"}
+
+
+def test_a_notebook_shows_the_table(results: quell.Results) -> None:
+    html = results._repr_html_()
+    assert "<strong>Python tests</strong>" in html
+    assert html.count("<tr>") == 4
+    assert "± half the width of the 95 % confidence interval; 6 replications" in html
+    assert results.plot.results is results
+
+
 @pytest.mark.parametrize("draw", [quell.plot.queue, quell.plot.delay_cdf, quell.plot.delay_goodput])
 def test_what_is_not_there_is_refused_by_name(results: quell.Results, draw: Callable[..., Axes]) -> None:
     with pytest.raises(ValueError, match="drop-tail, red, pi"):

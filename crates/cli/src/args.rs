@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
 use quell_lab::{Aim, Axis, Metric};
@@ -22,6 +23,7 @@ const STYLES: Styles = Styles::styled()
 Examples:
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
+  quell plot results/main --diagram delay-cdf
   quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi
@@ -48,6 +50,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make the HTML report of a results folder again.
     Report(ReportArgs),
+    /// Draw a figure of a results folder: in the terminal, as SVG, as CSV.
+    Plot(PlotArgs),
     /// The replications that were kept: show, check, prune and export them.
     Cache(CacheArgs),
     /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
@@ -502,6 +506,71 @@ pub struct ReportArgs {
     /// The file to write; default: report.html in the folder, if it is one.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `plot`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell plot results/main
+  quell plot results/main --diagram queue-cdf --aqm red,pi --svg queue.svg
+  quell plot results/main --diagram throughput --class web --panels --csv web.csv
+  quell plot results/sweep --metric queue_delay_p99_s
+  quell plot results/sweep --metric loss_rate --over dumbbell.rate --by flows.ftp.count
+
+Over time, one replication is shown; distributions are of all seeds, and metrics are means with 95 % intervals. \
+The axis is logarithmic where the swept values follow each other in equal ratios. Without --svg and --csv the \
+figure is drawn in the terminal. `quell show --help` lists the metrics.")]
+pub struct PlotArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS")]
+    pub results: PathBuf,
+    /// What to draw; default: metric for a sweep, else queue.
+    #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
+    pub diagram: Option<quell_view::chart::Diagram>,
+    /// The metric, by its name; default: utilization.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// The swept field along the axis of a metric; default: the first that varies, numbers before names.
+    #[arg(long, value_name = "FIELD")]
+    pub over: Option<String>,
+    /// The swept field with a panel for each of its values; default: the next that varies.
+    #[arg(long, value_name = "FIELD")]
+    pub by: Option<String>,
+    /// The algorithms, by their labels; default: all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    pub link: Option<String>,
+    /// The traffic class, or "data" (all but acknowledgments), of a metric, of delays or of throughput; default: all
+    /// traffic.
+    #[arg(long, value_name = "NAME")]
+    pub class: Option<String>,
+    /// The number of the sweep's point; default: 1. Of a metric over one or two fields, the point whose other
+    /// fields are kept.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub point: Option<u32>,
+    /// The replication that is shown over time, by its seed; default: the first.
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+    /// A panel for each algorithm instead of one with all.
+    #[arg(long)]
+    pub panels: bool,
+    /// Draw into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write the figure's numbers into this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+/// A figure of results, by its name.
+fn diagram() -> impl TypedValueParser<Value = quell_view::chart::Diagram> {
+    use quell_view::chart::Diagram;
+    let named = |d: &Diagram| PossibleValue::new(d.name()).help(d.doc());
+    PossibleValuesParser::new(Diagram::ALL.iter().map(named))
+        .map(|name| Diagram::find(&name).expect("only names of diagrams are possible"))
 }
 
 /// Arguments of `measure`.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, SMALL};
+use common::{Bench, Ran, SMALL};
 use serde_json::Value;
 
 #[test]
@@ -469,6 +469,66 @@ fn a_resolved_scenario_is_a_scenario() {
     let run: Value =
         serde_json::from_str(&std::fs::read_to_string(bench.path("small.toml.d/run.json")).unwrap()).unwrap();
     assert_eq!(run["points"][0]["scenario"], resolved.as_str());
+}
+
+#[test]
+fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
+    let bench = Bench::new();
+    bench.file("sweep.toml", &format!("{SMALL}\n[sweep]\n\"flows.ftp.count\" = [1, 2, 4]\n"));
+    bench.ok(&["run", "small.toml", "-q", "--out", "one"]);
+    bench.ok(&["run", "sweep.toml", "-q", "--out", "three"]);
+    let plot = |args: &[&str]| {
+        let mut command = bench.command(&[&["plot"], args].concat());
+        let ran = Ran::from(command.env("COLUMNS", "60").output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+        assert!(ran.out.lines().all(|l| l.chars().count() <= 60), "{}", ran.out);
+        ran.out
+    };
+    // What suits the results.
+    assert!(plot(&["one"]).starts_with("queue, seed 1, link bottleneck\nqueue (packets)\n(a) drop-tail\n"));
+    let metric = plot(&["three", "--metric", "goodput_bps"]);
+    assert!(metric.starts_with("goodput over flows.ftp.count\ngoodput (Mbit/s)\n"), "{metric}");
+    assert!(metric.ends_with("flows.ftp.count\na drop-tail   b red\n"), "{metric}");
+    let said = plot(&["three", "--metric", "queue_packets", "--svg", "q.svg", "--csv", "q.csv"]);
+    assert_eq!(said, "picture  q.svg\nnumbers  q.csv\n");
+    assert!(std::fs::read_to_string(bench.path("q.svg")).unwrap().starts_with("<svg"));
+    let csv = std::fs::read_to_string(bench.path("q.csv")).unwrap();
+    assert!(
+        csv.starts_with("algorithm,flows.ftp.count,mean queue (packets),half-width\r\ndrop-tail,1,"),
+        "{csv}"
+    );
+    // The table's numbers.
+    let shown = bench.json(&["show", "three", "--metric", "queue_packets", "--format", "json"]);
+    let mean = shown["points"][2]["rows"][1]["metrics"]["queue_packets"]["mean"].as_f64().unwrap();
+    assert!(csv.contains(&format!("\r\nred,4,{mean},")), "{csv}");
+    for diagram in ["delay", "throughput", "drops", "marks", "queue-cdf", "queue-pdf", "delay-cdf"] {
+        plot(&["three", "--diagram", diagram, "--point", "3", "--panels", "--aqm", "red"]);
+    }
+    plot(&["one", "--diagram", "throughput", "--class", "voice", "--seed", "2"]);
+}
+
+#[test]
+fn plot_refuses_what_results_do_not_have() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "-q", "--out", "one"]);
+    let cases: &[(&[&str], &str)] = &[
+        (&["--aqm", "rde"], "did you mean \"red\"?"),
+        (&["--link", "x"], "known: bottleneck"),
+        (&["--diagram", "delay-cdf", "--class", "x"], "known: data, "),
+        (&["--diagram", "queue", "--class", "ftp"], "--class: queue is of all traffic"),
+        (&["--diagram", "queue-pdf", "--seed", "1"], "--seed: queue-pdf is of all seeds"),
+        (&["--point", "2"], "--point 2: the results have 1"),
+        (&["--seed", "9"], "--seed 9: was not run; seeds are 1, 2"),
+        (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),
+        (&["--metric", "goodput_bps"], "needs a sweep"),
+        (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: belongs to --diagram metric"),
+        (&["--diagram", "queues"], "possible values: metric, queue"),
+        (&["--svg", "no/such/folder.svg"], "write no/such/folder.svg"),
+    ];
+    for (args, message) in cases {
+        let ran = bench.run(&[&["plot", "one"], *args].concat());
+        assert!(ran.code != 0 && ran.out.is_empty() && ran.err.contains(message), "{args:?}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use quell_lab::{Estimate, Metric, Quantity, Table, View};
+use quell_view::chart::{Chart, Choice, Diagram};
 
 use crate::columns::{Columns, array, columns, of_table};
 use crate::run::metric;
@@ -183,7 +184,8 @@ impl Results {
 
     /// list of dict: The points of a sweep: ``title`` ("dumbbell.rate = 10 Mbit/s"), ``settings`` (a
     /// dict of fields and values), ``scenario`` (resolved), ``algorithms``, ``seeds``, ``links``,
-    /// ``classes``, and ``segments`` (pairs of seconds).
+    /// ``classes``, ``segments`` (pairs of seconds), and ``changes`` (of links and flows on the way:
+    /// seconds, and what in words).
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -199,6 +201,8 @@ impl Results {
             dict.set_item("links", &p.links)?;
             dict.set_item("classes", &p.classes)?;
             dict.set_item("segments", &p.segments)?;
+            let changes = quell_view::chart::events(p).into_iter().map(|e| (e.at_s, e.label));
+            dict.set_item("changes", changes.collect::<Vec<_>>())?;
             list.append(dict)?;
         }
         Ok(list)
@@ -425,6 +429,53 @@ impl Results {
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| std::fs::write(&path, quell_view::report::html(&self.0)))
             .map_err(|e| errors::io(&e, &path))
+    }
+
+    /// The numbers of a figure, for :mod:`quell.plot`.
+    #[pyo3(signature = (diagram, *, point=0, link=None, seed=None, algorithms=None, scope="all", metric="utilization",
+                        over=None, by=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn _chart<'py>(
+        &self,
+        py: Python<'py>,
+        diagram: &str,
+        point: usize,
+        link: Option<String>,
+        seed: Option<u64>,
+        algorithms: Option<Vec<String>>,
+        scope: &str,
+        metric: &str,
+        over: Option<&str>,
+        by: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.view(point, link, None, scope)?;
+        let diagram = Diagram::find(diagram)
+            .ok_or_else(|| errors::argument(format!("no figure is called \"{diagram}\"")))?;
+        let choice = Choice {
+            point,
+            link: view.link.as_deref(),
+            seed,
+            algorithms: algorithms.as_deref(),
+            scope,
+            metric: chosen(Some(vec![metric.to_string()]))?[0],
+            over,
+            by,
+        };
+        let chart = Chart::of(&self.0, diagram, &choice).map_err(errors::argument)?;
+        let json = serde_json::to_value(&chart).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        value::from_json(py, &json)
+    }
+
+    /// Plots: The figures of the report, drawn with matplotlib: ``results.plot.queue()`` is
+    /// ``quell.plot.queue(results)``.
+    #[getter]
+    fn plot<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("quell")?.getattr("plot")?.getattr("Plots")?.call1((slf,))
+    }
+
+    /// Show the main table in a notebook.
+    fn _repr_html_(&self) -> String {
+        quell_view::report::summary(&self.0)
     }
 
     fn __repr__(&self) -> String {

@@ -40,8 +40,9 @@
 
   // ---- Charts -------------------------------------------------------------------------------------
 
-  // One chart. `series` are { label, values, color, dash, width }; `more` is merged into uPlot's options.
-  function chart(box, { title, x, series, xLabel, yLabel, xShort, height, more = {} }) {
+  // One chart. `series` are { label, values, color, dash, width }; `more` is merged into uPlot's options, and
+  // `csv` says how its numbers differ from what is drawn.
+  function chart(box, { title, x, series, xLabel, yLabel, xShort, height, more = {}, csv = {} }) {
     const figure = make("figure", null, box);
     if (title) make("figcaption", title, figure);
     figure.setAttribute("aria-label", (title ? title + ": " : "") + yLabel + " over " + xLabel);
@@ -69,6 +70,7 @@
     };
     const u = new uPlot(options, [x, ...series.map((s) => s.values)], frame);
     u.over.setAttribute("role", "img");
+    savable(figure, u, { title, series, xLabel, yLabel, name: csv.name || box.id.replace("chart-", ""), ...csv });
     charts.push({ u, frame, tall });
     return u;
   }
@@ -101,9 +103,53 @@
     ctx.restore();
   }
 
+  // The times of changes.
+  function changes(u) {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.strokeStyle = css("--event");
+    ctx.lineWidth = devicePixelRatio;
+    for (const { at_s } of inside(u, point().events)) {
+      const x = u.valToPos(at_s, "x", true);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  const inside = (u, events) => events.filter((e) => e.at_s > u.scales.x.min && e.at_s < u.scales.x.max);
+
+  // The words of the changes, over the curves. Where there is no room for them, they are in the note above.
+  function words(u) {
+    const { ctx, bbox } = u, ratio = devicePixelRatio, room = bbox.height - 8 * ratio;
+    let free = -Infinity;
+    ctx.save();
+    ctx.font = 11 * ratio + "px system-ui, sans-serif";
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    for (const { at_s, label } of inside(u, point().events)) {
+      const x = u.valToPos(at_s, "x", true), wide = Math.min(ctx.measureText(label).width, room);
+      if (x < free || x - 14 * ratio < bbox.left) continue;
+      free = x + 14 * ratio;
+      ctx.save();
+      ctx.translate(x - 7 * ratio, bbox.top + 4 * ratio);
+      ctx.rotate(-Math.PI / 2);
+      ctx.globalAlpha = 0.8;
+      ctx.fillStyle = css("--ground");
+      ctx.fillRect(-wide - 2 * ratio, -6.5 * ratio, wide + 4 * ratio, 13 * ratio);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = css("--event");
+      ctx.fillText(label, 0, 0, room);
+      ctx.restore();
+    }
+    ctx.restore();
+  }
+
   const overTime = {
     cursor: { sync: { key: "time" } },
-    hooks: { drawClear: [window_] },
+    hooks: { drawClear: [window_], drawAxes: [changes], draw: [words] },
   };
 
   // The chosen seed's runs, or the means.
@@ -117,25 +163,47 @@
     return data.algorithms.map((_, a) => of(a)).filter((r) => r && visible(r.algorithm));
   }
 
+  const line = (r, values) => ({ label: data.algorithms[r.algorithm], values, color: color(r.algorithm), dash: dash(r.algorithm) });
+  const lettered = (i, title) => (i < 26 ? "(" + String.fromCharCode(97 + i) + ") " : "") + title;
+
+  // One chart, or one for each group of series, with common axes: `groups` are { title, series, ... }.
+  function panels(box, groups, options, range) {
+    box.classList.toggle("apart", groups.length > 1);
+    if (groups.length === 1) return chart(box, { ...options, ...groups[0], title: undefined, more: { ...options.more, ...groups[0].more } });
+    const own = (options.more || {}).scales || {};
+    const scales = { ...own, y: { ...own.y, range } };
+    groups.forEach((g, i) => {
+      chart(box, { height: 200, ...options, ...g, title: lettered(i, g.title), more: { ...options.more, ...g.more, scales } });
+    });
+  }
+
+  // The series together, or each by itself.
+  const apart = (series) => (shown.apart && series.length > 1 ? series.map((s) => ({ title: s.label, series: [s] })) : [{ series }]);
+  const largest = (series) => series.reduce((m, s) => s.values.reduce((n, v) => Math.max(n, v || 0), m), 0) || 1;
+
   function drawOverTime() {
-    const boxes = ["chart-queue", "chart-delay", "chart-internals"].map(byId);
+    const boxes = ["queue", "delay", "throughput", "drops", "marks", "internals"].map((n) => byId("chart-" + n));
+    const told = point().events.map((e) => place(e.at_s) + " s: " + e.label).join("; ");
+    byId("events").textContent = told ? "Changes: " + told + "." : "";
     if (!point().over_time) return boxes.forEach((b) => none(b, "Not on this page for this point."));
-    const time = point().over_time[shown.link].time_s;
+    const { time_s: time, rate_time_s: steps } = point().over_time[shown.link];
     const all = runs();
     if (!time.length || !all.length) return boxes.forEach((b) => none(b, "Nothing to show."));
-    const line = (r, values) => ({ label: data.algorithms[r.algorithm], values, color: color(r.algorithm), dash: dash(r.algorithm) });
-    const panels = (box, field, yLabel) => {
-      const common = { x: time, xLabel: "time [s]", yLabel, xShort: "time [s]" };
-      box.classList.toggle("apart", shown.apart);
-      if (!shown.apart) return chart(box, { ...common, series: all.map((r) => line(r, r[field])), more: overTime });
-      const top = all.reduce((m, r) => r[field].reduce((n, v) => Math.max(n, v || 0), m), 0) || 1;
-      for (const r of all) {
-        const scales = { y: { range: [0, top * 1.05] } };
-        chart(box, { ...common, title: data.algorithms[r.algorithm], height: 200, series: [line(r, r[field])], more: { ...overTime, scales } });
-      }
+    const draw = (box, of, yLabel, x = time) => {
+      const series = all.map((r) => line(r, of(r))).filter((s) => s.values);
+      if (!series.length) return none(box, "Nothing to show.");
+      panels(box, apart(series), { x, xLabel: "time [s]", yLabel, xShort: "time [s]", more: overTime }, [0, largest(series) * 1.05]);
     };
-    panels(boxes[0], "queue_packets", "queue [packets]");
-    panels(boxes[1], "delay_ms", "delay [ms]");
+    draw(boxes[0], (r) => r.queue_packets, "queue [packets]");
+    draw(boxes[1], (r) => r.delay_ms, "delay [ms]");
+    // What sent nothing has no curve in the data.
+    const zero = steps.map(() => 0);
+    const classed = (r) => r.throughput.find((t) => t.class === byId("throughput-class").value);
+    draw(boxes[2], (r) => (classed(r) || { mbps: zero }).mbps, "throughput [Mbit/s]", steps);
+    for (const [box, field, what] of [[boxes[3], "drops_pps", "dropped"], [boxes[4], "marks_pps", "marked"]]) {
+      if (all.some((r) => r[field])) draw(box, (r) => r[field] || zero, what + " [packets/s]", steps);
+      else none(box, "No packet was " + what + ".");
+    }
 
     let any = false;
     for (const r of all) {
@@ -146,13 +214,13 @@
         const name = data.algorithms[r.algorithm];
         const series = [{ ...line(r, values), label: signal.name }];
         if (unit === "packets") series.unshift({ label: "queue", values: r.queue_packets, color: css("--line"), width: 1 });
-        chart(boxes[2], {
+        chart(boxes[5], {
           title: name + ": " + signal.name, x: time, series, xLabel: "time [s]", height: 200,
           yLabel: unit === "1" ? signal.name : signal.name + " [" + unit + "]", more: overTime,
         });
       }
     }
-    if (!any) none(boxes[2], "The algorithms shown report no internal signals.");
+    if (!any) none(boxes[5], "The algorithms shown report no internal signals.");
   }
 
   function drawDistribution() {
@@ -175,20 +243,36 @@
     const series = mine.map((c) => ({
       label: data.algorithms[c.algorithm], values: pick(c.delay_ms), color: color(c.algorithm), dash: dash(c.algorithm), width: 2,
     }));
-    chart(box, {
-      x: shares, series, xLabel: yLabel, yLabel: xLabel, xShort: "share",
+    const most = largest(series) * 1.02;
+    panels(box, apart(series), {
+      x: shares, xLabel: yLabel, yLabel: xLabel, xShort: "share", csv: { upright: true, xLabel, yLabel, name: "delay-cdf" },
       more: {
         cursor: { x: false, y: true },
         scales: {
           x: { time: false, ori: 1, distr: log ? 3 : 1, range: log ? [1e-4, 1] : [0, 1] },
-          y: { ori: 0, range: (u, min, max) => [0, max * 1.02 || 1] },
+          y: { ori: 0, range: [0, most] },
         },
         axes: (axis, numbers) => [
           { ...axis(yLabel), scale: "x", side: 3, ...numbers },
           { ...axis(xLabel), size: 30, scale: "y", side: 2 },
         ],
       },
-    });
+    }, [0, most]);
+  }
+
+  function drawQueues() {
+    const box = byId("chart-queues");
+    const { cdf_packets, pdf_packets, curves } = point().queues[shown.link];
+    const density = byId("queue-kind").value === "pdf";
+    const mine = curves.filter((c) => visible(c.algorithm));
+    if (!mine.length) return none(box, "Nothing to show.");
+    const series = mine.map((c) => ({ ...line(c, density ? c.pdf : c.cdf), width: 2 }));
+    const range = [0, density ? largest(series) * 1.05 : 1];
+    panels(box, apart(series), {
+      x: density ? pdf_packets : cdf_packets, xLabel: "queue [packets]", xShort: "queue",
+      yLabel: density ? "share of time per packet" : "share of time with no more",
+      csv: { name: density ? "queue-pdf" : "queue-cdf" }, more: { scales: { x: { time: false }, y: { range } } },
+    }, range);
   }
 
   function drawFlows() {
@@ -252,7 +336,7 @@
     };
     chart(box, {
       x: samples.map((s) => s.x), xLabel: "mean queueing delay [ms]", yLabel: "goodput [Mbit/s]",
-      height: box.clientWidth < 480 ? 280 : 420,
+      height: box.clientWidth < 480 ? 280 : 420, csv: { sparse: true },
       series: clouds.map((c, i) => ({
         label: data.algorithms[c.algorithm], values: samples.map((s) => (s.i === i ? s.y : null)), color: color(c.algorithm),
         more: { paths: () => null, points: { show: true, size: 7, fill: color(c.algorithm) } },
@@ -269,12 +353,13 @@
 
   // ---- Figures over parameters --------------------------------------------------------------------
 
-  // The points that differ from the chosen one in `axis` alone, in its order; all points for the case number.
-  function along(axis) {
+  // The points that differ from the chosen one in `axis`, and in `by`, alone, in its order; all points for the
+  // case number.
+  function along(axis, by) {
     const { axes } = data.sweep;
     const points = data.points.map((_, i) => i);
     if (axis < 0) return points;
-    const same = (i) => axes.every((a, k) => k === axis || a.labels[i] === a.labels[shown.point]);
+    const same = (i) => axes.every((a, k) => k === axis || k === by || a.labels[i] === a.labels[shown.point]);
     const mine = points.filter((i) => same(i) && axes[axis].labels[i] !== "");
     const n = axes[axis].numbers;
     return n ? mine.sort((i, j) => n[i] - n[j]) : mine;
@@ -285,24 +370,39 @@
     if (!box) return;
     const metric = data.sweep.metrics[byId("sweep-metric").value];
     const at = Number(byId("sweep-axis").value);
+    const by = at < 0 || byId("sweep-by").value === String(at) ? -1 : Number(byId("sweep-by").value);
     const axis = at < 0 ? { field: "case", labels: data.points.map((p) => p.title), numbers: null, unit: "" } : data.sweep.axes[at];
-    const mine = along(at);
-    const estimates = data.algorithms.map((_, a) => mine.map((i) => metric.values[i][a]));
-    const drawn = data.algorithms.map((_, a) => a).filter((a) => visible(a) && estimates[a].some(Boolean));
-    if (!drawn.length) return none(box, "Nothing to show.");
-    const x = axis.numbers ? mine.map((i) => axis.numbers[i]) : mine.map((_, k) => k);
+    const mine = along(at, by);
     const named = !axis.numbers;
-    const ends = drawn.flatMap((a) => estimates[a]).filter(Boolean).flatMap(([m, h]) => [m - (h || 0), m + (h || 0)]);
+    const value = (i) => (named ? axis.labels[i] : axis.numbers[i]);
+    const places = [...new Set(mine.map(value))];
+    const x = named ? places.map((_, k) => k) : places;
+    const values = by < 0 ? [null] : [...new Set(along(by, at).map((i) => data.sweep.axes[by].labels[i]))];
+    // Of each panel and algorithm: what is at the places; where there is no point, nothing.
+    const groups = values.map((v) => {
+      const here = mine.filter((i) => v === null || data.sweep.axes[by].labels[i] === v);
+      const found = places.map((p) => here.find((i) => value(i) === p));
+      const series = data.algorithms.map((label, a) => {
+        const estimates = found.map((i) => (i === undefined ? null : metric.values[i][a]));
+        return {
+          label, a, estimates, values: estimates.map((e) => (e ? e[0] : null)), half: estimates.map((e) => (e ? e[1] : null)),
+          color: color(a), dash: dash(a), more: { points: { show: true, size: 7, fill: color(a) } },
+        };
+      });
+      return { title: v === null ? "" : data.sweep.axes[by].field + " = " + v, series: series.filter((s) => visible(s.a) && s.estimates.some(Boolean)) };
+    }).filter((g) => g.series.length);
+    if (!groups.length) return none(box, "Nothing to show.");
+    const ends = groups.flatMap((g) => g.series).flatMap((s) => s.estimates).filter(Boolean).flatMap(([m, h]) => [m - (h || 0), m + (h || 0)]);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const margin = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;
-    const span = x[x.length - 1] - x[0] || 1;
-    const bars = (u) => {
+    const range = [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin];
+    const bars = (series) => (u) => {
       const { ctx } = u;
       ctx.save();
       ctx.lineWidth = 1.5 * devicePixelRatio;
-      for (const a of drawn) {
-        ctx.strokeStyle = color(a);
-        estimates[a].forEach((e, k) => {
+      for (const s of series) {
+        ctx.strokeStyle = s.color;
+        s.estimates.forEach((e, k) => {
           if (!e || !e[1]) return;
           const px = u.valToPos(x[k], "x", true), arm = 4 * devicePixelRatio;
           const [y0, y1] = [u.valToPos(e[0] - e[1], "y", true), u.valToPos(e[0] + e[1], "y", true)];
@@ -316,21 +416,144 @@
       ctx.restore();
     };
     const unit = (u) => (u ? " [" + u + "]" : "");
-    const names = { splits: () => x, values: (u, ticks) => ticks.map((t) => axis.labels[mine[t]] || "") };
-    chart(box, {
+    const [first, last] = [x[0], x[x.length - 1]];
+    const span = last - first || 1, factor = Math.pow(last / first || 1, 0.04);
+    const ticks = axis.log
+      // The values themselves: neighbors among them are far enough apart.
+      ? { splits: () => x, values: (u, splits) => splits.map(place), filter: (u, splits) => splits }
+      : named ? { splits: () => x, values: (u, t) => t.map((k) => places[k] || "") } : {};
+    const across = axis.log ? { time: false, distr: 3, range: [first / factor, last * factor] } : { time: false, range: [first - span * 0.04, last + span * 0.04] };
+    // Without panels for values there may be panels for algorithms.
+    const all = by < 0 ? apart(groups[0].series) : groups;
+    panels(box, all.map((g) => ({ ...g, more: { hooks: { draw: [bars(g.series)] } } })), {
       x, xLabel: axis.field + unit(axis.unit), yLabel: metric.title + unit(metric.unit),
-      series: drawn.map((a) => ({
-        label: data.algorithms[a], values: estimates[a].map((e) => (e ? e[0] : null)), color: color(a), dash: dash(a),
-        more: { points: { show: true, size: 7, fill: color(a) } },
-      })),
-      more: {
-        xAxis: named ? names : {}, hooks: { draw: [bars] },
-        scales: {
-          x: { time: false, range: [x[0] - span * 0.04, x[x.length - 1] + span * 0.04] },
-          y: { range: [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin] },
-        },
+      csv: { name: metric.title, places: named ? places : null },
+      more: { xAxis: ticks, scales: { x: across, y: { range } } },
+    }, range);
+  }
+
+  // ---- Saving ---------------------------------------------------------------------------------------
+
+  const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+
+  // Beside a figure what saves it: as a picture, and its numbers.
+  function savable(figure, u, of) {
+    const bar = make("p", null, figure);
+    bar.className = "save";
+    const name = slug(of.name + (of.title ? " " + of.title : ""));
+    const button = (kind, type, text) => {
+      const node = make("button", kind.toUpperCase(), bar);
+      node.type = "button";
+      node.setAttribute("aria-label", "Save as " + kind.toUpperCase() + ": " + (of.title || of.yLabel));
+      node.addEventListener("click", async () => {
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(new Blob([await text()], { type }));
+        link.download = name + "." + kind;
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      });
+    };
+    button("svg", "image/svg+xml", () => picture(u, of));
+    button("csv", "text/csv", () => numbers(u, of));
+  }
+
+  // A row for each value of each curve (RFC 4180), as `quell plot --csv` writes them.
+  function numbers(u, { series, xLabel, yLabel, upright, sparse, places }) {
+    const field = (v) => (v == null ? "" : /[",\r\n]/.test(v) ? '"' + String(v).replace(/"/g, '""') + '"' : String(v));
+    const half = series.some((s) => s.half);
+    const rows = [["curve", xLabel, yLabel, ...(half ? ["half-width"] : [])]];
+    series.forEach((s, i) => u.data[0].forEach((x, k) => {
+      const y = u.data[i + 1][k];
+      if (sparse && y === null) return;
+      const at = places ? places[k] : x;
+      rows.push([s.label, ...(upright ? [y, at] : [at, y]), ...(half ? [s.half && s.half[k]] : [])]);
+    }));
+    return rows.map((r) => r.map(field).join(",") + "\r\n").join("");
+  }
+
+  const short = (v) => String(Math.round(v * 10) / 10);
+  // How a canvas's path is written in SVG.
+  const PATH = {
+    moveTo: (x, y) => "M" + short(x) + " " + short(y),
+    lineTo: (x, y) => "L" + short(x) + " " + short(y),
+    bezierCurveTo: (...p) => "C" + p.map(short).join(" "),
+    rect: (x, y, w, h) => "M" + short(x) + " " + short(y) + "h" + short(w) + "v" + short(h) + "h" + short(-w) + "z",
+    closePath: () => "z",
+    arc: (x, y, r, from, to) => {
+      const p = (t) => short(x + r * Math.cos(t)) + " " + short(y + r * Math.sin(t));
+      const half = (t) => "A" + short(r) + " " + short(r) + " 0 0 1 " + p(t);
+      // A circle, which is all that charts have, takes two arcs.
+      return "L" + p(from) + half((from + to) / 2) + half(to);
+    },
+  };
+
+  // A path that remembers how it was drawn.
+  const Path = window.Path2D;
+  class Remembered extends Path {
+    constructor(other) { super(other); this.d = other instanceof Remembered ? other.d : ""; }
+  }
+  for (const step of Object.keys(PATH)) {
+    Remembered.prototype[step] = function (...p) { this.d += PATH[step](...p); Path.prototype[step].apply(this, p); };
+  }
+
+  const escaped = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+
+  // The chart as SVG: it is drawn once more, and what the canvas is told to draw is written down.
+  async function picture(u, { title, series, xLabel, yLabel }) {
+    const { ctx } = u, native = Object.getPrototypeOf(ctx), ratio = devicePixelRatio;
+    const out = [], clips = [""];
+    let own = "", known = 0;
+    const paint = (kind) => {
+      const { a, b, c, d, e, f } = ctx.getTransform();
+      const turn = a === 1 && b === 0 && c === 0 && d === 1 && !e && !f ? "" : ' transform="matrix(' + [a, b, c, d, e, f].map((v) => +v.toFixed(4)).join(" ") + ')"';
+      const clip = clips[clips.length - 1], alpha = ctx.globalAlpha < 1 ? ' opacity="' + ctx.globalAlpha + '"' : "";
+      if (kind === "fill") return ' fill="' + ctx.fillStyle + '"' + turn + clip + alpha;
+      const dashes = ctx.getLineDash();
+      return ' fill="none" stroke="' + ctx.strokeStyle + '" stroke-width="' + short(ctx.lineWidth) + '"' + (dashes.length ? ' stroke-dasharray="' + dashes.join(" ") + '"' : "") + turn + clip + alpha;
+    };
+    const add = (path, kind) => {
+      const d = path instanceof Remembered ? path.d : own;
+      if (d) out.push('<path d="' + d.replace(/^L/, "M").replace(/zL/g, "zM") + '"' + paint(kind) + "/>");
+    };
+    const told = {
+      stroke: (path) => add(path, "stroke"),
+      fill: (path) => add(path, "fill"),
+      fillRect: (x, y, w, h) => out.push('<path d="' + PATH.rect(x, y, w, h) + '"' + paint("fill") + "/>"),
+      fillText: (text, x, y) => {
+        const anchor = { right: "end", end: "end", center: "middle" }[ctx.textAlign] || "start";
+        const down = { top: ".8em", hanging: ".8em", middle: ".35em", bottom: "-.2em" }[ctx.textBaseline] || "0";
+        out.push('<text x="' + short(x) + '" y="' + short(y) + '" dy="' + down + '" text-anchor="' + anchor + '" style="font:' + escaped(ctx.font) + '"' + paint("fill") + ">" + escaped(text) + "</text>");
       },
+      save: () => clips.push(clips[clips.length - 1]),
+      restore: () => { if (clips.length > 1) clips.pop(); },
+      clip: (path) => {
+        const d = path instanceof Remembered ? path.d : own;
+        out.push('<clipPath id="c' + ++known + '"><path d="' + d + '"/></clipPath>');
+        clips[clips.length - 1] = ' clip-path="url(#c' + known + ')"';
+      },
+      beginPath: () => { own = ""; },
+    };
+    for (const step of Object.keys(PATH)) told[step] = (...p) => { own += PATH[step](...p); };
+    for (const step of Object.keys(told)) ctx[step] = (...p) => { told[step](...p); native[step].apply(ctx, p); };
+    window.Path2D = Remembered;
+    u.redraw(true, true);
+    // It draws when this is over.
+    await new Promise((done) => setTimeout(done));
+    window.Path2D = Path;
+    for (const step of Object.keys(told)) delete ctx[step];
+    const { width, height } = ctx.canvas, row = 18 * ratio, shownSeries = series.length > 1 || !title ? series : [];
+    const font = ' style="font:' + 12 * ratio + 'px system-ui, sans-serif" fill="' + css("--ink") + '"';
+    const below = shownSeries.map((s, i) => {
+      const y = height + (i + 0.7) * row;
+      const dashes = s.dash ? ' stroke-dasharray="' + s.dash.map((v) => v * ratio).join(" ") + '"' : "";
+      return '<path d="M' + 20 * ratio + " " + (y - 4 * ratio) + "h" + 24 * ratio + '" stroke="' + s.color + '" stroke-width="' + 2 * ratio + '"' + dashes + "/>" +
+        '<text x="' + 52 * ratio + '" y="' + y + '"' + font + ">" + escaped(s.label) + "</text>";
     });
+    const above = title ? row : 0, tall = height + above + below.length * row + 6 * ratio;
+    const head = title ? '<text x="' + 8 * ratio + '" y="' + -5 * ratio + '"' + font + ">" + escaped(title) + "</text>" : "";
+    return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width / ratio + '" height="' + tall / ratio + '" viewBox="0 ' + -above + " " + width + " " + tall + '">' +
+      "<title>" + escaped((title ? title + ": " : "") + yLabel + " over " + xLabel) + "</title>" +
+      '<rect y="' + -above + '" width="' + width + '" height="' + tall + '" fill="' + css("--ground") + '"/>' + head + out.join("\n") + below.join("\n") + "</svg>\n";
   }
 
   // ---- Controls -----------------------------------------------------------------------------------
@@ -354,6 +577,8 @@
     byId("choose-seed").hidden = seeds.length < 2;
     const scopes = [...new Set(p.delays[shown.link] ? p.delays[shown.link].curves.map((c) => c.scope) : [])];
     fill(byId("delay-scope"), scopes.map((s) => [s, s]));
+    const throughputs = p.over_time ? p.over_time[shown.link].runs.flatMap((r) => r.throughput.map((t) => t.class)) : [];
+    fill(byId("throughput-class"), [...new Set(throughputs)].map((c) => [c, c]));
     fill(byId("flow-class"), p.flows.map((f) => [f.class, f.class]));
     for (const node of document.querySelectorAll(".of")) {
       const link = node.dataset.link;
@@ -369,6 +594,7 @@
     if (data.points.length) {
       drawSweep();
       drawOverTime();
+      drawQueues();
       drawDistribution();
       drawFlows();
       drawTradeOff();
@@ -396,12 +622,17 @@
     on(document.querySelector("#choose-link select"), (s) => { shown.link = Number(s.value); });
     on(document.querySelector("#choose-seed select"), (s) => { shown.seed = s.value === "mean" ? null : s.value; });
     on(byId("apart"), (s) => { shown.apart = s.checked; });
-    for (const id of ["delay-scope", "delay-scale", "flow-class", "sweep-metric", "sweep-axis"]) on(byId(id), () => {});
+    for (const id of ["delay-scope", "delay-scale", "queue-kind", "throughput-class", "flow-class", "sweep-metric", "sweep-axis", "sweep-by"]) on(byId(id), () => {});
     if (data.sweep) {
       fill(byId("sweep-metric"), data.sweep.metrics.map((m, i) => [i, m.title + (m.unit ? " [" + m.unit + "]" : "")]));
       // Only what varies by itself can be an axis; cases that set several fields at once are numbered.
       const axes = data.sweep.axes.map((a, i) => [i, a.field]).filter(([i]) => along(i).length > 1);
-      fill(byId("sweep-axis"), [...axes, [-1, "case"]]);
+      // Numbers along an axis say more than names.
+      const [first] = axes.filter(([i]) => data.sweep.axes[i].numbers).concat(axes);
+      const other = first && axes.find(([i]) => i !== first[0]);
+      fill(byId("sweep-axis"), [...axes, [-1, "case"]], first ? first[0] : -1);
+      fill(byId("sweep-by"), [[-1, "one panel"], ...axes.map(([i, field]) => [i, "a panel for each " + field])], other ? other[0] : -1);
+      byId("sweep-by").hidden = axes.length < 2;
     }
     byId("controls").hidden = false;
   }
@@ -449,6 +680,9 @@
   function start() {
     document.querySelectorAll("table.sortable").forEach(sortable);
     document.querySelectorAll(".copy").forEach(copyable);
+    document.querySelectorAll(".scroll").forEach((box) => {
+      box.addEventListener("scroll", () => box.classList.toggle("moved", box.scrollLeft > 0), { passive: true });
+    });
     if (data.points.length) shown.seed = data.points[0].seeds.length ? data.points[0].seeds[0] : null;
     controls();
     if (data.points.length) offer();

@@ -22,6 +22,7 @@ seeds = 3
 rate = "2 Mbit/s"
 delay = "20 ms"
 buffer = "60 packets"
+changes = [{ at = "6 s", rate = "1 Mbit/s" }]
 
 [[aqm]]
 algorithm = "drop-tail"
@@ -109,11 +110,47 @@ fn names_cannot_break_out_of_their_place() {
 }
 
 #[test]
+fn its_data_has_distributions_rates_and_changes() {
+    let data = page().split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let data: serde_json::Value = serde_json::from_str(data.expect("the data's element")).expect("JSON");
+    let point = &data["points"][0];
+    assert_eq!(point["events"], serde_json::json!([{ "at_s": 6.0, "label": "rate 1 Mbit/s" }]));
+    let run = &point["over_time"][0]["runs"][0];
+    let classes: Vec<_> = run["throughput"].as_array().unwrap().iter().map(|t| &t["class"]).collect();
+    assert_eq!(classes, ["all", "ftp", "web"]);
+    let rates = point["over_time"][0]["rate_time_s"].as_array().unwrap().len();
+    assert_eq!(run["throughput"][0]["mbps"].as_array().unwrap().len(), rates);
+    for queue in point["queues"][0]["curves"].as_array().unwrap() {
+        let cdf: Vec<f64> = queue["cdf"].as_array().unwrap().iter().filter_map(|v| v.as_f64()).collect();
+        assert!(cdf.is_sorted() && (cdf[cdf.len() - 1] - 1.0).abs() < 1e-3);
+    }
+    assert_eq!(data["sweep"]["axes"][0]["log"], false, "two values are no row of ratios");
+}
+
+#[test]
+fn a_notebook_gets_the_table() {
+    let html = report::summary(results());
+    let markup = format!("<x>{}</x>", html.replace("&nbsp;", " "));
+    let document = roxmltree::Document::parse(&markup).expect("well-formed");
+    let rows = document.descendants().filter(|n| n.has_tag_name("tr")).count();
+    assert_eq!(rows, 2 * (1 + 3), "two points, a head and three algorithms each");
+    let means = results().estimate(&View::default(), "pi", Metric::DelayMean).expect("a mean");
+    let shown = quell_view::figures::round(&means, quell_view::figures::scale(Metric::DelayMean, 1.0), false);
+    assert!(
+        html.contains(&format!("<td>{} ± {}</td>", shown.mean, shown.half_width.expect("an interval"))),
+        "{html}"
+    );
+    assert!(!html.contains("<b id=") && html.contains("18 replications"));
+}
+
+#[test]
 fn nothing_is_fetched() {
     let markup = page().split("<style>").next().expect("a head");
     assert!(markup.contains("default-src 'none'"));
+    // What is within the page is not fetched.
+    let page = page().replace("&#60;img src=x", "").replace("url(#", "");
     for reference in ["src=", "href=", "url(", "@import", "fetch(", "XMLHttpRequest"] {
-        assert!(!page().replace("&#60;img src=x", "").contains(reference), "{reference}");
+        assert!(!page.contains(reference), "{reference}");
     }
 }
 
@@ -173,7 +210,26 @@ const PROBE: &str = r##"<script>
   root.dataset.sorted = sorted.every((v, i) => i === 0 || sorted[i - 1] <= v);
   root.dataset.overflowAfter = root.scrollWidth - innerWidth;
   root.dataset.hostile = document.getElementById("hostile") !== null;
-  parent.postMessage({ ...root.dataset }, "*");
+  // What would be saved: a blob's bytes come too late for a clock that runs ahead.
+  const saved = [];
+  window.Blob = class { constructor(parts, { type }) { saved.push({ type, text: parts[0] }); } };
+  URL.createObjectURL = () => "blob:";
+  HTMLAnchorElement.prototype.click = function () { saved[saved.length - 1].name = this.download; };
+  const buttons = [...document.querySelectorAll(".save button")];
+  const next = (k) => {
+    if (k < buttons.length) {
+      buttons[k].click();
+      return setTimeout(() => next(k + 1), 20);
+    }
+    const pictures = saved.filter((s) => s.type === "image/svg+xml").map((s) => new DOMParser().parseFromString(s.text, s.type));
+    root.dataset.figures = document.querySelectorAll(".charts figure").length;
+    root.dataset.pictures = pictures.filter((p) => p.documentElement.tagName === "svg" && p.querySelectorAll("path").length > 3).length;
+    root.dataset.tables = saved.filter((s) => s.name.endsWith(".csv") && s.text.split("\r\n").length > 2).length;
+    const queue = saved.find((s) => s.name.startsWith("queue-b") && s.type === "text/csv");
+    root.dataset.csv = queue ? queue.text.split("\r\n").slice(0, 2).join(";") : "";
+    parent.postMessage({ ...root.dataset }, "*");
+  };
+  next(0);
 })();
 </script>"##;
 const FRAME: &str = r#"<!doctype html><html><body>
@@ -202,7 +258,7 @@ fn a_browser_shows_it_at_any_width() {
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
-            .args(["--window-size=1700,1000", "--virtual-time-budget=5000", "--dump-dom"])
+            .args(["--window-size=1700,1000", "--virtual-time-budget=20000", "--dump-dom"])
             .arg(format!("file://{}", frame.display()))
             .output()
             .expect("the browser starts");
@@ -225,5 +281,13 @@ fn a_browser_shows_it_at_any_width() {
         }
         assert_eq!(value("sorted").as_deref(), Some("true"), "at {width}: {root}");
         assert_eq!(value("hostile").as_deref(), Some("false"), "at {width}: {root}");
+        let figures: u32 = value("figures").and_then(|c| c.parse().ok()).unwrap_or(0);
+        assert!(figures >= 12, "at {width}: {root}");
+        for name in ["pictures", "tables"] {
+            assert_eq!(value(name), Some(figures.to_string()), "{name} saved at {width}: {root}");
+        }
+        // The second panel, since the first algorithm is hidden.
+        let csv = value("csv").unwrap_or_default();
+        assert!(csv.starts_with("curve,time [s],queue [packets];pi,0.0"), "at {width}: {csv}");
     }
 }

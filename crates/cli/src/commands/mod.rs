@@ -7,6 +7,7 @@ mod compare;
 mod design;
 mod map;
 mod measure;
+mod plot;
 mod report;
 mod run;
 mod scenario;
@@ -27,6 +28,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Search(args) => search::search(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args, line),
+        Command::Plot(args) => plot::plot(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Tasks(args) => worker::tasks(&args),
         Command::Worker(args) => worker::worker(&args),

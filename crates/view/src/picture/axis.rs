@@ -35,14 +35,14 @@ const LEAST_SPREAD: f64 = 1e-9;
 
 /// A tick and its text; none for a minor one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
+pub(crate) struct Tick {
     pub value: f64,
     pub label: Option<String>,
 }
 
 /// A range of values along a straight stretch of pixels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     pub log: bool,
     /// In the measure of the axis: the value, or its decimal logarithm.
     low: f64,

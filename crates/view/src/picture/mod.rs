@@ -18,8 +18,9 @@
 //! assert!(svg.starts_with("<svg"));
 //! ```
 
-mod axis;
+pub(crate) mod axis;
 mod bode;
+mod chart;
 mod map;
 mod nyquist;
 mod plot;
@@ -29,6 +30,7 @@ mod verdicts;
 
 pub use axis::Axis;
 pub use bode::{Crossing, Response, bode};
+pub use chart::chart;
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{Line, series};

@@ -3,12 +3,13 @@
 use quell_lab::{
     Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile,
 };
-use quell_units::{BitRate, Duration, QueueSize};
 use serde::Serialize;
 
+use crate::chart::sweep::{Parameter, parameters};
+use crate::chart::{self, Event, queue};
 use crate::figures;
 
-use super::thin::{Num, Thinning, mean, nums};
+use super::thin::{Num, Steps, Thinning, mean, nums};
 
 /// About as many numbers as the time series of a whole page may have: about two megabytes.
 const BUDGET: usize = 350_000;
@@ -16,6 +17,8 @@ const BUDGET: usize = 350_000;
 const MOST_VALUES: usize = 1000;
 /// A series of fewer values than this shows nothing; it is better to leave out seeds or points.
 const LEAST_VALUES: usize = 120;
+/// Rates are means over longer steps: packet by packet they tell nothing.
+const MOST_RATES: usize = 200;
 /// Points on the curve of sorted goodputs.
 const MOST_RANKS: usize = 100;
 
@@ -36,21 +39,27 @@ struct PointCharts<'a> {
     classes: &'a [String],
     /// The measured window's cuts in seconds: beginning, ends of segments.
     cuts: Vec<f64>,
+    /// What changes on the way.
+    events: Vec<Event>,
     /// The seeds whose series are there; as text, since a script's numbers hold 53 bits.
     seeds: Vec<String>,
     /// One per link; none where the page has no room for this point's series.
     over_time: Option<Vec<OverTime<'a>>>,
     /// One per link.
     delays: Vec<Delays<'a>>,
+    /// One per link.
+    queues: Vec<Queues>,
     /// One per link: goodput over delay.
     trade_off: Vec<Vec<Cloud>>,
     flows: Vec<Flows<'a>>,
 }
 
-/// Queue, delay and internals of a link over time.
+/// What happens at a link over time.
 #[derive(Serialize)]
 struct OverTime<'a> {
     time_s: Vec<Num>,
+    /// Ends of the longer steps of rates.
+    rate_time_s: Vec<Num>,
     runs: Vec<Run<'a>>,
 }
 
@@ -61,7 +70,18 @@ struct Run<'a> {
     seed: Option<String>,
     queue_packets: Vec<Num>,
     delay_ms: Vec<Num>,
+    /// Packets per second, by `rate_time_s`; none where there is none at any time.
+    drops_pps: Option<Vec<Num>>,
+    marks_pps: Option<Vec<Num>>,
+    /// Of each class that has traffic, and before them of all if they are several.
+    throughput: Vec<Throughput<'a>>,
     internals: Vec<Signal<'a>>,
+}
+
+#[derive(Serialize)]
+struct Throughput<'a> {
+    class: &'a str,
+    mbps: Vec<Num>,
 }
 
 #[derive(Serialize)]
@@ -69,6 +89,23 @@ struct Signal<'a> {
     name: &'a str,
     unit: &'a str,
     values: Vec<Num>,
+}
+
+/// Distributions over time of the queue at a link.
+#[derive(Serialize)]
+struct Queues {
+    /// Where the shares of time with no more are, in packets.
+    cdf_packets: Vec<Num>,
+    /// Where the shares of time per packet are.
+    pdf_packets: Vec<Num>,
+    curves: Vec<QueueCurve>,
+}
+
+#[derive(Serialize)]
+struct QueueCurve {
+    algorithm: usize,
+    cdf: Vec<Num>,
+    pdf: Vec<Num>,
 }
 
 /// Distributions of the queueing delay at a link.
@@ -161,8 +198,10 @@ struct Axis<'a> {
     unit: &'static str,
     /// Its value at each point as written; empty where a point does not set it.
     labels: Vec<&'a str>,
-    /// The same as numbers; none if they are not all of one kind.
+    /// The same as numbers, null where a point does not set it; none if they are not all of one kind.
     numbers: Option<Vec<f64>>,
+    /// Whether its axis is logarithmic.
+    log: bool,
 }
 
 #[derive(Serialize)]
@@ -195,7 +234,7 @@ impl<'a> Charts<'a> {
         let room = Room::of(&groups);
         let points =
             groups.iter().enumerate().map(|(i, g)| point_charts(g, &room, i < room.points)).collect();
-        let sweep = (groups.len() > 1).then(|| sweep(results, &algorithms, &groups));
+        let sweep = (groups.len() > 1).then(|| sweep(results, &algorithms));
         Charts { algorithms, points, sweep }
     }
 
@@ -247,7 +286,9 @@ impl Room {
     fn of(groups: &[Group<'_>]) -> Room {
         // Per point: series of one seed of every algorithm.
         let series_of = |g: &Group<'_>| -> usize {
-            let of_run = |r: &&Replication| r.series.iter().map(|s| 2 + s.internals.len()).sum::<usize>();
+            // Queue, delay, drops, marks, and the throughput of all classes together.
+            let of_link = |s: &LinkSeries| 5 + s.throughput_bps.len() + s.internals.len();
+            let of_run = |r: &&Replication| r.series.iter().map(of_link).sum::<usize>();
             g.replications.iter().filter_map(|runs| runs.first()).map(of_run).sum()
         };
         let seeds = groups.iter().flat_map(|g| &g.replications).map(Vec::len).max().unwrap_or(0);
@@ -283,8 +324,10 @@ fn point_charts<'a>(group: &Group<'a>, room: &Room, has_room: bool) -> PointChar
         links: &point.links,
         classes: &point.classes,
         cuts,
+        events: chart::events(point),
         over_time: has_room.then(over_time),
         delays: point.links.iter().map(|link| delays(group, link)).collect(),
+        queues: point.links.iter().map(|link| queues(group, link)).collect(),
         trade_off: point.links.iter().map(|link| trade_off(group, link)).collect(),
         flows: point.classes.iter().filter_map(|class| flows(group, class)).collect(),
         seeds: seeds.iter().map(u64::to_string).collect(),
@@ -302,26 +345,50 @@ fn over_time<'a>(group: &Group<'a>, link: &str, seeds: &[u64], values: usize) ->
     let times = all.iter().flat_map(|(_, runs)| runs).map(|(_, s)| s.time_s.as_slice());
     let times = times.max_by_key(|t| t.len()).unwrap_or_default();
     let thin = Thinning::new(times.len(), values);
+    let rates = Steps::new(times.len(), values.min(MOST_RATES));
     let mut out = Vec::new();
     for (algorithm, runs) in &all {
         for (seed, series) in runs.iter().filter(|(seed, _)| seeds.contains(seed)) {
-            out.push(run(*algorithm, Some(*seed), &[series], &thin));
+            out.push(run(*algorithm, Some(*seed), &[series], (&thin, &rates)));
         }
         if runs.len() > 1 {
             let series: Vec<_> = runs.iter().map(|r| r.1).collect();
-            out.push(run(*algorithm, None, &series, &thin));
+            out.push(run(*algorithm, None, &series, (&thin, &rates)));
         }
     }
-    OverTime { time_s: nums(&thin.times(times), 1.0), runs: out }
+    OverTime { time_s: nums(&thin.times(times), 1.0), rate_time_s: nums(&rates.times(times), 1.0), runs: out }
 }
 
 /// The mean of `series`, thinned.
-fn run<'a>(algorithm: usize, seed: Option<u64>, series: &[&'a LinkSeries], thin: &Thinning) -> Run<'a> {
+fn run<'a>(
+    algorithm: usize,
+    seed: Option<u64>,
+    series: &[&'a LinkSeries],
+    (thin, rates): (&Thinning, &Steps),
+) -> Run<'a> {
     let mean_of = |f: &dyn Fn(&'a LinkSeries) -> &'a [f64], factor: f64| {
         let each: Vec<&[f64]> = series.iter().map(|s| f(s)).collect();
         nums(&thin.values(&mean(&each)), factor)
     };
     let internals = series.first().map_or(&[][..], |s| &s.internals);
+    let rate = |of: fn(&LinkSeries) -> &Vec<u64>| {
+        let each: Vec<Vec<f64>> = series.iter().map(|s| chart::per_second(&s.time_s, of(s))).collect();
+        let each: Vec<&[f64]> = each.iter().map(Vec::as_slice).collect();
+        let any = each.iter().any(|s| s.iter().any(|x| *x > 0.0));
+        any.then(|| nums(&rates.means(&mean(&each)), 1.0))
+    };
+    let mut classes: Vec<&'a str> = Vec::new();
+    for (class, _) in series.iter().flat_map(|s| &s.throughput_bps) {
+        if !classes.contains(&class.as_str()) {
+            classes.push(class);
+        }
+    }
+    let throughput = |class: Option<&'a str>| {
+        let each: Vec<Vec<f64>> = series.iter().filter_map(|s| chart::throughput(s, class)).collect();
+        let each: Vec<&[f64]> = each.iter().map(Vec::as_slice).collect();
+        Throughput { class: class.unwrap_or("all"), mbps: nums(&rates.means(&mean(&each)), 1e-6) }
+    };
+    let all = if classes.len() > 1 { Some(None) } else { None };
     let signal = |(i, signal): (usize, &'a InternalSeries)| Signal {
         name: &signal.name,
         unit: &signal.unit,
@@ -332,6 +399,9 @@ fn run<'a>(algorithm: usize, seed: Option<u64>, series: &[&'a LinkSeries], thin:
         seed: seed.map(|s| s.to_string()),
         queue_packets: mean_of(&|s| &s.queue_mean_packets, 1.0),
         delay_ms: mean_of(&|s| &s.queue_delay_mean_s, 1e3),
+        drops_pps: rate(|s| &s.dropped_packets),
+        marks_pps: rate(|s| &s.marked_packets),
+        throughput: all.into_iter().chain(classes.iter().map(|c| Some(*c))).map(throughput).collect(),
         internals: internals.iter().enumerate().map(signal).collect(),
     }
 }
@@ -365,6 +435,23 @@ fn delays<'a>(group: &Group<'a>, link: &str) -> Delays<'a> {
         }
     }
     Delays { probability, curves }
+}
+
+fn queues(group: &Group<'_>, link: &str) -> Queues {
+    let window = chart::window(group.point);
+    let shares = group.replications.iter().map(|runs| queue::shares(runs, link, window)).enumerate();
+    let (algorithms, shares): (Vec<usize>, Vec<Vec<f64>>) = shares.filter(|(_, s)| !s.is_empty()).unzip();
+    let (cdf, pdf) = (queue::cdf(&shares), queue::pdf(&shares));
+    let curve = |(i, algorithm): (usize, &usize)| QueueCurve {
+        algorithm: *algorithm,
+        cdf: nums(&cdf.1[i], 1.0),
+        pdf: nums(&pdf.1[i], 1.0),
+    };
+    Queues {
+        cdf_packets: nums(&cdf.0, 1.0),
+        pdf_packets: nums(&pdf.0, 1.0),
+        curves: algorithms.iter().enumerate().map(curve).collect(),
+    }
 }
 
 fn trade_off(group: &Group<'_>, link: &str) -> Vec<Cloud> {
@@ -430,35 +517,26 @@ fn jain_of_class(runs: &[&Replication], class: &str) -> Vec<f64> {
     runs.iter().filter_map(of).collect()
 }
 
-fn sweep<'a>(results: &Results, algorithms: &[&str], groups: &[Group<'a>]) -> Sweep<'a> {
-    let mut fields: Vec<&str> = Vec::new();
-    for setting in groups.iter().flat_map(|g| &g.point.settings) {
-        if !fields.contains(&setting.field.as_str()) {
-            fields.push(&setting.field);
-        }
-    }
-    let axis = |field: &'a str| {
-        let label = |g: &Group<'a>| {
-            g.point.settings.iter().find(|s| s.field == field).map_or("", |s| s.value.as_str())
-        };
-        let labels: Vec<&str> = groups.iter().map(label).collect();
-        let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(n)));
-        Axis { field, unit, labels, numbers }
+fn sweep<'a>(results: &'a Results, algorithms: &[&str]) -> Sweep<'a> {
+    let axis = |p: Parameter<'a>| Axis {
+        field: p.field,
+        unit: p.unit,
+        labels: p.labels,
+        numbers: p.numbers,
+        log: p.geometric,
     };
     Sweep {
-        axes: fields.into_iter().map(axis).collect(),
+        axes: parameters(&results.run.points).into_iter().map(axis).collect(),
         metrics: Metric::ALL.iter().filter_map(|m| swept(results, algorithms, *m)).collect(),
     }
 }
 
 /// A metric at the first link of every point; none if it applies nowhere.
 fn swept(results: &Results, algorithms: &[&str], metric: Metric) -> Option<SweptMetric> {
-    let estimates: Vec<Vec<Option<Estimate>>> = (0..results.run.points.len())
-        .map(|point| {
-            let view = View::of_point(point);
-            algorithms.iter().map(|algorithm| results.estimate(&view, algorithm, metric)).collect()
-        })
-        .collect();
+    let at = |point| -> Vec<Option<Estimate>> {
+        algorithms.iter().map(|a| results.estimate(&View::of_point(point), a, metric)).collect()
+    };
+    let estimates: Vec<_> = (0..results.run.points.len()).map(at).collect();
     let largest = estimates.iter().flatten().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
     let scale = figures::scale(metric, largest);
     let shown = |e: &Option<Estimate>| {
@@ -466,29 +544,6 @@ fn swept(results: &Results, algorithms: &[&str], metric: Metric) -> Option<Swept
     };
     let values = estimates.iter().map(|row| row.iter().map(shown).collect()).collect();
     Some(SweptMetric { title: metric.title(), unit: scale.unit, values })
-}
-
-/// Values of a swept field as numbers of one unit, if they are that.
-fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
-    fn all(labels: &[&str], read: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
-        labels.iter().map(|l| read(l)).collect()
-    }
-    let packets = |l: &str| match l.parse().ok()? {
-        QueueSize::Packets(x) => Some(x),
-        QueueSize::Bytes(_) => None,
-    };
-    let kilobytes = |l: &str| match l.parse().ok()? {
-        QueueSize::Bytes(x) => Some(x / 1e3),
-        QueueSize::Packets(_) => None,
-    };
-    let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 / 1e6);
-    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.nanos() as f64 / 1e6);
-    let plain = |l: &str| l.parse::<f64>().ok().filter(|x| x.is_finite());
-    None.or_else(|| Some(("", all(labels, plain)?)))
-        .or_else(|| Some(("Mbit/s", all(labels, megabits)?)))
-        .or_else(|| Some(("ms", all(labels, milliseconds)?)))
-        .or_else(|| Some(("packets", all(labels, packets)?)))
-        .or_else(|| Some(("kB", all(labels, kilobytes)?)))
 }
 
 #[cfg(test)]
@@ -511,17 +566,6 @@ mod tests {
         let upright = Ellipse::around(&[(1.0, 0.0), (1.0, 1.0), (1.0, 2.0)]).unwrap();
         assert!(upright.u == (0.0, 0.0) && upright.v.1 > 0.0);
         assert!(Ellipse::around(&[(0.0, 0.0), (1.0, 1.0)]).is_none());
-    }
-
-    #[test]
-    fn swept_values_become_numbers_of_one_unit() {
-        assert_eq!(numbers(&["1", "2.5"]), Some(("", vec![1.0, 2.5])));
-        assert_eq!(numbers(&["900 kbit/s", "1 Mbit/s"]), Some(("Mbit/s", vec![0.9, 1.0])));
-        assert_eq!(numbers(&["50 ms", "1 s"]), Some(("ms", vec![50.0, 1000.0])));
-        assert_eq!(numbers(&["50 packets", "75 packets"]), Some(("packets", vec![50.0, 75.0])));
-        assert_eq!(numbers(&["75 kB"]), Some(("kB", vec![75.0])));
-        assert_eq!(numbers(&["reno", "sack"]), None);
-        assert_eq!(numbers(&["10 ms", "10 packets"]), None);
     }
 
     #[test]

@@ -62,6 +62,34 @@ pub fn html(results: &Results) -> String {
     page.render().expect("writing to a string cannot fail, and the template calls nothing else that can")
 }
 
+/// The main table of every point as a piece of HTML, for a notebook: means ± half the width of the 95 % interval.
+pub fn summary(results: &Results) -> String {
+    let run = &results.run;
+    let of_point = |(i, p): (usize, &PointInfo)| (p.title(), tables::main(results, &View::of_point(i), p));
+    let points: Vec<_> = run.points.iter().enumerate().take(MOST_IN_SUMMARY).map(of_point).collect();
+    let summary = Summary {
+        title: if run.title.is_empty() { &run.scenario_file } else { &run.title },
+        more: run.points.len() - points.len(),
+        finished: results.replications.len(),
+        partial: run.partial,
+        points,
+    };
+    summary.render().expect("writing to a string cannot fail, and the template calls nothing else that can")
+}
+
+/// Points beyond this are only counted.
+const MOST_IN_SUMMARY: usize = 12;
+
+#[derive(Template)]
+#[template(path = "summary.html")]
+struct Summary<'a> {
+    title: &'a str,
+    points: Vec<(String, Table)>,
+    more: usize,
+    finished: usize,
+    partial: bool,
+}
+
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {

@@ -59,6 +59,31 @@ impl Thinning {
     }
 }
 
+/// Joins the steps of a series of rates, whose area is what counts, into longer ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps(usize);
+
+impl Steps {
+    /// From `samples` steps to at most `most`.
+    pub fn new(samples: usize, most: usize) -> Self {
+        Steps(samples.div_ceil(most.max(1)).max(1))
+    }
+
+    /// The mean of each longer step.
+    pub fn means(&self, all: &[f64]) -> Vec<f64> {
+        let mean = |c: &[f64]| {
+            let present = || c.iter().filter(|x| x.is_finite());
+            present().sum::<f64>() / present().count() as f64
+        };
+        all.chunks(self.0).map(mean).collect()
+    }
+
+    /// Their ends.
+    pub fn times(&self, all: &[f64]) -> Vec<f64> {
+        all.chunks(self.0).map(|c| c[c.len() - 1]).collect()
+    }
+}
+
 fn extremes(values: &[f64]) -> [f64; 2] {
     let mut low: Option<(usize, f64)> = None;
     let mut high: Option<(usize, f64)> = None;
@@ -102,6 +127,14 @@ mod tests {
             thin.times(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]),
             [0.0, 2.0, 3.0, 5.0, 6.0, 8.0]
         );
+    }
+
+    #[test]
+    fn rates_keep_their_area() {
+        let steps = Steps::new(7, 3);
+        assert_eq!(steps.means(&[0.0, 0.0, 9.0, 2.0, f64::NAN, 4.0, 1.0]), [3.0, 3.0, 1.0]);
+        assert_eq!(steps.times(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), [3.0, 6.0, 7.0]);
+        assert_eq!(Steps::new(2, 5).means(&[1.0, 2.0]), [1.0, 2.0]);
     }
 
     #[test]

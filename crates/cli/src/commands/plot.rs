@@ -1,0 +1,126 @@
+//! `quell plot`.
+
+use quell_lab::{Metric, Results};
+use quell_view::chart::{Chart, Choice, Diagram, csv, text};
+use quell_view::picture::{self, Sheet};
+
+use crate::args::PlotArgs;
+use crate::failure::Failure;
+use crate::{folder, terminal, unknown_name};
+
+/// Draws a figure of a results folder.
+pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    let diagram = diagram(args)?;
+    let metric = match &args.metric {
+        Some(name) => {
+            let names = Metric::ALL.iter().map(|m| m.name());
+            Metric::find(name).ok_or_else(|| unknown_name("metric", name, names))?
+        }
+        None => Metric::Utilization,
+    };
+    for file in args.svg.iter().chain(&args.csv) {
+        folder::check_writable(file)?;
+    }
+    let results = folder::read(&args.results)?;
+    let diagram =
+        diagram.unwrap_or(if results.run.points.len() > 1 { Diagram::Metric } else { Diagram::Queue });
+    check_fits(args, diagram)?;
+    let point = check(args, &results)?;
+    let choice = Choice {
+        point,
+        link: args.link.as_deref(),
+        seed: args.seed,
+        algorithms: (!args.aqm.is_empty()).then_some(&args.aqm),
+        scope: args.class.as_deref().unwrap_or("all"),
+        metric,
+        over: args.over.as_deref(),
+        by: args.by.as_deref(),
+    };
+    let chart = Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?;
+    let chart = if args.panels { chart.apart() } else { chart };
+    let mut said = String::new();
+    if let Some(file) = &args.svg {
+        let sheet = Sheet::new(&chart.title, &results.run.title);
+        folder::write_whole(&picture::chart(&sheet, &chart), file)?;
+        said.push_str(&format!("picture  {}\n", file.display()));
+    }
+    if let Some(file) = &args.csv {
+        folder::write_whole(&csv(&chart), file)?;
+        said.push_str(&format!("numbers  {}\n", file.display()));
+    }
+    if said.is_empty() {
+        said = text(&chart, terminal::text_width(), terminal::colors());
+    }
+    terminal::print(&said)
+}
+
+/// What was asked for; what belongs to metrics asks for one.
+fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
+    let of_metric = [("--metric", &args.metric), ("--over", &args.over), ("--by", &args.by)];
+    match (args.diagram, of_metric.iter().find(|(_, given)| given.is_some())) {
+        (None, Some(_)) => Ok(Some(Diagram::Metric)),
+        (Some(other), Some((option, _))) if other != Diagram::Metric => Err(Failure::BadInput(format!(
+            "{option}: belongs to --diagram metric, not to --diagram {}; leave one of them out",
+            other.name()
+        ))),
+        (diagram, _) => Ok(diagram),
+    }
+}
+
+/// Refuses what a diagram would not heed.
+fn check_fits(args: &PlotArgs, diagram: Diagram) -> Result<(), Failure> {
+    let refuse = |option: &str, what: &str| {
+        Err(Failure::BadInput(format!("{option}: {} is of {what}; leave it out", diagram.name())))
+    };
+    match diagram {
+        Diagram::Metric | Diagram::Throughput | Diagram::DelayCdf => {}
+        _ if args.class.is_some() => return refuse("--class", "all traffic"),
+        _ => {}
+    }
+    match diagram {
+        Diagram::Metric | Diagram::QueueCdf | Diagram::QueuePdf | Diagram::DelayCdf
+            if args.seed.is_some() =>
+        {
+            refuse("--seed", "all seeds")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what the results do not have; gives the point's index.
+fn check(args: &PlotArgs, results: &Results) -> Result<usize, Failure> {
+    let at = args.point.map_or(0, |n| n as usize - 1);
+    let Some(point) = results.run.points.get(at) else {
+        let points = results.run.points.len();
+        return Err(Failure::BadInput(format!("--point {}: the results have {points}", at + 1)));
+    };
+    let known = |what, wanted: &String, names: &[String]| match names.contains(wanted) {
+        true => Ok(()),
+        false => Err(unknown_name(what, wanted, names.iter().map(String::as_str))),
+    };
+    for label in &args.aqm {
+        let mut labels: Vec<String> = Vec::new();
+        results.run.points.iter().flat_map(|p| &p.algorithms).for_each(|l| {
+            if !labels.contains(l) {
+                labels.push(l.clone());
+            }
+        });
+        known("algorithm", label, &labels)?;
+    }
+    if let Some(link) = &args.link {
+        known("link", link, &point.links)?;
+    }
+    if let Some(class) = &args.class {
+        let mut scopes = results.scopes(at);
+        scopes.retain(|s| s != "all");
+        known("class", class, &scopes)?;
+    }
+    let mut seeds = results.replications.iter().filter(|r| r.point == at).map(|r| r.seed);
+    match args.seed {
+        Some(seed) if !seeds.any(|s| s == seed) => {
+            let all: Vec<String> = point.seeds.iter().map(u64::to_string).collect();
+            Err(Failure::BadInput(format!("--seed {seed}: was not run; seeds are {}", all.join(", "))))
+        }
+        _ => Ok(at),
+    }
+}

@@ -1,0 +1,133 @@
+//! The parameters that a study varies, as axes.
+
+use quell_lab::PointInfo;
+use quell_units::{BitRate, Duration, QueueSize};
+
+/// A field that the points set.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parameter<'a> {
+    pub field: &'a str,
+    /// Of the numbers; empty for pure ones.
+    pub unit: &'static str,
+    /// Its value at each point as written; empty where a point does not set it.
+    pub labels: Vec<&'a str>,
+    /// The same as numbers, not a number where a point does not set it; none if they are not all of one kind.
+    pub numbers: Option<Vec<f64>>,
+    /// Whether the numbers follow each other in equal ratios rather than in equal steps.
+    pub geometric: bool,
+}
+
+/// Every field that points set, in the order of the study.
+pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
+    let mut fields: Vec<&str> = Vec::new();
+    for setting in points.iter().flat_map(|p| &p.settings) {
+        if !fields.contains(&setting.field.as_str()) {
+            fields.push(&setting.field);
+        }
+    }
+    let parameter = |field| {
+        let label = |p| settings(p, field).unwrap_or("");
+        let labels: Vec<&str> = points.iter().map(label).collect();
+        let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(n)));
+        let geometric = numbers.as_deref().is_some_and(is_geometric);
+        Parameter { field, unit, labels, numbers, geometric }
+    };
+    fields.into_iter().map(parameter).collect()
+}
+
+fn settings<'a>(point: &'a PointInfo, field: &str) -> Option<&'a str> {
+    point.settings.iter().find(|s| s.field == field).map(|s| s.value.as_str())
+}
+
+impl Parameter<'_> {
+    /// The points that set this field and agree with point `at` in every one of `parameters` but this and
+    /// `also`, in the order of the axis.
+    pub fn along(&self, parameters: &[Parameter<'_>], at: usize, also: Option<&str>) -> Vec<usize> {
+        let fixed = |p: &&Parameter<'_>| p.field != self.field && Some(p.field) != also;
+        let agrees = |i: &usize| {
+            let same = parameters.iter().filter(fixed).all(|p| p.labels[*i] == p.labels[at]);
+            same && !self.labels[*i].is_empty()
+        };
+        let mut points: Vec<usize> = (0..self.labels.len()).filter(agrees).collect();
+        if let Some(numbers) = &self.numbers {
+            points.sort_by(|i, j| numbers[*i].total_cmp(&numbers[*j]));
+        }
+        points
+    }
+
+    /// The field with the unit of its numbers.
+    pub fn label(&self) -> String {
+        match self.unit {
+            "" => self.field.to_string(),
+            unit => format!("{} ({unit})", self.field),
+        }
+    }
+}
+
+/// Values of a swept field as numbers of one unit, if they are that; what is empty is none.
+fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
+    fn all(labels: &[&str], read: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
+        labels.iter().map(|l| if l.is_empty() { Some(f64::NAN) } else { read(l) }).collect()
+    }
+    let packets = |l: &str| match l.parse().ok()? {
+        QueueSize::Packets(x) => Some(x),
+        QueueSize::Bytes(_) => None,
+    };
+    let kilobytes = |l: &str| match l.parse().ok()? {
+        QueueSize::Bytes(x) => Some(x / 1e3),
+        QueueSize::Packets(_) => None,
+    };
+    let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 / 1e6);
+    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.nanos() as f64 / 1e6);
+    let plain = |l: &str| l.parse::<f64>().ok().filter(|x| x.is_finite());
+    None.or_else(|| Some(("", all(labels, plain)?)))
+        .or_else(|| Some(("Mbit/s", all(labels, megabits)?)))
+        .or_else(|| Some(("ms", all(labels, milliseconds)?)))
+        .or_else(|| Some(("packets", all(labels, packets)?)))
+        .or_else(|| Some(("kB", all(labels, kilobytes)?)))
+}
+
+/// True if at least three different positive numbers are spaced more evenly by ratio than by difference, over a
+/// range that makes that matter.
+fn is_geometric(numbers: &[f64]) -> bool {
+    let mut sorted: Vec<f64> = numbers.iter().copied().filter(|x| !x.is_nan()).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return false };
+    if sorted.len() < 3 || *first <= 0.0 || *last < 4.0 * first {
+        return false;
+    }
+    // The widest gap over the narrowest.
+    let unevenness = |of: fn(f64) -> f64| {
+        let gaps = || sorted.windows(2).map(|w| of(w[1]) - of(w[0]));
+        gaps().fold(0.0, f64::max) / gaps().fold(f64::INFINITY, f64::min)
+    };
+    unevenness(f64::ln) < unevenness(|x| x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swept_values_become_numbers_of_one_unit() {
+        assert_eq!(numbers(&["1", "2.5"]), Some(("", vec![1.0, 2.5])));
+        assert_eq!(numbers(&["900 kbit/s", "1 Mbit/s"]), Some(("Mbit/s", vec![0.9, 1.0])));
+        assert_eq!(numbers(&["50 ms", "1 s"]), Some(("ms", vec![50.0, 1000.0])));
+        assert_eq!(numbers(&["50 packets", "75 packets"]), Some(("packets", vec![50.0, 75.0])));
+        assert_eq!(numbers(&["75 kB"]), Some(("kB", vec![75.0])));
+        assert_eq!(numbers(&["reno", "sack"]), None);
+        assert_eq!(numbers(&["10 ms", "10 packets"]), None);
+        let (_, with_hole) = numbers(&["1", "", "3"]).unwrap();
+        assert!(with_hole[1].is_nan() && with_hole[2] == 3.0);
+    }
+
+    #[test]
+    fn equal_ratios_ask_for_a_logarithmic_axis() {
+        assert!(is_geometric(&[1.0, 2.0, 5.0, 10.0, 20.0]));
+        assert!(is_geometric(&[64.0, 4.0, 16.0, 4.0]));
+        assert!(!is_geometric(&[10.0, 20.0, 30.0, 40.0]));
+        assert!(!is_geometric(&[0.0, 1.0, 10.0, 100.0]) && !is_geometric(&[1.0, 100.0]));
+        assert!(!is_geometric(&[1.0, 1.5, 2.25]));
+    }
+}
