@@ -161,7 +161,7 @@ fn a_clock_that_jumps_changes_nothing() {
         .collect();
     let day = Duration::from_secs(86_400);
     for (i, path) in (0u32..).zip(&entries) {
-        // From 1970 to 2100.
+        // In 1970, and a lifetime after that, and so on to 2101.
         let when = SystemTime::UNIX_EPOCH + day * (i * 16_000);
         std::fs::File::options().append(true).open(path).unwrap().set_modified(when).unwrap();
     }
