@@ -303,6 +303,7 @@ def run(
     verify: float = 0.0,
     series: _Series = "drawn",
 ) -> Results: ...
+
 @final
 class Task:
     def __new__(

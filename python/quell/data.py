@@ -1,9 +1,9 @@
 """Everything that was ever run, as one table for DuckDB (``pip install "quell[data]"``).
 
-A row is one link, segment (null: the whole measured window) and scope of one replication. It begins with what
-identifies the replication: ``key``, ``title``, ``settings`` (what distinguishes its point from the others of its
-study), ``scenario`` (with every default, as TOML), ``version``, ``digest``, ``algorithm``, ``elapsed_s``,
-``seed``; then one column per metric, with its unit in its name (see :func:`quell.metric_list`).
+A row is one link, segment (null: the whole measured window) and scope of one replication. It begins with
+what identifies the replication: ``key``, ``title``, ``settings`` (what distinguishes its point from the others
+of its study), ``scenario`` (with every default, as TOML), ``version``, ``digest``, ``algorithm``,
+``elapsed_s``, ``seed``; then one column per metric, with its unit in its name (see :func:`quell.metric_list`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def connect(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyCo
     """
     pattern, exists = index(cache=cache)
     if not exists:
-        raise FileNotFoundError(f"{pattern.parent.parent}: this cache has no replications; quell.run keeps them there")
+        raise FileNotFoundError(
+            f"{pattern.parent.parent}: this cache has no replications; quell.run keeps them there"
+        )
     connection = duckdb.connect()
     files = str(pattern).replace("'", "''")
     # Two runs that end at once may both have written a row.

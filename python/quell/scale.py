@@ -12,7 +12,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from dask.distributed import as_completed
+import dask.distributed
 
 import quell
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dask.distributed import Client
 
 __all__ = ["batches", "pull", "push", "run"]
+
+# Its functions have no types.
+_DISTRIBUTED: Any = dask.distributed
 
 # Batches for each core: enough that none waits long for the last one, and few for the scheduler.
 _BATCHES_PER_CORE = 8
@@ -43,8 +46,8 @@ def run(
 ) -> quell.Results:
     """Run a scenario on a Dask cluster.
 
-    What the cache has is not run again, and what workers finish is in it at once: a worker that dies loses what
-    it was making, which others make. Ctrl-C cancels what has not begun; the next call goes on from there.
+    What the cache has is not run again, and what workers finish is in it at once: a worker that dies loses
+    what it was making, which others make. Ctrl-C cancels what has not begun; the next call goes on there.
 
     Parameters
     ----------
@@ -93,8 +96,9 @@ def run(
     if progress is not None:
         progress(done, len(all_tasks))
     if missing:
-        cores = sum(client.nthreads().values()) or 1
-        futures = client.map(
+        cluster: Any = client
+        cores = sum(cluster.nthreads().values()) or 1
+        futures = cluster.map(
             _make,
             list(batches(missing, cores * _BATCHES_PER_CORE)),
             cache=None if store else str(folder),
@@ -103,7 +107,7 @@ def run(
             pure=False,
         )
         try:
-            for future in as_completed(futures):
+            for future in _DISTRIBUTED.as_completed(futures):
                 made = future.result()
                 failed = [f"{key}: {what}" for key, what in made.items() if what.startswith("failed")]
                 if failed:
@@ -113,12 +117,10 @@ def run(
                     progress(done, len(all_tasks))
         finally:
             # What is not over when this is left is not wanted; what is over is in the cache.
-            client.cancel(futures)
+            cluster.cancel(futures)
         if store is not None:
             pull(store, folder, (task.key for task in missing))
-    return quell.run(
-        scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, cache=folder
-    )
+    return quell.run(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, cache=folder)
 
 
 def batches(tasks: Sequence[quell.Task], count: int) -> Iterable[list[quell.Task]]:

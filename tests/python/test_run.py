@@ -318,7 +318,7 @@ def test_a_file_of_a_scenario_file_lies_beside_it(scenario: dict[str, Any], tmp_
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     (resolved,) = quell.check(tmp_path / "x.toml")
     changes = resolved["dumbbell"]["changes"]
-    assert changes["file"] == "rates.csv"
+    assert changes["file"] == str(tmp_path / "rates.csv")
     assert len(changes["sha256"]) == 64
     link = {**scenario["dumbbell"], "changes": tmp_path / "rates.csv"}
     (tmp_path / "rates.csv").write_text("time_s,rate_bps\n5,1e6\n5,2e6\n", encoding="utf-8")

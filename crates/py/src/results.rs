@@ -10,7 +10,7 @@ use quell_lab::{Estimate, Metric, Quantity, Table, View};
 use quell_view::chart::{Chart, Choice, Diagram};
 
 use crate::columns::{Columns, array, columns, of_table};
-use crate::run::metric;
+use crate::run::metric as metric_called;
 use crate::{errors, value};
 
 /// The results of a run, from :func:`run` or :func:`read`.
@@ -457,7 +457,7 @@ impl Results {
             seed,
             algorithms: algorithms.as_deref(),
             scope,
-            metric: chosen(Some(vec![metric.to_string()]))?[0],
+            metric: metric_called(metric)?,
             over,
             by,
         };

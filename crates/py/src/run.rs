@@ -102,13 +102,13 @@ impl Progress {
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
 ///     Which engine; both give the same sample path.
-/// cache : bool, str or os.PathLike, default True
-///     Where replications are kept as they finish, and looked up before they are run: a folder, True for the
-///     user's (what ``QUELL_CACHE`` names, or ``quell`` in the user's folder for caches), False for nowhere.
+/// cache : bool, str or os.PathLike, optional
+///     Where replications are kept as they finish, and looked up before they are run: a folder, True (the default)
+///     for the user's (what ``QUELL_CACHE`` names, or ``quell`` in the user's folder for caches), False for nowhere.
 ///     Those with algorithms written in Python, and those of the reference engine, are not kept.
 /// fresh : bool, default False
 ///     Run every replication again, whatever the cache has.
-/// verify : float, default 0
+/// verify : float, default 0.0
 ///     The share of the replications from the cache that are run again; one that differs raises RunError.
 /// series : {"drawn", "all", "none"}, default "drawn"
 ///     Of which replications the time series are kept: of those that a report can draw (the first seeds, at

@@ -158,7 +158,7 @@ pub fn series(argument: &str) -> PyResult<Series> {
 ///     As for :func:`run`.
 /// missing : bool, default False
 ///     Only those that the cache does not have.
-/// cache : bool, str or os.PathLike, default True
+/// cache : bool, str or os.PathLike, optional
 ///     As for :func:`run`; looked at only for what is missing.
 ///
 /// Returns
@@ -214,7 +214,7 @@ pub fn tasks(
 /// ----------
 /// tasks : sequence of Task
 ///     Which.
-/// cache : bool, str or os.PathLike, default True
+/// cache : bool, str or os.PathLike, optional
 ///     The cache: a folder, or True for the user's.
 /// threads : int, default 1
 ///     How many threads.
@@ -274,7 +274,17 @@ pub fn make<'py>(
     Ok(dict)
 }
 
-/// Bring the index of a cache up to date, and give the pattern of its Parquet files and whether there is one.
+/// Bring the index of a cache up to date.
+///
+/// Parameters
+/// ----------
+/// cache : bool, str or os.PathLike, optional
+///     As for :func:`run`.
+///
+/// Returns
+/// -------
+/// tuple of pathlib.Path and bool
+///     The pattern of its Parquet files, and whether it has any rows.
 #[pyfunction]
 #[pyo3(signature = (*, cache=None))]
 pub fn index(py: Python<'_>, cache: Option<&Bound<'_, PyAny>>) -> PyResult<(PathBuf, bool)> {
@@ -283,7 +293,17 @@ pub fn index(py: Python<'_>, cache: Option<&Bound<'_, PyAny>>) -> PyResult<(Path
     found.map_err(|e: quell_lab::StoreError| PyOSError::new_err(e.to_string()))
 }
 
-/// The folder of the cache that an argument means.
+/// Say where a cache is.
+///
+/// Parameters
+/// ----------
+/// cache : bool, str or os.PathLike, optional
+///     As for :func:`run`; by default the user's.
+///
+/// Returns
+/// -------
+/// pathlib.Path
+///     Its folder, which need not exist, as an absolute path.
 #[pyfunction]
 #[pyo3(signature = (cache=None))]
 pub fn cache_dir(cache: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {

@@ -18,7 +18,17 @@ use parse::{Expression, read};
 
 /// Fields that hold text: there nothing is computed. The changes of a link may be the name of a file.
 const TEXTS: &[&str] = &[
-    "title", "description", "name", "class", "from", "to", "label", "algorithm", "file", "sha256", "changes",
+    "title",
+    "description",
+    "name",
+    "class",
+    "from",
+    "to",
+    "label",
+    "algorithm",
+    "file",
+    "sha256",
+    "changes",
 ];
 
 /// Digits that a result keeps: the last ones of a double are what the arithmetic has left.
