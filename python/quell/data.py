@@ -1,9 +1,10 @@
 """Everything that was ever run, as one table for DuckDB (``pip install "quell[data]"``).
 
 A row is one link, segment (null: the whole measured window) and scope of one replication. It begins with
-what identifies the replication: ``key``, ``title``, ``settings`` (what distinguishes its point from the others
-of its study), ``scenario`` (with every default, as TOML), ``version``, ``digest``, ``algorithm``,
-``elapsed_s``, ``seed``; then one column per metric, with its unit in its name (see :func:`quell.metric_list`).
+what identifies the replication: ``key``, ``title``, ``settings`` (what distinguishes its point from the
+others of its study), ``scenario`` (with every default, as TOML), ``version``, ``digest``, ``algorithm``,
+``elapsed_s``, ``seed``; then one column per metric, with its unit in its name (see
+:func:`quell.metric_list`).
 """
 
 from __future__ import annotations

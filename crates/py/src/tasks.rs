@@ -28,6 +28,7 @@ impl Task {
     /// Make a task from its parts; :func:`tasks` gives those of a study.
     #[new]
     #[pyo3(signature = (key, scenario, settings, algorithm, seed, series, cost_packets))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         key: &str,
         scenario: Py<PyString>,
