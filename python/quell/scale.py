@@ -87,11 +87,16 @@ def run(
     """
     folder = quell.cache_dir(cache)
     all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series)
-    if store is not None:
-        pull(store, folder, (task.key for task in all_tasks))
-    missing = quell.tasks(
-        scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, missing=True, cache=folder
-    )
+
+    def lacking() -> list[quell.Task]:
+        return quell.tasks(
+            scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, missing=True, cache=folder
+        )
+
+    missing = lacking()
+    if store is not None and missing:
+        pull(store, folder, (task.key for task in missing), replace=True)
+        missing = lacking()
     done = len(all_tasks) - len(missing)
     if progress is not None:
         progress(done, len(all_tasks))
@@ -119,7 +124,7 @@ def run(
             # What is not over when this is left is not wanted; what is over is in the cache.
             cluster.cancel(futures)
         if store is not None:
-            pull(store, folder, (task.key for task in missing))
+            pull(store, folder, (task.key for task in missing), replace=True)
     return quell.run(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series, cache=folder)
 
 
@@ -157,7 +162,8 @@ def _make(tasks: list[quell.Task], *, cache: str | None, store: str | None) -> d
         return quell.make(tasks, cache=cache)
     with tempfile.TemporaryDirectory(prefix="quell-") as folder:
         made = quell.make(tasks, cache=folder)
-        push(folder, store)
+        # Who asked lacks them, or their time series.
+        push(folder, store, replace=True)
     return made
 
 
@@ -166,8 +172,8 @@ def _entry(key: str) -> str:
     return f"{key[:2]}/{key[2:]}.entry"
 
 
-def push(cache: str | os.PathLike[str], store: str) -> int:
-    """Copy every entry of a cache that a store lacks to it.
+def push(cache: str | os.PathLike[str], store: str, *, replace: bool = False) -> int:
+    """Copy the entries of a cache to a store.
 
     Parameters
     ----------
@@ -175,6 +181,8 @@ def push(cache: str | os.PathLike[str], store: str) -> int:
         The cache's folder.
     store : str
         A URL that fsspec knows, such as ``s3://bucket/quell``.
+    replace : bool, default False
+        Also those that the store has, which may lack the time series.
 
     Returns
     -------
@@ -185,15 +193,21 @@ def push(cache: str | os.PathLike[str], store: str) -> int:
     copied = 0
     for path in sorted(pathlib.Path(cache).glob("??/*.entry")):
         target = f"{root}/{path.parent.name}/{path.name}"
-        if not files.exists(target):
+        if replace or not files.exists(target):
             files.makedirs(f"{root}/{path.parent.name}", exist_ok=True)
             _put(files, path, target)
             copied += 1
     return copied
 
 
-def pull(store: str, cache: str | os.PathLike[str], keys: Iterable[str] | None = None) -> int:
-    """Copy entries that a cache lacks from a store.
+def pull(
+    store: str,
+    cache: str | os.PathLike[str],
+    keys: Iterable[str] | None = None,
+    *,
+    replace: bool = False,
+) -> int:
+    """Copy entries of a store to a cache.
 
     Parameters
     ----------
@@ -203,6 +217,8 @@ def pull(store: str, cache: str | os.PathLike[str], keys: Iterable[str] | None =
         The cache's folder.
     keys : iterable of str, optional
         Which; by default all that the store has.
+    replace : bool, default False
+        Also those that the cache has, which may be damaged or lack the time series.
 
     Returns
     -------
@@ -218,7 +234,7 @@ def pull(store: str, cache: str | os.PathLike[str], keys: Iterable[str] | None =
     for name in names:
         parts = pathlib.PurePosixPath(name).parts
         target = pathlib.Path(cache, *parts[-2:])
-        if target.exists() or not files.exists(name):
+        if (target.exists() and not replace) or not files.exists(name):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         # Beside its place, then there in one step: a reader never sees a half of it.

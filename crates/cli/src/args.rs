@@ -170,7 +170,7 @@ pub struct SimulationArgs {
 #[derive(Clone, Debug, Args)]
 pub struct CacheDir {
     /// Folder of the cache; default: what QUELL_CACHE names, or quell in the user's folder for caches.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub cache: Option<PathBuf>,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Metric;
 use crate::results::{Replication, Results, View};
-use crate::run::{Options, Progress, RunError, digest, run};
+use crate::run::{Options, Progress, RunError, Series, digest, run};
 use crate::sequential::{Looks, Width, widths};
 use crate::stats::{ERROR, Estimate};
 
@@ -141,7 +141,7 @@ impl Auto {
     fn open(&self, results: &Results, point: usize, algorithm: &str) -> Vec<Metric> {
         let view = self.view(point);
         let narrow = |aim: &Aim, estimate: &Estimate, beside: f64| match (aim.width, estimate.half_width) {
-            (Some(width), Some(half)) => width.admits(half, beside),
+            (Some(width), Some(half)) => !is_nothing(estimate, beside) && width.admits(half, beside),
             _ => false,
         };
         let mean = |algorithm, metric| results.estimate(&view, algorithm, metric);
@@ -151,7 +151,7 @@ impl Auto {
                 let base = mean(baseline, aim.metric).map_or(0.0, |e| e.mean);
                 results.difference(&view, baseline, algorithm, aim.metric).is_some_and(|d| {
                     // What differs for no seed at all will hardly begin to.
-                    let same = d.half_width == Some(0.0);
+                    let same = d.half_width == Some(0.0) && !is_nothing(&d, base);
                     !(d.excludes_zero() || same || narrow(aim, &d, base))
                 })
             }
@@ -166,6 +166,11 @@ impl Auto {
     }
 }
 
+/// True if something was seen with no seed: that does not say how seldom it is.
+fn is_nothing(estimate: &Estimate, beside: f64) -> bool {
+    estimate.half_width == Some(0.0) && estimate.mean == 0.0 && beside == 0.0
+}
+
 impl Sequential {
     /// How the seeds were chosen, in a sentence.
     pub fn rule(&self) -> String {
@@ -174,12 +179,12 @@ impl Sequential {
         match (&self.asked.baseline, &self.looks) {
             (Some(baseline), Some(looks)) => format!(
                 "seeds were added until each difference from {baseline} was decided or within the width asked \
-                 ({words}), up to {most}; the intervals of all looks (at {} seeds) hold together with 95 %, so \
+                 ({words}), or there were {most}; the intervals of all looks (at {} seeds) hold together with 95 %, so \
                  they are wider than usual ones",
                 at(looks)
             ),
             _ => format!(
-                "seeds were added until the 95 % intervals were as narrow as asked ({words}), up to {most}"
+                "seeds were added until the 95 % intervals were as narrow as asked ({words}), or there were {most}"
             ),
         }
     }
@@ -201,6 +206,9 @@ pub fn run_auto(study: &Study, auto: &Auto, options: &Options<'_>) -> Result<Res
     let mut results = run_round(&study.with_points(everywhere), 0, options, &clock)?;
     let mut open = everything(&results, auto);
     let mut stops = Vec::new();
+    // What decides is the interval that is printed in the end.
+    results.run.sequential =
+        vec![Sequential { asked: auto.clone(), looks: auto.looks(), stops: open.clone() }];
     for (i, &seeds) in ladder.iter().enumerate() {
         open.iter_mut().for_each(|stop| judge(stop, &results, auto, seeds));
         let next = ladder.get(i + 1);
@@ -209,7 +217,10 @@ pub fn run_auto(study: &Study, auto: &Auto, options: &Options<'_>) -> Result<Res
         (open, stops) = (more, [stops, done].concat());
         let (Some(next), false) = (next, open.is_empty()) else { break };
         let (round, points) = round(study, auto, &open, seeds, *next);
-        let found = run_round(&round, results.replications.len(), options, &clock)?;
+        // The first round has the seeds whose time series are drawn.
+        let series = if options.series == Series::All { Series::All } else { Series::None };
+        let options = Options { series, ..options.clone() };
+        let found = run_round(&round, results.replications.len(), &options, &clock)?;
         add(&mut results, found, &points);
     }
     finish(&mut results, study, auto, stops);

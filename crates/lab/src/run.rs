@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use quell_scenario::{Identity, Plugins, Point, Study};
@@ -137,8 +137,8 @@ pub(crate) struct Job<'a> {
     seed_index: usize,
     /// Whether its time series are kept.
     pub(crate) series: bool,
-    /// Under which a cache has it; none if it cannot be kept.
-    pub(crate) kept: Option<Arc<Kept>>,
+    /// Under which a cache has it, when that was asked for; none without a cache.
+    kept: Option<Arc<OnceLock<Option<Kept>>>>,
     control: Control,
     over: AtomicBool,
 }
@@ -163,9 +163,15 @@ impl Job<'_> {
         self.spec.scenario.aqm[self.aqm].label()
     }
 
+    /// What identifies it, but for its seed; none if it cannot be kept. It is found out when it is needed: a
+    /// study may have thousands of points, and be stopped.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()?.get_or_init(|| kept(self.spec, self.aqm)).as_ref()
+    }
+
     /// Its key; none if it cannot be kept.
     pub(crate) fn key(&self) -> Option<Key> {
-        Key::new(&self.kept.as_ref()?.identity, self.seed).ok()
+        Key::new(&self.kept()?.identity, self.seed).ok()
     }
 
     fn duration_ns(&self) -> u64 {
@@ -206,7 +212,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     finished.sort_by_key(|(order, ..)| *order);
     if let Some(cache) = options.cache {
         let new = finished.iter().filter_map(|(_, at, f)| {
-            let about = &jobs[*at].kept.as_ref()?.about;
+            let about = &jobs[*at].kept()?.about;
             Some(Indexed { key: f.put?, about, replication: &f.replication })
         });
         if let Err(error) = cache.add_to_index(&new.collect::<Vec<_>>()) {
@@ -248,7 +254,7 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
     let mut jobs = Vec::new();
     for (point, spec) in study.points.iter().enumerate() {
         for aqm in 0..spec.scenario.aqm.len() {
-            let kept = if keep { kept(spec, aqm).map(Arc::new) } else { None };
+            let kept = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
                 let (series, kept) = (seed_index < drawn, kept.clone());
                 let (control, over) = (Control::default(), AtomicBool::new(false));
@@ -323,7 +329,7 @@ fn warn(options: &Options<'_>, why: &str) {
 
 /// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
 fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<Result<Finished, RunError>> {
-    let (Some(cache), Some(kept), Some(key)) = (options.cache, &job.kept, job.key()) else {
+    let (Some(cache), Some(kept), Some(key)) = (options.cache, job.kept(), job.key()) else {
         let outcome = replicate(job, options)?;
         return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
     };

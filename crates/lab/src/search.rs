@@ -90,8 +90,9 @@ pub struct Crossing {
     pub probes: Vec<Probe>,
 }
 
-/// What there is to know of one probe's samples.
-pub type Samples<E> = Result<Option<Vec<f64>>, E>;
+/// The samples of a probe, and whether the scenario leaves nothing to chance, so that they are certain; none if
+/// it was stopped.
+pub type Samples<E> = Result<Option<(Vec<f64>, bool)>, E>;
 
 impl Bisection {
     /// Looks for the crossing. `sample` gives the metric at a value for the seeds after the first number, up to
@@ -169,7 +170,7 @@ impl Bisection {
         let mut last =
             Probe { at, estimate: Estimate { mean: f64::NAN, half_width: None, n: 0 }, side: None };
         for look in looks.iter() {
-            let Some(more) = sample(at, seeds, look.samples)? else { return Ok(None) };
+            let Some((more, fixed)) = sample(at, seeds, look.samples)? else { return Ok(None) };
             samples.extend(more);
             seeds = look.samples;
             let Some(estimate) = Estimate::with_error(&samples, look.error) else { continue };
@@ -178,9 +179,12 @@ impl Bisection {
                 () if high < self.crosses => Some(Side::Below),
                 () => None,
             });
+            // What was seen with no seed may be seldom: how seldom, such samples do not say, unless the scenario
+            // leaves nothing to chance.
+            let equal = estimate.half_width == Some(0.0);
+            let side = side.filter(|_| fixed || !equal || estimate.mean != 0.0);
             last = Probe { at, estimate, side };
-            // Where no seed makes a difference, more of them will not either.
-            if side.is_some() || estimate.half_width == Some(0.0) {
+            if side.is_some() || (equal && estimate.mean != 0.0) || fixed {
                 break;
             }
         }
@@ -371,7 +375,7 @@ impl Search {
                     results.scopes(0).join(", ")
                 )));
             }
-            Ok(Some(samples))
+            Ok(Some((samples, results.is_fixed(0, &algorithm))))
         };
         let bisection = Bisection {
             axis: self.over.clone(),

@@ -35,7 +35,7 @@ pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
         |job: &Job<'_>| sizes[job.point].figures + if job.series { sizes[job.point].series } else { 0.0 };
     for job in &jobs {
         results += size(job);
-        cache += if job.kept.is_some() { ENTRY.max(size(job)) } else { 0.0 };
+        cache += if options.cache.is_some() { ENTRY.max(size(job)) } else { 0.0 };
     }
     if let Some(folder) = options.cache.filter(|_| cache > free as f64) {
         let has = |job: &&Job<'_>| job.key().is_some_and(|key| folder.has(&key));

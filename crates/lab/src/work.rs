@@ -164,7 +164,7 @@ fn make_jobs(wanted: Vec<(Key, Job<'_>)>, options: &Options<'_>, made: &Told<'_>
 
 /// The key of a replication.
 fn key(job: &Job<'_>) -> Result<Key, String> {
-    let kept = job.kept.as_ref().ok_or_else(|| {
+    let kept = job.kept().ok_or_else(|| {
         format!("{}: an algorithm from outside the catalog, which nothing identifies, is in it", job.label())
     })?;
     Key::new(&kept.identity, job.seed)

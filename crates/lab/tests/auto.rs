@@ -197,3 +197,19 @@ fn what_cannot_be_asked_is_refused() {
     assert!(refuse(Auto { link: Some("x".into()), ..auto(&[mean], None, 9) }).contains("\"x\""));
     assert_eq!(auto(&[mean], Some("pi"), 9).check(&study), Ok(()));
 }
+
+/// What is said to be decided is decided by the interval that is printed, however the looks fall.
+#[test]
+fn what_is_reached_is_what_is_printed() {
+    let metrics = [Metric::QueueStd, Metric::QueueMean, Metric::DelayP99, Metric::Goodput, Metric::LossRate];
+    for metric in metrics {
+        let auto = auto(&[(metric, None)], Some("drop-tail"), 50);
+        let results = run_auto(&study(SCENARIO), &auto, &Options::default()).unwrap();
+        for stop in stops(&results).iter().filter(|s| s.reason == Reason::Reached) {
+            let difference =
+                results.difference(&View::default(), "drop-tail", &stop.algorithm, metric).unwrap();
+            let same = difference.half_width == Some(0.0);
+            assert!(difference.excludes_zero() || same, "{metric:?} {stop:?} {difference:?}");
+        }
+    }
+}

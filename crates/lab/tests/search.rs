@@ -25,7 +25,8 @@ fn search(of: &Bisection, deviation: f64, seed: u64, metric: impl Fn(f64) -> f64
     let mut uniform = move || ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
     let mut normal = move || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let sample = |at: f64, from: usize, to: usize| {
-        Ok::<_, Infallible>(Some((from..to).map(|_| metric(at) + deviation * normal()).collect()))
+        let samples = (from..to).map(|_| metric(at) + deviation * normal()).collect();
+        Ok::<_, Infallible>(Some((samples, deviation == 0.0)))
     };
     of.search(sample).unwrap()
 }
@@ -119,7 +120,7 @@ fn stopped_it_keeps_the_interval_so_far() {
     let mut calls = 0;
     let sample = |at: f64, from: usize, to: usize| {
         calls += 1;
-        Ok::<_, Infallible>((calls <= 4).then(|| vec![at - 0.3; to - from]))
+        Ok::<_, Infallible>((calls <= 4).then(|| (vec![at - 0.3; to - from], true)))
     };
     let found = bisection("x=0..1", 0.0, "1%").search(sample).unwrap();
     assert_eq!((found.ending, found.probes.len()), (Ending::Interrupted, 4));
@@ -202,4 +203,17 @@ fn questions_that_do_not_fit_are_refused() {
     assert!(refuse(web).contains("voice"));
     let goodput = Search { metric: Metric::FctMean, ..question(rate, Some("red")) };
     assert!(refuse(goodput).contains("flow_completion_time_mean_s"));
+}
+
+/// What never happened in a few samples may happen in the next: equal samples decide nothing.
+#[test]
+fn samples_that_are_equal_by_chance_decide_nothing() {
+    let mut all = |at: f64, from: usize, to: usize| {
+        // Seldom above 0, and then far: no sample of the first fifty at any place but the upper end.
+        let value = if at < 1.0 { 0.0 } else { 1.0 };
+        Ok::<_, Infallible>(Some(((from..to).map(|i| value + (i % 2) as f64 * value).collect(), false)))
+    };
+    let found = bisection("x=0..1", 0.5, "1%").search(&mut all).unwrap();
+    assert_eq!(found.ending, Ending::EndUndecided);
+    assert!(found.probes.iter().any(|p| p.side.is_none() && p.estimate.half_width == Some(0.0)));
 }

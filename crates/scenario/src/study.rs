@@ -128,9 +128,10 @@ impl Point {
                 course.file = None;
             }
         }
-        let text = toml::to_string(&scenario).ok()?;
+        let value = toml::Value::try_from(&scenario).ok()?;
         let mut algorithms = Vec::new();
-        named(&toml::Value::Table(text.parse().ok()?), "algorithm", &mut algorithms);
+        named(&value, "algorithm", &mut algorithms);
+        let text = toml::to_string(&scenario).ok()?;
         algorithms.sort();
         algorithms.dedup();
         let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));

@@ -198,6 +198,7 @@ pub(crate) fn expand(
     cases: Option<&Entry>,
 ) -> Result<Expanded, Problem> {
     let mut trees: Expanded = vec![(Vec::new(), base.clone())];
+    let mut in_cases = Vec::new();
     if let Some(entry) = cases {
         let Value::Array(items) = &entry.node.value else {
             return Err(Problem::new(steps!["cases"], "must be a list of tables: [[cases]]"));
@@ -210,6 +211,8 @@ pub(crate) fn expand(
                 _ => Err(Problem::new(steps!["cases", i], "must be a table of fields and their values")),
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let place = |a: &Assignment| resolve(base, &a.field).map_err(|_| a.field.clone());
+        in_cases = assignments.iter().flatten().map(place).collect();
         trees = product(&trees, &assignments)?;
     }
     let place = |s: &Swept| resolve(base, &s.field).map_err(|_| s.field.clone());
@@ -219,6 +222,10 @@ pub(crate) fn expand(
     let axes: Vec<Axis> = kept.chain(more.iter().cloned()).collect();
     let mut seen = Vec::new();
     for s in axes.iter().flat_map(|axis| &axis.0) {
+        if in_cases.contains(&place(s)) {
+            let rule = format!("sweeps {}, which [[cases]] sets: give its values in one place", s.field);
+            return Err(Problem::new(s.written.clone(), rule).with_value(""));
+        }
         if seen.contains(&place(s)) {
             let rule = format!("sweeps {} a second time: give all its values in one place", s.field);
             return Err(Problem::new(s.written.clone(), rule).with_value(""));

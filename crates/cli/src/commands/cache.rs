@@ -152,16 +152,29 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
 
 fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     let (mut count, mut bytes) = (0, 0);
+    let mut damaged = 0;
     for entry in entries(cache)?.iter().filter(|entry| entry.current) {
-        let copied = to.copy(entry).map_err(|e| Failure::Failed(e.to_string()))?;
-        (count, bytes) = (count + usize::from(copied), bytes + if copied { entry.bytes } else { 0 });
+        match to.copy(entry) {
+            Ok(copied) => {
+                (count, bytes) = (count + usize::from(copied), bytes + if copied { entry.bytes } else { 0 });
+            }
+            Err(error) if error.path == entry.path => {
+                damaged += 1;
+                terminal::note(&format!("{error}; it is not copied"));
+            }
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        }
     }
     terminal::print(&format!(
         "{} ({}) copied to {}\n",
         counted(count, "entry"),
         terminal::size(bytes),
         to.dir().display()
-    ))
+    ))?;
+    match damaged {
+        0 => Ok(()),
+        n => Err(Failure::Failed(format!("{} damaged and not copied", counted(n, "entry")))),
+    }
 }
 
 /// For DuckDB. Two runs that end at once may both have written a row.

@@ -246,8 +246,8 @@ fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
     text.push_str(&format!(": mean ± half-width of the 95 % interval over {seeds} seeds\n"));
     text.push_str(&selection::rules(results));
     text.push_str(&format!(
-        "* the interval excludes 0 (if nothing differed, about {:.0} of these {intervals} would do so by chance)\n",
-        (intervals as f64 * 0.05).ceil()
+        "* the interval excludes 0 (if nothing differed, each of these {intervals} would do so with 5 %, {} on average)\n",
+        quell_units::text::three_digits(intervals as f64 * 0.05)
     ));
     text
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quell_lab::{Cache, Key, Made, Options, Task};
 
 use super::scenario;
-use crate::args::{EngineChoice, Format, Part, SimulationArgs, TasksArgs, WorkerArgs};
+use crate::args::{EngineChoice, Format, Part, Seeds, SimulationArgs, TasksArgs, WorkerArgs};
 use crate::failure::Failure;
 use crate::simulate::{self, Watch};
 use crate::{json, terminal};
@@ -17,7 +17,7 @@ use crate::{json, terminal};
 pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
     scenario::say_holes(&study, 1);
-    let mut all = all(&study)?;
+    let mut all = all(&study, &args.simulation)?;
     if args.missing {
         let cache = cache(&args.simulation)?;
         all.retain(|task| !task.is_in(&cache));
@@ -58,7 +58,7 @@ struct Listed<'a> {
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
     scenario::say_holes(&study, 1);
-    let all = all(&study)?;
+    let all = all(&study, &args.simulation)?;
     let of_study: HashSet<Key> = all.iter().map(|task| task.key).collect();
     let keys: HashSet<Key> = match (&args.keys, args.part) {
         (Some(file), _) => read_keys(file)?,
@@ -117,8 +117,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn all(study: &quell_scenario::Study) -> Result<Vec<Task>, Failure> {
-    quell_lab::tasks(study, &Options::default()).map_err(Failure::BadInput)
+fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>, Failure> {
+    if args.seeds == Some(Seeds::Auto) || !args.precision.is_empty() || args.max_seeds.is_some() {
+        return Err(Failure::BadInput(
+            "--seeds auto, --precision and --max-seeds: which seeds are needed is known only as results come; name \
+             them, such as --seeds 50, and let `quell run --seeds auto` find them in the cache"
+                .into(),
+        ));
+    }
+    let options = Options { series: simulate::series(args.series), ..Options::default() };
+    quell_lab::tasks(study, &options).map_err(Failure::BadInput)
 }
 
 fn cache(args: &SimulationArgs) -> Result<Cache, Failure> {

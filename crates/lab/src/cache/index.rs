@@ -42,9 +42,12 @@ impl Cache {
     /// If the cache cannot be read, or the index cannot be written. Damaged entries are passed over.
     pub fn index(&self) -> Result<PathBuf, StoreError> {
         let _alone = self.lock_index()?;
+        let entries: Vec<_> = self.entries()?.into_iter().filter(|e| e.current).collect();
+        let there: HashSet<Key> = entries.iter().map(|e| e.key).collect();
+        // A run may have added what was pruned while it ran.
+        self.forget_alone(&self.indexed_keys()?.difference(&there).copied().collect())?;
         let known = self.indexed_keys()?;
-        let mut missing: Vec<_> =
-            self.entries()?.into_iter().filter(|e| e.current && !known.contains(&e.key)).collect();
+        let mut missing: Vec<_> = entries.into_iter().filter(|e| !known.contains(&e.key)).collect();
         missing.sort_by_key(|entry| entry.key);
         for batch in missing.chunks(BATCH) {
             let found: Vec<_> = batch
@@ -84,6 +87,10 @@ impl Cache {
             return Ok(());
         }
         let _alone = self.lock_index()?;
+        self.forget_alone(removed)
+    }
+
+    fn forget_alone(&self, removed: &HashSet<Key>) -> Result<(), StoreError> {
         for part in self.parts()? {
             // What else it has is missing from now on, and added with the next index.
             if keys(&part).is_none_or(|keys| keys.iter().any(|key| removed.contains(key))) {

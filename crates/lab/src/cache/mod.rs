@@ -199,26 +199,32 @@ impl Cache {
     /// If it cannot be written: no permission, no space.
     pub fn put(&self, key: &Key, hit: &Hit) -> Result<PathBuf, StoreError> {
         let path = self.path(key);
+        if let (false, Lookup::Hit(there)) = (hit.series, self.read(key))
+            && there.series
+            && there.replication.digest == hit.replication.digest
+        {
+            // It is there, and has more.
+            return Ok(path);
+        }
         let bytes = entry::encode(key, hit)
             .map_err(|why| StoreError { path: path.clone(), why: format!("cannot be encoded: {why}") })?;
         self.write(&path, &bytes)?;
         Ok(path)
     }
 
-    /// Copies an entry of another cache, whole or not at all; false if it is there already.
+    /// Copies an entry of another cache, whole or not at all; false if all of it is there already.
     ///
     /// # Errors
     /// If it is damaged, or cannot be written.
     pub fn copy(&self, entry: &Entry) -> Result<bool, StoreError> {
-        let path = self.path(&entry.key);
-        if path.exists() {
-            return Ok(false);
-        }
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
         let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
-        self.write(&path, &bytes)?;
-        Ok(true)
+        let found = entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
+        match self.read(&entry.key) {
+            Lookup::Hit(there) if there.series || !found.series => Ok(false),
+            // What lacks the time series, or is damaged, is replaced.
+            _ => self.write(&self.path(&entry.key), &bytes).map(|()| true),
+        }
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {

@@ -16,20 +16,12 @@ use crate::plan;
 use crate::tree::{Fault, Node, Path, Step, Value};
 use parse::{Expression, read};
 
-/// Fields that hold text: there nothing is computed. The changes of a link may be the name of a file.
-const TEXTS: &[&str] = &[
-    "title",
-    "description",
-    "name",
-    "class",
-    "from",
-    "to",
-    "label",
-    "algorithm",
-    "file",
-    "sha256",
-    "changes",
-];
+/// Fields that hold text: there nothing is computed.
+const TEXTS: &[&str] =
+    &["title", "description", "name", "class", "from", "to", "label", "algorithm", "file", "sha256"];
+
+/// The field that may hold the name of a file, or a list in which something may be computed.
+const FILE: &str = "changes";
 
 /// Digits that a result keeps: the last ones of a double are what the arithmetic has left.
 const DIGITS: usize = 15;
@@ -94,7 +86,9 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
                 Step::Key(key) => Some(key.as_str()),
                 Step::Index(_) => None,
             });
-            if key.is_some_and(|key| TEXTS.contains(&key)) {
+            if key.is_some_and(|key| TEXTS.contains(&key))
+                || matches!(at.0.last(), Some(Step::Key(k)) if k == FILE)
+            {
                 return Ok(());
             }
             if let Some(expression) = read(text) {

@@ -113,7 +113,10 @@ impl Chart {
             Diagram::Metric => return found.metric(),
         };
         if chart.curves().next().is_none() {
-            return Err(format!("{}: the results have none of it", chart.title));
+            return Err(format!(
+                "{}: the results have none of it; time series are kept of the first seeds, or of all with --series all",
+                chart.title
+            ));
         }
         Ok(chart)
     }

@@ -274,7 +274,7 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
     }
     if charts.leaves_out_seeds(results) {
         notes.push(
-            "Curves over time are shown for the first seeds and for the mean over all seeds.".to_string(),
+            "Curves over time are shown for the first seeds and for the mean over those whose series were kept.".to_string(),
         );
     }
     if points > DETAILED_POINTS {
@@ -284,7 +284,7 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
         ));
     }
     if !notes.is_empty() {
-        notes.push("The Parquet files beside run.json hold everything.".to_string());
+        notes.push("The Parquet files beside run.json hold the figures of every replication, and the time series that were kept.".to_string());
     }
     notes
 }
