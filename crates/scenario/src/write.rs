@@ -2,6 +2,8 @@
 //! whose default is not a value. Which keys there are, and what they mean, is taken from the JSON Schema,
 //! which is made from the types.
 
+use std::sync::OnceLock;
+
 use serde_json::Value as Json;
 
 use crate::format::{FlowGroup, Scenario};
@@ -11,9 +13,11 @@ use crate::tree::{Entry, Node, Path, Value};
 pub(crate) fn write(resolved: &Scenario) -> Result<String, String> {
     let text = toml::to_string(resolved).map_err(|e| e.to_string())?;
     let tree = Node::parse(&text).map_err(|(_, e)| e)?;
-    let root = Scenario::json_schema();
+    // To make it takes longer than to write a scenario, and a sweep writes thousands.
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    let root = SCHEMA.get_or_init(Scenario::json_schema);
     let mut out = String::new();
-    Writer { root: &root }.section(&tree, &root, &Path::default(), &mut out);
+    Writer { root }.section(&tree, root, &Path::default(), &mut out);
     Ok(out)
 }
 
