@@ -524,9 +524,6 @@ impl Sender {
             if self.timed.is_none() {
                 self.timed = Some((seq, now));
             }
-        } else if self.timed.is_some_and(|(timed, _)| timed == seq) {
-            // Karn's rule (RFC 6298, section 3): SACK may send again what was sent first in this recovery.
-            self.timed = None;
         }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
         let cwr = self.cwr && (!retransmission || cfg.ecn_retransmissions);
