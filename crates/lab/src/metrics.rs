@@ -93,7 +93,7 @@ metrics! {
     DelayP50, "queue_delay_p50_s", "P50 delay", "s", Lower, "Median queueing delay.";
     DelayP95, "queue_delay_p95_s", "P95 delay", "s", Lower, "95th percentile of the queueing delay.";
     DelayP99, "queue_delay_p99_s", "P99 delay", "s", Lower, "99th percentile of the queueing delay.";
-    RttMean, "round_trip_time_mean_s", "mean round trip", "s", Lower, "Mean of the round-trip times that senders measure, of the flows whose data crosses the link: one packet in a round trip, none that was sent twice (Karn's algorithm), from its sending to its acknowledgment (exact; the sender rounds it to the ticks of its clock).", "RFC 6298 section 3";
+    RttMean, "round_trip_time_mean_s", "mean round trip", "s", Lower, "Mean of the round-trip times that senders measure, of the flows whose data crosses the link: one packet in a round trip, none that a timeout or fast retransmit sent twice (Karn's algorithm; SACK may send the timed packet again, as in ns-2), from its sending to its acknowledgment (exact; the sender rounds it to the ticks of its clock).", "RFC 6298 section 3";
     RttP50, "round_trip_time_p50_s", "P50 round trip", "s", Lower, "Median of those measurements.";
     RttP95, "round_trip_time_p95_s", "P95 round trip", "s", Lower, "95th percentile of those measurements.";
     RttP99, "round_trip_time_p99_s", "P99 round trip", "s", Lower, "99th percentile of those measurements.";
