@@ -105,7 +105,9 @@ pub fn make(
 pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &Told<'_>) -> Result<(), String> {
     let mut groups: Vec<Vec<&Task>> = Vec::new();
     let mut numbers: HashMap<(&str, bool), usize> = HashMap::new();
-    for task in tasks {
+    // Points that differ in another algorithm's parameters share replications.
+    let mut seen = HashSet::new();
+    for task in tasks.iter().filter(|task| seen.insert(task.key)) {
         let number = *numbers.entry((&task.scenario, task.series)).or_insert(groups.len());
         match groups.get_mut(number) {
             Some(group) => group.push(task),

@@ -336,6 +336,8 @@ fn a_study_is_made_task_by_task() {
         all
     };
     assert_eq!(about(&other), about(&cache));
+    let twice = [all[0].clone(), all[0].clone()];
+    make_tasks(&twice, &with(&other), &|_, made| assert_eq!(made, Made::Before)).unwrap();
     let strange = Task { seed: 77, ..all[0].clone() };
     let made = |_: &Key, made: Made| assert!(matches!(made, Made::Failed(why) if why.contains("version")));
     make_tasks(&[strange], &with(&other), &made).unwrap();
