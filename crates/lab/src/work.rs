@@ -55,15 +55,19 @@ pub enum Made {
 /// If an algorithm is from outside the catalog, so that nothing identifies it, or has no fingerprint.
 pub fn tasks(study: &Study, options: &Options<'_>) -> Result<Vec<Task>, String> {
     let mut known: HashMap<(usize, usize), (Arc<str>, f64)> = HashMap::new();
-    let mut tasks = Vec::new();
+    let (mut tasks, mut seen) = (Vec::new(), HashSet::new());
     for job in jobs(study, options, true) {
+        let key = key(&job)?;
+        if !seen.insert(key) {
+            continue; // Another point has the same.
+        }
         let of = known.entry((job.point, job.aqm)).or_insert_with(|| {
             let mut scenario = job.spec.scenario.clone();
             scenario.aqm = vec![scenario.aqm.swap_remove(job.aqm)];
             (scenario.to_toml().into(), cost(job.spec))
         });
         tasks.push(Task {
-            key: key(&job)?,
+            key,
             scenario: of.0.clone(),
             settings: job.spec.settings.clone(),
             algorithm: job.label().to_string(),

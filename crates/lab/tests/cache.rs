@@ -382,3 +382,16 @@ fn no_bytes_of_an_entry_do_harm() {
     );
     run.unwrap();
 }
+
+#[test]
+fn what_points_share_is_one_task() {
+    let (_dir, cache) = folder();
+    let mut document = document();
+    document.set("seeds", &2.into()).unwrap();
+    document.sweep_text("aqm.red.max_p=0.1,0.2").unwrap();
+    let study = document.study(&Plugins::new()).unwrap();
+    let all = tasks(&study, &Options::default()).unwrap();
+    assert_eq!(all.len(), 2 + 2 * 2, "drop-tail has no max_p");
+    make_tasks(&all, &with(&cache), &|_, made| assert_eq!(made, Made::Now)).unwrap();
+    assert_eq!(run(&study, &with(&cache)).unwrap().run.reused, 8);
+}
