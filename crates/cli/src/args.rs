@@ -52,6 +52,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Draw a figure of a results folder: in the terminal, as SVG, as CSV.
     Plot(PlotArgs),
+    /// Run the experiments of published documents and judge their printed numbers and claims.
+    Reproduce(ReproduceArgs),
     /// The replications that were kept: show, check, prune and export them.
     Cache(CacheArgs),
     /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
@@ -492,6 +494,60 @@ pub struct ShowArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub view: ViewArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell reproduce --list
+  quell reproduce hred-t2
+  quell reproduce vrc/2 --out results/papers
+  quell reproduce --quick
+
+Printed numbers agree, are inside the prediction interval of what was printed, are refuted (a mechanism is known, and a \
+run shows it) or open; claims hold, fail or are undecided. docs/papers has the latest verdicts, and \
+docs/papers/format.md the form of the files.")]
+pub struct ReproduceArgs {
+    /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2); default: all.
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
+    /// Say what there is to run, and run nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// The folder of documents.
+    #[arg(long, value_name = "DIR", default_value = "papers")]
+    pub papers: PathBuf,
+    /// At most so many seeds; default: as many as each experiment says, mostly 10.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub seeds: Option<u32>,
+    /// One seed, and only the readings that are judged.
+    #[arg(long, conflicts_with = "seeds")]
+    pub quick: bool,
+    /// Write a page in HTML for each document into this folder.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write pages in Markdown and their pictures into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub docs: Option<PathBuf>,
+    /// Fail if a verdict differs from the one on record, in verdicts.csv in the folder of documents.
+    #[arg(long)]
+    pub check: bool,
+    /// Put the verdicts on record.
+    #[arg(long, conflicts_with = "check")]
+    pub record: bool,
+    /// Number of threads; default: one per core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub threads: Option<u16>,
+    /// Do not show progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Where finished replications are kept and found again.
+    #[command(flatten)]
+    pub cache: CacheUse,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,

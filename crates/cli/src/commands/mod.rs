@@ -9,6 +9,7 @@ mod map;
 mod measure;
 mod plot;
 mod report;
+mod reproduce;
 mod run;
 mod scenario;
 mod search;
@@ -27,6 +28,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Search(args) => search::search(&args, line),
         Command::Show(args) => show::show(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Report(args) => report::report(&args, line),
         Command::Plot(args) => plot::plot(&args),
         Command::Cache(args) => cache::cache(&args),

@@ -1,0 +1,272 @@
+//! `quell reproduce`.
+
+use std::path::Path;
+
+use quell_lab::Series;
+use quell_papers::{
+    Experiment, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, draw, html,
+    judge, markdown, scoreboard, scores,
+};
+use serde::Serialize;
+
+use crate::args::{Format, ReproduceArgs};
+use crate::failure::Failure;
+use crate::simulate::Watch;
+use crate::table::{self, Column, Tint};
+use crate::{folder, json, terminal};
+
+/// Where verdicts are on record, in the folder of the documents.
+const RECORD: &str = "verdicts.csv";
+
+/// Runs the documents' experiments and judges what comes out.
+pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure> {
+    let papers = Papers::read(&args.papers).map_err(|e| unread(&args.papers, &e))?;
+    let chosen = chosen(&papers, &args.what)?;
+    if args.list {
+        return terminal::print(&list(&papers, &chosen));
+    }
+    let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
+    let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
+    if plan.study.points.is_empty() {
+        return Err(Failure::BadInput("nothing to run: none of these experiments has a [[run]]".to_string()));
+    }
+    let watch =
+        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache).with_series(Series::Drawn);
+    let results = watch.run(&plan.study, (0, 1), line);
+    watch.finish();
+    let results = results?;
+    if results.run.partial {
+        let (done, all) = (results.replications.len(), results.asked());
+        let why = format!(
+            "{done} of {all} replications are finished and kept; the same command goes on from there"
+        );
+        return Err(Failure::Interrupted(why));
+    }
+    let found = plan.apart(results);
+    let judged: Vec<JudgedExperiment<'_>> = chosen.iter().map(|e| judge(&papers, e, &found)).collect();
+    let now = Record::of(&judged);
+    let file = papers.folder.join(RECORD);
+    let on_record = Record::read(&file).map_err(|e| bad(&e))?;
+    let mut said = match args.format.format {
+        Format::Json => {
+            json::print(&output(&judged))?;
+            String::new()
+        }
+        Format::Table => summary(&papers, &judged),
+    };
+    let images = args.docs.as_ref().map(|docs| docs.join("images"));
+    for folder in args.docs.iter().chain(&images).chain(&args.out) {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
+    }
+    for document in papers.documents.iter().filter(|_| args.docs.is_some() || args.out.is_some()) {
+        let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == document.key);
+        let experiments: Vec<_> = of_document.map(|j| (j.clone(), draw(j.experiment, &found))).collect();
+        if experiments.is_empty() {
+            continue;
+        }
+        let page = Page { papers: &papers, document, experiments };
+        if let Some(out) = &args.out {
+            let file = out.join(format!("{}.html", document.key));
+            folder::write_whole(&html(&page), &file)?;
+            said.push_str(&format!("page     {}\n", file.display()));
+        }
+        if let (Some(docs), Some(images)) = (&args.docs, &images) {
+            folder::write_whole(&markdown(&page, "images"), &docs.join(format!("{}.md", document.key)))?;
+            for drawn in page.experiments.iter().flat_map(|(_, drawn)| drawn) {
+                if let Ok(picture) = &drawn.picture {
+                    folder::write_whole(&picture.svg, &images.join(format!("{}.svg", drawn.name)))?;
+                }
+            }
+        }
+    }
+    if let Some(docs) = &args.docs {
+        folder::write_whole(&scoreboard(&papers, &judged), &docs.join("README.md"))?;
+    }
+    if args.record {
+        folder::write_whole(&on_record.clone().with(now.clone()).text(), &file)?;
+        said.push_str(&format!("record   {}\n", file.display()));
+    }
+    if args.format.format == Format::Table {
+        terminal::print(&said)?;
+    }
+    let changes = on_record.changes(&now);
+    match changes.len() {
+        n if args.check && n > 0 => {
+            for change in &changes {
+                terminal::say(change);
+            }
+            let verdicts = if n == 1 { "verdict differs" } else { "verdicts differ" };
+            Err(Failure::Failed(format!("{n} {verdicts} from {}", file.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bad(error: &quell_papers::PaperError) -> Failure {
+    Failure::BadInput(error.to_string())
+}
+
+/// A folder of documents that is not one may be the wrong folder.
+fn unread(folder: &Path, error: &quell_papers::PaperError) -> Failure {
+    match folder.is_dir() {
+        true => bad(error),
+        false => Failure::BadInput(format!(
+            "{}: there is no such folder; run it in Quell's source tree, or name the folder of documents with --papers",
+            folder.display()
+        )),
+    }
+}
+
+/// The experiments that the command line names, each once; all without a name.
+fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>, Failure> {
+    let mut named: Vec<&str> = Vec::new();
+    for name in what {
+        named.extend(papers.select(name).map_err(Failure::BadInput)?.iter().map(|e| e.id.as_str()));
+    }
+    let is = |e: &&Experiment| what.is_empty() || named.contains(&e.id.as_str());
+    Ok(papers.experiments().filter(is).collect())
+}
+
+/// What there is to run.
+fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
+    let mut rows = Vec::new();
+    for e in chosen {
+        let mut tables: Vec<&str> = Vec::new();
+        for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)) {
+            if !tables.contains(&cell.table.as_str()) {
+                tables.push(&cell.table);
+            }
+        }
+        rows.push((e, tables.join(", ")));
+    }
+    let plain = |text: String| (text, Tint::Plain);
+    let names = Column {
+        title: "experiment".to_string(),
+        unit: String::new(),
+        cells: rows.iter().map(|(e, _)| (e.id.clone(), Tint::Name)).collect(),
+    };
+    let column = |title: &str, cells: Vec<(String, Tint)>| Column {
+        title: title.to_string(),
+        unit: String::new(),
+        cells,
+    };
+    let columns = [
+        column("section", rows.iter().map(|(e, _)| plain(e.section.clone())).collect()),
+        column("table", rows.iter().map(|(_, tables)| plain(tables.clone())).collect()),
+        column("claims", rows.iter().map(|(e, _)| plain(e.claims.len().to_string())).collect()),
+        column("figures", rows.iter().map(|(e, _)| plain(e.figures.len().to_string())).collect()),
+    ];
+    table::figures(&names, &columns) + "\n"
+}
+
+/// The score, and what is open.
+fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
+    let keys: Vec<&str> = papers.documents.iter().map(|d| d.key.as_str()).collect();
+    let answered = |document: &str, table: &str| {
+        let tables = judged.iter().flat_map(|j| &j.tables).flat_map(|t| &t.cells);
+        table.is_empty() || tables.into_iter().any(|c| c.cell.document == document && c.cell.table == table)
+    };
+    let rows: Vec<(String, Score)> = scores(papers, &keys, judged)
+        .into_iter()
+        .filter(|(d, t, s)| answered(d, t) && s.of_cells() + s.of_claims() > 0)
+        .map(|(d, t, s)| (if t.is_empty() { format!("{d}, claims") } else { format!("{d}/{t}") }, s))
+        .collect();
+    let all = rows.iter().fold(Score::default(), |all, (_, s)| all.and(s));
+    let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all)]).collect();
+    let count = |n: usize| (if n == 0 { String::new() } else { n.to_string() }, Tint::Plain);
+    let column = |title: &str, of: &dyn Fn(&Score) -> usize| Column {
+        title: title.to_string(),
+        unit: String::new(),
+        cells: rows.iter().map(|(_, s)| count(of(s))).collect(),
+    };
+    let names = Column {
+        title: String::new(),
+        unit: String::new(),
+        cells: rows.iter().map(|(name, _)| (name.clone(), Tint::Name)).collect(),
+    };
+    let columns = [
+        column("numbers", &Score::of_cells),
+        column("agree", &|s| s.cell(Verdict::Agrees)),
+        column("inside", &|s| s.cell(Verdict::Inside)),
+        column("refuted", &|s| s.cell(Verdict::Refuted)),
+        column("open", &|s| s.cell(Verdict::Open)),
+        column("missing", &|s| s.cell(Verdict::Missing)),
+        column("claims", &Score::of_claims),
+        column("hold", &|s| s.claim(Holds::Holds)),
+        column("fail", &|s| s.claim(Holds::Fails)),
+        column("undecided", &|s| s.claim(Holds::Undecided)),
+        column("missing", &|s| s.claim(Holds::Missing)),
+    ];
+    table::figures(&names, &columns) + "\n"
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    cells: Vec<CellOutput<'a>>,
+    claims: Vec<ClaimOutput<'a>>,
+}
+
+#[derive(Serialize)]
+struct CellOutput<'a> {
+    id: &'a str,
+    experiment: &'a str,
+    reading: &'a str,
+    algorithm: &'a str,
+    unit: &'a str,
+    low: f64,
+    high: f64,
+    mean: Option<f64>,
+    half_width: Option<f64>,
+    seeds: usize,
+    prediction: Option<(f64, f64)>,
+    ns2: Option<f64>,
+    verdict: &'static str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct ClaimOutput<'a> {
+    experiment: &'a str,
+    name: &'a str,
+    says: &'a str,
+    test: &'a str,
+    found: &'a str,
+    verdict: &'static str,
+    because: Option<&'a str>,
+}
+
+fn output<'a>(judged: &'a [JudgedExperiment<'a>]) -> Output<'a> {
+    let (mut cells, mut claims) = (Vec::new(), Vec::new());
+    for j in judged {
+        for table in &j.tables {
+            cells.extend(table.cells.iter().map(|c| CellOutput {
+                id: &c.cell.id,
+                experiment: &j.experiment.id,
+                reading: table.reading,
+                algorithm: &table.of.algorithm[&c.cell.algorithm],
+                unit: &c.cell.unit,
+                low: c.cell.low.value,
+                high: c.cell.high.value,
+                mean: c.found.map(|e| e.mean),
+                half_width: c.found.and_then(|e| e.half_width),
+                seeds: c.found.map_or(0, |e| e.n),
+                prediction: c.prediction,
+                ns2: c.ns2.map(|n| n.mean),
+                verdict: c.verdict.name(),
+                why: &c.why,
+            }));
+        }
+        claims.extend(j.claims.iter().map(|c| ClaimOutput {
+            experiment: &j.experiment.id,
+            name: &c.claim.name,
+            says: &c.claim.says,
+            test: &c.claim.test.text,
+            found: &c.found,
+            verdict: c.holds.name(),
+            because: c.claim.because.as_deref(),
+        }));
+    }
+    Output { schema: json::SCHEMA, cells, claims }
+}

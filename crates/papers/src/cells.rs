@@ -1,0 +1,272 @@
+//! The printed numbers: `papers/cells.csv` and `papers/ns2.csv`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use quell_lab::Width;
+use serde::Deserialize;
+
+use crate::error::PaperError;
+
+/// A printed number, or the ends of a printed range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// `document/table/case/algorithm/metric`, of which each part is in lower case, and what is neither letter nor
+    /// digit a hyphen.
+    pub id: String,
+    /// The document's key, such as `vrc`.
+    pub document: String,
+    /// The table as the document numbers it.
+    pub table: String,
+    /// The page, section or line on which the table is; may be empty.
+    pub page: String,
+    /// What distinguishes the experiment or the window within it.
+    pub case: String,
+    /// The algorithm as the table names it.
+    pub algorithm: String,
+    /// What is measured.
+    pub metric: String,
+    /// The unit of the number.
+    pub unit: String,
+    /// The number, or the lower end of the range.
+    pub low: Printed,
+    /// The number, or the upper end of the range.
+    pub high: Printed,
+    /// What else is printed beside it; may be empty.
+    pub note: String,
+}
+
+/// A number as it is printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// As it stands in the table.
+    pub text: String,
+    /// Its value.
+    pub value: f64,
+    /// Half a unit of its last digit: how far rounding may have moved it.
+    pub rounding: f64,
+}
+
+impl Printed {
+    /// Reads a number; none if it is not one.
+    pub fn read(text: &str) -> Option<Printed> {
+        let value = text.parse::<f64>().ok().filter(|v| v.is_finite())?;
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let decimals = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let rounding = 0.5 * 10f64.powi(exponent.parse::<i32>().ok()? - i32::try_from(decimals).ok()?);
+        Some(Printed { text: text.to_string(), value, rounding })
+    }
+}
+
+impl Cell {
+    /// The number, or `low-high`.
+    pub fn printed(&self) -> String {
+        match self.low == self.high {
+            true => self.low.text.clone(),
+            false => format!("{} to {}", self.low.text, self.high.text),
+        }
+    }
+
+    /// A part of the id: 0 document, 1 table, 2 case, 3 algorithm, 4 metric.
+    pub fn part(&self, i: usize) -> &str {
+        self.id.split('/').nth(i).unwrap_or("")
+    }
+
+    /// Whether `value` is no further than `band` from the number, or from the range; rounding is allowed for.
+    pub fn is_near(&self, value: f64, band: Width) -> bool {
+        let reach = |end: &Printed| match band {
+            Width::Absolute(width) => width.max(end.rounding),
+            Width::Relative(share) => (share * end.value.abs()).max(end.rounding),
+        };
+        value >= self.low.value - reach(&self.low) && value <= self.high.value + reach(&self.high)
+    }
+}
+
+/// A part of an id: lower case, a hyphen for each run of what is neither a letter nor a digit; underscores and
+/// points between digits stay.
+pub fn slug(text: &str) -> String {
+    let chars: Vec<char> = text.to_lowercase().chars().collect();
+    let digit = |i: Option<usize>| i.and_then(|i| chars.get(i)).is_some_and(char::is_ascii_digit);
+    let mut slug = String::new();
+    for (i, c) in chars.iter().enumerate() {
+        let stays = c.is_ascii_alphanumeric()
+            || *c == '_'
+            || (*c == '.' && digit(i.checked_sub(1)) && digit(Some(i + 1)));
+        match stays {
+            true => slug.push(*c),
+            false if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            false => {}
+        }
+    }
+    slug.trim_end_matches('-').to_string()
+}
+
+/// Whether an id matches a pattern, in which `*` stands for any part or piece of a part.
+pub fn matches(pattern: &str, id: &str) -> bool {
+    let (parts, ids): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), id.split('/').collect());
+    let part = |pattern: &str, part: &str| {
+        let pieces: Vec<&str> = pattern.split('*').collect();
+        let [first, middle @ .., last] = &pieces[..] else { return pattern == part };
+        let Some(mut rest) = part.strip_prefix(first) else { return false };
+        for piece in middle {
+            match rest.find(piece) {
+                Some(at) => rest = &rest[at + piece.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    };
+    // A pattern that is shorter is a prefix.
+    parts.len() <= ids.len() && parts.iter().zip(&ids).all(|(pattern, id)| part(pattern, id))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CellRow {
+    id: String,
+    document: String,
+    table: String,
+    page: String,
+    case: String,
+    algorithm: String,
+    metric: String,
+    unit: String,
+    low: String,
+    high: String,
+    note: String,
+}
+
+/// Reads `papers/cells.csv`.
+///
+/// # Errors
+/// If it cannot be read, a number is none, or an id is not that of its row or not unique.
+pub fn read_cells(file: &Path) -> Result<Vec<Cell>, PaperError> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    for (line, row) in rows::<CellRow>(file)? {
+        let number = |name: &str, text: &str| {
+            let error = || PaperError::at(file, line, format!("{name} = \"{text}\": must be a number"));
+            Printed::read(text).ok_or_else(error)
+        };
+        let (low, high) = (number("low", &row.low)?, number("high", &row.high)?);
+        if low.value > high.value {
+            let rule = format!("low = {}: must be no more than high = {}", row.low, row.high);
+            return Err(PaperError::at(file, line, rule));
+        }
+        let parts = [&row.document, &row.table, &row.case, &row.algorithm, &row.metric];
+        let id = parts.map(|part| slug(part)).join("/");
+        if row.id != id {
+            let rule = format!("id = \"{}\": must be \"{id}\", after the row's other columns", row.id);
+            return Err(PaperError::at(file, line, rule));
+        }
+        if let Some(first) = lines.insert(id.clone(), line) {
+            return Err(PaperError::at(
+                file,
+                line,
+                format!("id = \"{id}\": is that of line {first} as well"),
+            ));
+        }
+        let CellRow { document, table, page, case, algorithm, metric, unit, note, .. } = row;
+        cells.push(Cell { id, document, table, page, case, algorithm, metric, unit, low, high, note });
+    }
+    Ok(cells)
+}
+
+/// What ns-2 gives for a cell, in the cell's unit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ns2 {
+    /// The id of the cell.
+    pub cell: String,
+    /// The mean of the runs.
+    pub mean: f64,
+    /// Their standard deviation; none of a single run.
+    pub std: Option<f64>,
+    /// How many runs.
+    pub runs: usize,
+    /// The version of ns-2.
+    pub version: String,
+    /// What was set otherwise than the version has it.
+    pub setting: String,
+}
+
+/// Reads `papers/ns2.csv`; a file that is not there has no rows.
+///
+/// # Errors
+/// If it cannot be read, or a row names no cell or one that another row names.
+pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Ns2>, PaperError> {
+    let mut found = HashMap::new();
+    if !file.exists() {
+        return Ok(found);
+    }
+    for (line, row) in rows::<Ns2>(file)? {
+        if !cells.iter().any(|cell| cell.id == row.cell) {
+            return Err(PaperError::at(file, line, format!("cell = \"{}\": no cell has this id", row.cell)));
+        }
+        let id = row.cell.clone();
+        if found.insert(row.cell.clone(), row).is_some() {
+            return Err(PaperError::at(file, line, format!("cell = \"{id}\": is named twice")));
+        }
+    }
+    Ok(found)
+}
+
+/// The rows of a CSV file and their lines.
+pub(crate) fn rows<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<Vec<(usize, T)>, PaperError> {
+    let fail = |e: csv::Error| {
+        let line = e.position().map(|p| p.line() as usize);
+        PaperError { file: file.display().to_string(), line, rule: e.to_string() }
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(file).map_err(fail)?;
+    let headers = reader.headers().map_err(fail)?.clone();
+    let mut all = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(fail)?;
+        let line = record.position().map_or(0, |p| p.line() as usize);
+        all.push((line, record.deserialize(Some(&headers)).map_err(fail)?));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_readable() {
+        for (text, id) in [
+            ("rtt 100..900 ms", "rtt-100-900-ms"),
+            ("400-500 s, d U(630,900) ms", "400-500-s-d-u-630-900-ms"),
+            ("UDP density 0.1..0.9", "udp-density-0.1-0.9"),
+            ("sec. 5.4.2", "sec-5.4.2"),
+            ("ared_20_60", "ared_20_60"),
+            ("100 FTP + 20 HTTP", "100-ftp-20-http"),
+        ] {
+            assert_eq!(slug(text), id);
+        }
+    }
+
+    #[test]
+    fn patterns_match_parts_and_prefixes() {
+        for (pattern, id, is) in [
+            ("vrc/2", "vrc/2/b2/red/loss_rate", true),
+            ("vrc/*/*/red/loss_rate", "vrc/2/b2/red/loss_rate", true),
+            ("vrc/2/*/re*", "vrc/2/b2/red/loss_rate", true),
+            ("vrc/2/b*2/*d", "vrc/2/b2/red/loss_rate", true),
+            ("vrc/2/b2/red/loss_rate/x", "vrc/2/b2/red/loss_rate", false),
+            ("vrc/22", "vrc/2/b2/red/loss_rate", false),
+            ("vrc/2/*/rem", "vrc/2/b2/red/loss_rate", false),
+        ] {
+            assert_eq!(matches(pattern, id), is, "{pattern} {id}");
+        }
+    }
+
+    #[test]
+    fn rounding_is_half_of_the_last_digit() {
+        let rounding = |text: &str| Printed::read(text).unwrap().rounding;
+        assert!((rounding("98.81") - 0.005).abs() < 1e-15);
+        assert!((rounding("4") - 0.5).abs() < 1e-15);
+        assert!((rounding("1.2e3") - 50.0).abs() < 1e-9);
+        assert!(Printed::read("about 3").is_none());
+    }
+}

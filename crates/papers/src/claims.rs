@@ -1,0 +1,254 @@
+//! Claims as tests: `queue_std_packets of vrc < queue_std_packets of red, pi`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quell_lab::Width;
+
+use crate::experiment::Value;
+
+/// A claim as a test: parts that must all hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// The test as it is written.
+    pub text: String,
+    /// Its parts.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a test: a term, and what is said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What it is about.
+    pub left: Term,
+    /// What is said of it.
+    pub says: Says,
+}
+
+/// What a test says of a term.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Says {
+    /// It is less than another.
+    Below(Term),
+    /// It is more than another.
+    Above(Term),
+    /// It is as much as another, to within a share of that.
+    Like(Term, Width),
+    /// It lies between two numbers.
+    Within(f64, f64),
+    /// It grows along a field.
+    Rises(String),
+    /// It shrinks along a field.
+    Falls(String),
+}
+
+/// A quantity of algorithms somewhere, or a number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    /// A number.
+    Number(f64),
+    /// A quantity.
+    Of(Box<Found>),
+}
+
+/// A quantity of algorithms, and where it is looked up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The quantity.
+    pub value: Value,
+    /// The labels of the algorithms; the test is of each.
+    pub labels: Vec<String>,
+    /// The point: fields, each with alternatives of which the test is of each; `*` stands for all.
+    pub at: Vec<(String, Vec<String>)>,
+    /// The segments, of which the test is of each; empty for the whole window.
+    pub segments: Vec<String>,
+    /// The link; none for the first.
+    pub link: Option<String>,
+    /// The run; none for the first.
+    pub run: Option<String>,
+}
+
+impl Test {
+    /// The runs that it names.
+    pub fn runs(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(Part::terms).filter_map(|term| match term {
+            Term::Of(found) => found.run.as_deref(),
+            Term::Number(_) => None,
+        })
+    }
+}
+
+impl Part {
+    fn terms(&self) -> impl Iterator<Item = &Term> {
+        let right = match &self.says {
+            Says::Below(term) | Says::Above(term) | Says::Like(term, _) => Some(term),
+            Says::Within(..) | Says::Rises(_) | Says::Falls(_) => None,
+        };
+        std::iter::once(&self.left).chain(right)
+    }
+}
+
+impl FromStr for Test {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split(" and ").map(part).collect::<Result<Vec<Part>, String>>()?;
+        Ok(Test { text: text.split_whitespace().collect::<Vec<_>>().join(" "), parts })
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The forms that a test may have, for errors.
+const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\" \
+                     or \"A falls along FIELD\"";
+
+fn part(text: &str) -> Result<Part, String> {
+    let whole = || format!("\"{}\"", text.trim());
+    let number = |text: &str| {
+        let number = text.trim().parse().ok().filter(|x: &f64| x.is_finite());
+        number.ok_or_else(|| format!("{}: \"{}\": must be a number", whole(), text.trim()))
+    };
+    let of = |text: &str| term(text).map_err(|why| format!("{}: {why}", whole()));
+    let (left, says) = if let Some((left, field)) = text.split_once(" rises along ") {
+        (left, Says::Rises(field.trim().to_string()))
+    } else if let Some((left, field)) = text.split_once(" falls along ") {
+        (left, Says::Falls(field.trim().to_string()))
+    } else if let Some((left, range)) = text.split_once(" within ") {
+        let ends = range.split_once("..").ok_or_else(|| format!("{}: {FORMS}", whole()))?;
+        let (low, high) = (number(ends.0)?, number(ends.1)?);
+        if low > high {
+            return Err(format!("{}: {low}..{high}: the lower end comes first", whole()));
+        }
+        (left, Says::Within(low, high))
+    } else if let Some((left, right)) = text.split_once(" like ") {
+        let (right, by) = right.rsplit_once(" by ").ok_or_else(|| format!("{}: {FORMS}", whole()))?;
+        (left, Says::Like(of(right)?, by.parse().map_err(|why| format!("{}: {why}", whole()))?))
+    } else if let Some((left, right)) = text.split_once(" < ") {
+        (left, Says::Below(of(right)?))
+    } else if let Some((left, right)) = text.split_once(" > ") {
+        (left, Says::Above(of(right)?))
+    } else {
+        return Err(format!("{}: {FORMS}", whole()));
+    };
+    let left = of(left)?;
+    match left {
+        Term::Of(_) => Ok(Part { left, says }),
+        Term::Number(_) => Err(format!("{}: begins with a number; the quantity comes first", whole())),
+    }
+}
+
+fn term(text: &str) -> Result<Term, String> {
+    let text = text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return Ok(Term::Number(number));
+    }
+    let (value, mut rest) = text
+        .split_once(" of ")
+        .ok_or_else(|| format!("\"{text}\": must be a number or \"QUANTITY of ALGORITHM\""))?;
+    let value: Value = value.parse()?;
+    let mut found =
+        Found { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
+    let mut clause = "of";
+    loop {
+        let next = [" at ", " in segment ", " on ", " from "]
+            .into_iter()
+            .filter_map(|word| Some((rest.find(word)?, word)))
+            .min();
+        let said = next.map_or(rest, |(at, _)| &rest[..at]).trim();
+        if said.is_empty() {
+            return Err(format!("\"{text}\": nothing follows \"{clause}\""));
+        }
+        let alternatives = |text: &str| text.split('|').map(|v| v.trim().to_string()).collect::<Vec<_>>();
+        match clause {
+            "of" => found.labels = said.split(", ").map(|label| label.trim().to_string()).collect(),
+            "at" => {
+                for setting in said.split(", ") {
+                    let (field, values) = setting
+                        .split_once('=')
+                        .ok_or_else(|| format!("\"{setting}\": must be FIELD=VALUE"))?;
+                    found.at.push((field.trim().to_string(), alternatives(values)));
+                }
+            }
+            "in segment" => {
+                found.segments = alternatives(said);
+                let bad = |s: &&String| *s != "*" && s.parse::<u32>().is_err();
+                if let Some(bad) = found.segments.iter().find(bad) {
+                    return Err(format!("segment \"{bad}\": must be a number counted from 0, or *"));
+                }
+            }
+            "on" => found.link = Some(said.to_string()),
+            _ => found.run = Some(said.to_string()),
+        }
+        match next {
+            Some((at, word)) => {
+                clause = word.trim();
+                rest = &rest[at + word.len()..];
+            }
+            None => return Ok(Term::Of(Box::new(found))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(term: &Term) -> &Found {
+        match term {
+            Term::Of(found) => found,
+            Term::Number(_) => panic!("a number"),
+        }
+    }
+
+    #[test]
+    fn comparisons_are_read() {
+        let text = "100 * loss_rate[data] of ARED(20,60), pi at dumbbell.rate=45 Mbit/s, n=1|2 in segment 3 on r1->r2 from b2 \
+                    < 10 * loss_rate of red and queue_packets of vrc within 45..55";
+        let test: Test = text.parse().unwrap();
+        assert_eq!(test.parts.len(), 2);
+        let left = found(&test.parts[0].left);
+        assert_eq!(left.value.factor, 100.0);
+        assert_eq!(left.value.quantity.to_string(), "loss_rate[data]");
+        assert_eq!(left.labels, ["ARED(20,60)", "pi"]);
+        assert_eq!(left.at[0], ("dumbbell.rate".to_string(), vec!["45 Mbit/s".to_string()]));
+        assert_eq!(left.at[1].1, ["1", "2"]);
+        assert_eq!(left.segments, ["3"]);
+        assert_eq!(left.link.as_deref(), Some("r1->r2"));
+        assert_eq!(test.runs().collect::<Vec<_>>(), ["b2"]);
+        assert_eq!(test.parts[1].says, Says::Within(45.0, 55.0));
+    }
+
+    #[test]
+    fn other_forms_are_read() {
+        let says = |text: &str| text.parse::<Test>().unwrap().parts.remove(0).says;
+        assert_eq!(
+            says("queue_packets of red rises along flows.ftp.count"),
+            Says::Rises("flows.ftp.count".into())
+        );
+        assert!(matches!(says("utilization of a like utilization of b by 1%"), Says::Like(_, _)));
+        assert_eq!(says("utilization of a > 0.99"), Says::Above(Term::Number(0.99)));
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        for (text, why) in [
+            ("queue_packets of red", "must be \"A < B\""),
+            ("queue_packet of red < 5", "queue_packet"),
+            ("queue_packets < 5", "QUANTITY of ALGORITHM"),
+            ("5 < queue_packets of red", "the quantity comes first"),
+            ("queue_packets of red within 5", "within LOW..HIGH"),
+            ("queue_packets of red within 6..5", "lower end comes first"),
+            ("queue_packets of red in segment x < 5", "counted from 0"),
+            ("queue_packets of red at n < 5", "FIELD=VALUE"),
+            ("queue_packets of red like 5 by much", "not a width"),
+        ] {
+            let error = text.parse::<Test>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,686 @@
+//! What the files under `papers/` may say: documents and their experiments.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use quell_lab::{Quantity, Width};
+use serde::Deserialize;
+
+use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
+use crate::claims::Test;
+use crate::error::PaperError;
+
+/// All documents, with what they print.
+#[derive(Clone, Debug)]
+pub struct Papers {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The documents, by key.
+    pub documents: Vec<Document>,
+    /// Every printed number.
+    pub cells: Vec<Cell>,
+    /// What ns-2 gives for cells, by id.
+    pub ns2: std::collections::HashMap<String, Ns2>,
+    /// How near a mean must be to a printed number, by metric.
+    pub bands: BTreeMap<String, Width>,
+}
+
+/// A document and its experiments.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its key: the name of its folder.
+    pub key: String,
+    /// What its `document.toml` says.
+    pub about: About,
+    /// Its experiments, in the order of their sections.
+    pub experiments: Vec<Experiment>,
+}
+
+/// `papers/<document>/document.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The document's title.
+    pub title: String,
+    /// Its key in `docs/references.bib`.
+    pub reference: String,
+    /// The dialect of its scenarios, unless an experiment names another; none for the scenarios' own.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// The evidence for that dialect.
+    #[serde(default)]
+    pub dialect_because: String,
+    /// What holds for all experiments, in Markdown.
+    #[serde(default)]
+    pub notes: String,
+    /// The experiments in the order of the document, by file name without `.toml`; those that are not named follow.
+    #[serde(default)]
+    pub order: Vec<String>,
+}
+
+/// `papers/<document>/<row>.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its id: `<document>-<file name>`.
+    #[serde(skip)]
+    pub id: String,
+    /// The file.
+    #[serde(skip)]
+    pub file: PathBuf,
+    /// The document's section.
+    pub section: String,
+    /// What it is about.
+    pub title: String,
+    /// What the document says of it, in Markdown.
+    pub describes: String,
+    /// How many seeds.
+    #[serde(default = "ten")]
+    pub seeds: u32,
+    /// The dialect of its scenarios, if not that of the document.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// What is run; the first is the one that is meant unless another is named.
+    #[serde(default, rename = "run")]
+    pub runs: Vec<Run>,
+    /// What the document leaves open; the first is the one that is judged unless another is named.
+    #[serde(default = "as_described", rename = "reading")]
+    pub readings: Vec<Reading>,
+    /// Which printed numbers it answers.
+    #[serde(default)]
+    pub cells: Vec<CellsOf>,
+    /// Numbers that are refuted, and why.
+    #[serde(default)]
+    pub refuted: Vec<Refuted>,
+    /// Numbers that are not explained, and what was tried.
+    #[serde(default)]
+    pub open: Vec<Open>,
+    /// What the document claims.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// The document's figures.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<Figure>,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn as_described() -> Vec<Reading> {
+    vec![Reading {
+        name: "described".to_string(),
+        says: "as the document describes it".to_string(),
+        basis: Basis::Document,
+        because: String::new(),
+        set: toml::Table::new(),
+        dialect: None,
+        runs: None,
+        algorithms: None,
+        seeds: None,
+        replace: BTreeMap::new(),
+    }]
+}
+
+/// A scenario that is run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Its name in this file.
+    pub name: String,
+    /// The scenario file, relative to the experiment's.
+    pub scenario: PathBuf,
+    /// Fields that are set.
+    #[serde(default)]
+    pub set: toml::Table,
+    /// Fields that are swept.
+    #[serde(default)]
+    pub sweep: toml::Table,
+    /// The labels of the algorithms that are run; none for all.
+    #[serde(default)]
+    pub algorithms: Option<Vec<String>>,
+    /// How many seeds, if not as many as the experiment.
+    #[serde(default)]
+    pub seeds: Option<u32>,
+}
+
+/// A choice where the document leaves one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Its name in this file.
+    pub name: String,
+    /// What is chosen.
+    pub says: String,
+    /// What it rests on.
+    pub basis: Basis,
+    /// The evidence.
+    #[serde(default)]
+    pub because: String,
+    /// Fields that are set.
+    #[serde(default)]
+    pub set: toml::Table,
+    /// The dialect, if not that of the experiment.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// The runs that it applies to; none for all.
+    #[serde(default)]
+    pub runs: Option<Vec<String>>,
+    /// The labels of the algorithms that are run; none for those of the run.
+    #[serde(default)]
+    pub algorithms: Option<Vec<String>>,
+    /// How many seeds, if not as many as the run.
+    #[serde(default)]
+    pub seeds: Option<u32>,
+    /// Other scenario files, by run.
+    #[serde(default)]
+    pub replace: BTreeMap<String, PathBuf>,
+}
+
+/// What a reading rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The document says so.
+    Document,
+    /// A default of the simulator of its year.
+    Simulator,
+    /// Evidence outside of the cells that it is to explain.
+    Evidence,
+    /// It was chosen because the numbers fit; nothing agrees by it.
+    Fitted,
+}
+
+impl Basis {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Document => "document",
+            Basis::Simulator => "simulator",
+            Basis::Evidence => "evidence",
+            Basis::Fitted => "fitted",
+        }
+    }
+}
+
+/// Some of the printed numbers, and how to compute them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellsOf {
+    /// Their ids begin with this; `*` stands for any part.
+    pub of: String,
+    /// The reading that is judged; none for the first.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// What a printed number is of.
+    pub printed: PrintedOf,
+    /// The label of each of the table's algorithms.
+    pub algorithm: BTreeMap<String, String>,
+    /// How each of the table's metrics is computed.
+    pub metric: BTreeMap<String, Value>,
+    /// Where cells are looked up, for all cases.
+    #[serde(default, rename = "where")]
+    pub place: Place,
+    /// Where cells are looked up, by case.
+    #[serde(default)]
+    pub case: BTreeMap<String, Place>,
+}
+
+/// What a printed number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrintedOf {
+    /// A single run.
+    OneRun,
+    /// The mean of so many runs.
+    MeanOf(u32),
+    /// The least and the greatest of so many runs.
+    RangeOf(u32),
+    /// A computation: there is no chance in it.
+    Exact,
+}
+
+impl FromStr for PrintedOf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = |n: &str| n.parse().ok().filter(|n| *n > 1);
+        let of = match text.split_once(" of ") {
+            _ if text == "one run" => Some(PrintedOf::OneRun),
+            _ if text == "exact" => Some(PrintedOf::Exact),
+            Some(("mean", n)) => count(n).map(PrintedOf::MeanOf),
+            Some(("range", n)) => count(n).map(PrintedOf::RangeOf),
+            _ => None,
+        };
+        of.ok_or_else(|| {
+            format!("\"{text}\": must be \"one run\", \"mean of 5\", \"range of 7\" or \"exact\"")
+        })
+    }
+}
+
+impl std::fmt::Display for PrintedOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PrintedOf::OneRun => f.write_str("one run"),
+            PrintedOf::MeanOf(n) => write!(f, "the mean of {n} runs"),
+            PrintedOf::RangeOf(n) => write!(f, "the range of {n} runs"),
+            PrintedOf::Exact => f.write_str("a computation"),
+        }
+    }
+}
+
+/// A quantity times a number: `100 * loss_rate[data]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The number.
+    pub factor: f64,
+    /// The quantity.
+    pub quantity: Quantity,
+}
+
+impl FromStr for Value {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (factor, quantity) = match text.split_once('*') {
+            Some((factor, quantity)) => {
+                let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
+                let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
+                (number.ok_or_else(error)?, quantity)
+            }
+            None => (1.0, text),
+        };
+        Ok(Value { factor, quantity: quantity.trim().parse()? })
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.factor {
+            1.0 => write!(f, "{}", self.quantity),
+            factor => write!(f, "{factor} * {}", self.quantity),
+        }
+    }
+}
+
+/// Where a cell is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The run; none for the first.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// The point: fields and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, toml::Value>,
+    /// The segment, counted from 0; none for the whole window.
+    #[serde(default)]
+    pub segment: Option<u32>,
+    /// The traffic; none for all.
+    #[serde(default)]
+    pub scope: Option<String>,
+    /// The link; none for the first.
+    #[serde(default)]
+    pub link: Option<String>,
+}
+
+impl Place {
+    /// The place of a case within that of the table.
+    pub(crate) fn within(&self, table: &Place) -> Place {
+        let mut at = table.at.clone();
+        at.extend(self.at.clone());
+        Place {
+            run: self.run.clone().or_else(|| table.run.clone()),
+            at,
+            segment: self.segment.or(table.segment),
+            scope: self.scope.clone().or_else(|| table.scope.clone()),
+            link: self.link.clone().or_else(|| table.link.clone()),
+        }
+    }
+}
+
+/// Printed numbers that are refuted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refuted {
+    /// Patterns of ids.
+    pub cells: Vec<String>,
+    /// Why the number differs.
+    pub mechanism: String,
+    /// What shows it: `ns-2`, a reading, or `claim:` and a claim.
+    pub shown_by: String,
+}
+
+/// Printed numbers that are not explained.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    /// Patterns of ids.
+    pub cells: Vec<String>,
+    /// What was tried, and what came out.
+    pub tried: Vec<String>,
+}
+
+/// What the document claims.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name in this file.
+    pub name: String,
+    /// The figure that shows it.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// The table that shows it.
+    #[serde(default)]
+    pub table: Option<String>,
+    /// The section that says it.
+    #[serde(default)]
+    pub section: Option<String>,
+    /// The claim.
+    pub says: String,
+    /// The test of it.
+    pub test: Test,
+    /// The reading under which it is tested; none for the first.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// Why it fails.
+    #[serde(default)]
+    pub because: Option<String>,
+    /// A reading under which it holds.
+    #[serde(default)]
+    pub shown_by: Option<String>,
+}
+
+/// A figure of the document.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The document's number.
+    pub number: String,
+    /// What it shows.
+    pub title: String,
+    /// The diagram, as `quell plot` names it.
+    pub kind: String,
+    /// The run; none for the first.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// The reading; none for the first.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// The labels of the algorithms; none for all.
+    #[serde(default)]
+    pub algorithms: Option<Vec<String>>,
+    /// The traffic; none for all.
+    #[serde(default)]
+    pub scope: Option<String>,
+    /// The link; none for the first.
+    #[serde(default)]
+    pub link: Option<String>,
+    /// The point: fields and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, toml::Value>,
+    /// The metric, of a figure over a field.
+    #[serde(default)]
+    pub metric: Option<String>,
+    /// The field along the axis.
+    #[serde(default)]
+    pub x: Option<String>,
+    /// The field that distinguishes panels.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// Whether equal steps of the axis are equal ratios.
+    #[serde(default)]
+    pub log_x: Option<bool>,
+    /// Whether each algorithm has a panel of its own.
+    #[serde(default)]
+    pub panels: bool,
+    /// Numbers of the document to draw beside.
+    #[serde(default)]
+    pub printed: Vec<PrintedCurve>,
+}
+
+/// Numbers that the document gives for a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrintedCurve {
+    /// The algorithm's label.
+    pub label: String,
+    /// Points, as pairs of x and y in the units of the axes.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// Fields that are written as text and parse.
+macro_rules! from_text {
+    ($($type:ty),*) => { $(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )* };
+}
+
+from_text!(PrintedOf, Value, Test);
+
+impl Papers {
+    /// Reads a folder of documents.
+    ///
+    /// # Errors
+    /// The first file that cannot be used.
+    pub fn read(folder: &Path) -> Result<Papers, PaperError> {
+        let cells = read_cells(&folder.join("cells.csv"))?;
+        let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
+        let bands = read_bands(&folder.join("bands.toml"))?;
+        let mut documents = Vec::new();
+        for entry in sorted(folder)?.into_iter().filter(|entry| entry.is_dir()) {
+            documents.push(document(&entry)?);
+        }
+        let papers = Papers { folder: folder.to_path_buf(), documents, cells, ns2, bands };
+        let mut answered: BTreeMap<&str, &Path> = BTreeMap::new();
+        for document in &papers.documents {
+            for e in &document.experiments {
+                papers.check(&document.key, e)?;
+                for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)) {
+                    if let Some(other) = answered.insert(&cell.id, &e.file) {
+                        let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
+                        return Err(PaperError::of(&e.file, rule));
+                    }
+                }
+            }
+        }
+        Ok(papers)
+    }
+
+    /// How near a mean must be to a printed number of a metric.
+    pub fn band(&self, metric: &str) -> Width {
+        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
+    }
+
+    /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.
+    pub fn cells_of<'a>(&'a self, of: &'a CellsOf) -> impl Iterator<Item = &'a Cell> {
+        let algorithm = |cell: &Cell| of.algorithm.contains_key(&cell.algorithm);
+        let metric = |cell: &Cell| of.metric.contains_key(&cell.metric);
+        let case = |cell: &Cell| of.case.is_empty() || of.case.contains_key(cell.part(2));
+        self.cells
+            .iter()
+            .filter(move |c| crate::cells::matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
+    }
+
+    /// What serde does not see: names that lead nowhere.
+    fn check(&self, document: &str, e: &Experiment) -> Result<(), PaperError> {
+        let fail = |rule: String| Err(PaperError::of(&e.file, rule));
+        if e.runs.is_empty() && !(e.cells.is_empty() && e.claims.is_empty() && e.figures.is_empty()) {
+            return fail("has no [[run]]: cells, claims and figures need one".to_string());
+        }
+        let runs: Vec<&str> = e.runs.iter().map(|r| r.name.as_str()).collect();
+        let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
+        let claims: Vec<&str> = e.claims.iter().map(|c| c.name.as_str()).collect();
+        for (kind, names) in [("run", &runs), ("reading", &readings), ("claim", &claims)] {
+            if let Some(twice) = (1..names.len()).find(|i| names[..*i].contains(&names[*i])) {
+                return fail(format!("{kind} = \"{}\": is named twice", names[twice]));
+            }
+        }
+        let one_of = |kind: &str, name: &str, names: &[&str]| match names.contains(&name) {
+            true => Ok(()),
+            false => Err(PaperError::of(
+                &e.file,
+                format!("{kind} = \"{name}\": is not there; there are {}", names.join(", ")),
+            )),
+        };
+        let run = |name: &Option<String>| name.iter().try_for_each(|name| one_of("run", name, &runs));
+        let reading =
+            |name: &Option<String>| name.iter().try_for_each(|name| one_of("reading", name, &readings));
+        for r in &e.readings {
+            r.runs.iter().flatten().try_for_each(|name| one_of("run", name, &runs))?;
+            r.replace.keys().try_for_each(|name| one_of("run", name, &runs))?;
+        }
+        for of in &e.cells {
+            reading(&of.reading)?;
+            run(&of.place.run)?;
+            of.case.values().try_for_each(|place| run(&place.run))?;
+            if !of.of.starts_with(&format!("{document}/")) {
+                return fail(format!("of = \"{}\": must begin with \"{document}/\"", of.of));
+            }
+            let all = || self.cells.iter().filter(|c| crate::cells::matches(&of.of, &c.id));
+            if all().next().is_none() {
+                return fail(format!("of = \"{}\": no cell has such an id", of.of));
+            }
+            let lost = |kind: &str, name: &String, is: &dyn Fn(&Cell) -> bool| match all().any(is) {
+                true => Ok(()),
+                false => Err(PaperError::of(
+                    &e.file,
+                    format!("{kind} \"{name}\": no cell of \"{}\" has it", of.of),
+                )),
+            };
+            of.algorithm.keys().try_for_each(|name| lost("algorithm", name, &|c| c.algorithm == *name))?;
+            of.metric.keys().try_for_each(|name| lost("metric", name, &|c| c.metric == *name))?;
+            of.case.keys().try_for_each(|name| lost("case", name, &|c| c.part(2) == name))?;
+        }
+        for r in &e.refuted {
+            match r.shown_by.strip_prefix("claim:") {
+                Some(name) => one_of("shown_by = claim", name, &claims)?,
+                None if r.shown_by == "ns-2" => {}
+                None => one_of("shown_by", &r.shown_by, &readings)?,
+            }
+        }
+        for pattern in e.refuted.iter().flat_map(|r| &r.cells).chain(e.open.iter().flat_map(|o| &o.cells)) {
+            if !self.cells.iter().any(|c| crate::cells::matches(pattern, &c.id)) {
+                return fail(format!("cells = \"{pattern}\": no cell has such an id"));
+            }
+        }
+        for claim in &e.claims {
+            reading(&claim.reading)?;
+            reading(&claim.shown_by)?;
+            claim.test.runs().try_for_each(|name| one_of("run", name, &runs))?;
+        }
+        for figure in &e.figures {
+            run(&figure.run)?;
+            reading(&figure.reading)?;
+            if quell_view::chart::Diagram::find(&figure.kind).is_none() {
+                let names: Vec<&str> = quell_view::chart::Diagram::ALL.iter().map(|d| d.name()).collect();
+                return one_of("kind", &figure.kind, &names);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
+    let fail = |e: std::io::Error| PaperError::of(folder, format!("cannot read: {e}"));
+    let entries = std::fs::read_dir(folder).map_err(fail)?;
+    let path = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry.map_err(fail)?.path());
+    let mut paths = entries.map(path).collect::<Result<Vec<PathBuf>, PaperError>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn read_toml<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, PaperError> {
+    let text =
+        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot read: {e}")))?;
+    toml::from_str(&text).map_err(|e| {
+        let line = e.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let rule = e.message().trim_end().to_string();
+        PaperError { file: file.display().to_string(), line, rule }
+    })
+}
+
+fn read_bands(file: &Path) -> Result<BTreeMap<String, Width>, PaperError> {
+    let texts: BTreeMap<String, String> = read_toml(file)?;
+    let width = |(metric, text): (String, String)| match text.parse() {
+        Ok(width) => Ok((metric, width)),
+        Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+    };
+    texts.into_iter().map(width).collect()
+}
+
+fn document(folder: &Path) -> Result<Document, PaperError> {
+    let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+    let about: About = read_toml(&folder.join("document.toml"))?;
+    let mut experiments = Vec::new();
+    for file in sorted(folder)? {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if stem == "document" || file.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let read: Experiment = read_toml(&file)?;
+        let id = format!("{key}-{stem}");
+        if slug(&id) != id {
+            return Err(PaperError::of(
+                &file,
+                format!("its name must be {}.toml, in lower case", slug(stem)),
+            ));
+        }
+        experiments.push(Experiment { id, file, ..read });
+    }
+    let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
+    if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
+        let rule = format!("order: there is no experiment {lost}.toml");
+        return Err(PaperError::of(&folder.join("document.toml"), rule));
+    }
+    experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
+    Ok(Document { key, about, experiments })
+}
+
+impl Papers {
+    /// The document of an experiment.
+    pub fn document_of(&self, e: &Experiment) -> &Document {
+        let key = e.file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let is = |d: &&Document| Some(d.key.as_str()) == key;
+        // An experiment is made from the folder of a document only.
+        self.documents.iter().find(is).unwrap_or_else(|| unreachable!("{} is of no document", e.id))
+    }
+
+    /// Every experiment, document by document.
+    pub fn experiments(&self) -> impl Iterator<Item = &Experiment> {
+        self.documents.iter().flat_map(|d| &d.experiments)
+    }
+
+    /// The experiments that a name stands for: a document (`vrc`), an experiment (`vrc-b2`), or a table
+    /// (`vrc/2`).
+    ///
+    /// # Errors
+    /// A sentence with the nearest name, if there are none.
+    pub fn select(&self, name: &str) -> Result<Vec<&Experiment>, String> {
+        let lower = name.trim().to_lowercase();
+        if let Some(document) = self.documents.iter().find(|d| d.key == lower) {
+            return Ok(document.experiments.iter().collect());
+        }
+        if let Some(experiment) = self.experiments().find(|e| e.id == lower) {
+            return Ok(vec![experiment]);
+        }
+        let table = lower.split('/').map(slug).collect::<Vec<_>>().join("/");
+        let answers = |e: &&Experiment| {
+            let cells = e.cells.iter().flat_map(|of| self.cells_of(of));
+            lower.contains('/') && cells.into_iter().any(|cell| crate::cells::matches(&table, &cell.id))
+        };
+        let found: Vec<&Experiment> = self.experiments().filter(answers).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let mut names: Vec<&str> = self.documents.iter().map(|d| d.key.as_str()).collect();
+        names.extend(self.experiments().map(|e| e.id.as_str()));
+        let (rule, nearest) = quell_scenario::unknown("document, experiment or table", name, &names);
+        let known = "quell reproduce --list names them; a table is written vrc/2";
+        Err(quell_scenario::suggest(&rule, nearest.as_deref(), Some(known)))
+    }
+}

@@ -1,0 +1,680 @@
+//! Verdicts: what the runs say of printed numbers and of claims.
+
+use std::collections::HashMap;
+
+use quell_lab::{Estimate, Results, View};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::cells::{Cell, Ns2, matches};
+use crate::claims::{self, Says, Term, Test};
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, Place, PrintedOf, Value};
+use crate::plan::{Found, Spot};
+
+/// What is said of a printed number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The mean lies in the band around it.
+    Agrees,
+    /// It lies in the 95 % prediction interval of what was printed.
+    Inside,
+    /// It is outside of both, a mechanism is given, and a run shows it.
+    Refuted,
+    /// It is outside of both, and why is not known.
+    Open,
+    /// Nothing was run for it.
+    Missing,
+}
+
+impl Verdict {
+    /// All of them.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Agrees, Verdict::Inside, Verdict::Refuted, Verdict::Open, Verdict::Missing];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Inside => "inside",
+            Verdict::Refuted => "refuted",
+            Verdict::Open => "open",
+            Verdict::Missing => "missing",
+        }
+    }
+}
+
+/// What is said of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Holds {
+    /// The intervals are on its side.
+    Holds,
+    /// They are on the other side.
+    Fails,
+    /// They are on neither.
+    Undecided,
+    /// Nothing was run for it.
+    Missing,
+}
+
+impl Holds {
+    /// All of them.
+    pub const ALL: [Holds; 4] = [Holds::Holds, Holds::Fails, Holds::Undecided, Holds::Missing];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Holds::Holds => "holds",
+            Holds::Fails => "fails",
+            Holds::Undecided => "undecided",
+            Holds::Missing => "missing",
+        }
+    }
+
+    /// Of two that must both hold.
+    fn and(self, other: Holds) -> Holds {
+        let rank = |h: Holds| match h {
+            Holds::Missing => 3,
+            Holds::Fails => 2,
+            Holds::Undecided => 1,
+            Holds::Holds => 0,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+/// A printed number, what was found, and the verdict.
+#[derive(Clone, Debug)]
+pub struct JudgedCell<'a> {
+    /// The number.
+    pub cell: &'a Cell,
+    /// What was found, in its unit; none if nothing was run.
+    pub found: Option<Estimate>,
+    /// From fewer runs than this a prediction is so wide that nearly every number lies inside.
+const LEAST_RUNS: usize = 5;
+
+/// Where what was printed lies with a probability of 95 %.
+    pub prediction: Option<(f64, f64)>,
+    /// What ns-2 gives.
+    pub ns2: Option<&'a Ns2>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The mechanism, what was tried, or why there is no value; may be empty.
+    pub why: String,
+}
+
+/// The cells that one table of an experiment answers.
+#[derive(Clone, Debug)]
+pub struct JudgedTable<'a> {
+    /// What it says.
+    pub of: &'a CellsOf,
+    /// The reading that is judged.
+    pub reading: &'a str,
+    /// Its cells.
+    pub cells: Vec<JudgedCell<'a>>,
+    /// How many cells agree, are inside, or are outside under each of the other readings.
+    pub others: Vec<(&'a str, [usize; 3])>,
+}
+
+/// A claim and what is said of it.
+#[derive(Clone, Debug)]
+pub struct JudgedClaim<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// What is said of it.
+    pub holds: Holds,
+    /// What was found.
+    pub found: String,
+    /// What is said of it under the reading that `shown_by` names.
+    pub shown: Option<Holds>,
+}
+
+/// An experiment and what is said of it.
+#[derive(Clone, Debug)]
+pub struct JudgedExperiment<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its tables.
+    pub tables: Vec<JudgedTable<'a>>,
+    /// Its claims.
+    pub claims: Vec<JudgedClaim<'a>>,
+}
+
+/// How near what was found is to what was printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nearness {
+    Agrees,
+    Inside,
+    Outside,
+}
+
+/// Judges an experiment.
+pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> JudgedExperiment<'a> {
+    let judge = Judge { papers, e, found };
+    let claims: Vec<JudgedClaim<'a>> = e.claims.iter().map(|claim| judge.claim(claim)).collect();
+    let held: HashMap<&str, Holds> = claims.iter().map(|c| (c.claim.name.as_str(), c.holds)).collect();
+    let tables = e.cells.iter().map(|of| judge.table(of, &held)).collect();
+    JudgedExperiment { experiment: e, tables, claims }
+}
+
+struct Judge<'a, 'f> {
+    papers: &'a Papers,
+    e: &'a Experiment,
+    found: &'f Found,
+}
+
+impl<'a> Judge<'a, '_> {
+    fn table(&self, of: &'a CellsOf, held: &HashMap<&str, Holds>) -> JudgedTable<'a> {
+        let first = &self.e.readings[0].name;
+        let reading = of.reading.as_ref().unwrap_or(first);
+        let cells: Vec<&'a Cell> = self.papers.cells_of(of).collect();
+        let others = self.e.readings.iter().filter(|r| r.name != *reading).filter_map(|r| {
+            let mut count = [0; 3];
+            for cell in &cells {
+                let Ok(samples) = self.samples(of, cell, Some(&r.name)) else { continue };
+                count[self.nearness(of, cell, &samples) as usize] += 1;
+            }
+            (count != [0; 3]).then_some((r.name.as_str(), count))
+        });
+        let others = others.collect();
+        let cells = cells.into_iter().map(|cell| self.cell(of, reading, cell, held)).collect();
+        JudgedTable { of, reading, cells, others }
+    }
+
+    fn cell(
+        &self,
+        of: &'a CellsOf,
+        reading: &str,
+        cell: &'a Cell,
+        held: &HashMap<&str, Holds>,
+    ) -> JudgedCell<'a> {
+        let ns2 = self.papers.ns2.get(&cell.id);
+        let judged = |verdict, why| JudgedCell { cell, found: None, prediction: None, ns2, verdict, why };
+        let samples = match self.samples(of, cell, Some(reading)) {
+            Ok(samples) => samples,
+            Err(why) => return judged(Verdict::Missing, why),
+        };
+        let fitted = self.e.readings.iter().any(|r| r.name == reading && r.basis == Basis::Fitted);
+        let (verdict, why) = match self.nearness(of, cell, &samples) {
+            Nearness::Agrees if !fitted => (Verdict::Agrees, String::new()),
+            Nearness::Inside if !fitted => (Verdict::Inside, String::new()),
+            _ => self.outside(of, cell, &samples, held),
+        };
+        JudgedCell {
+            found: Estimate::of(&samples),
+            prediction: prediction(&samples, of.printed),
+            ..judged(verdict, why)
+        }
+    }
+
+    /// The verdict on a number that neither agrees nor is inside.
+    fn outside(
+        &self,
+        of: &CellsOf,
+        cell: &Cell,
+        samples: &[f64],
+        held: &HashMap<&str, Holds>,
+    ) -> (Verdict, String) {
+        let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
+        let shows = |shown_by: &str| match shown_by.strip_prefix("claim:") {
+            Some(claim) => held.get(claim) == Some(&Holds::Holds),
+            None if shown_by == "ns-2" => self.ns2_is_with_us(cell, samples),
+            None => self
+                .samples(of, cell, Some(shown_by))
+                .is_ok_and(|other| self.nearness(of, cell, &other) != Nearness::Outside),
+        };
+        let mut unshown = None;
+        for refuted in self.e.refuted.iter().filter(|r| names(&r.cells)) {
+            if shows(&refuted.shown_by) {
+                return (Verdict::Refuted, format!("{} (shown by {})", refuted.mechanism, refuted.shown_by));
+            }
+            unshown = Some(format!("{} (not shown by {})", refuted.mechanism, refuted.shown_by));
+        }
+        let tried: Vec<&str> = self
+            .e
+            .open
+            .iter()
+            .filter(|open| names(&open.cells))
+            .flat_map(|open| &open.tried)
+            .map(String::as_str)
+            .collect();
+        let tried = (!tried.is_empty()).then(|| format!("tried: {}", tried.join("; ")));
+        (Verdict::Open, unshown.into_iter().chain(tried).collect::<Vec<_>>().join("; "))
+    }
+
+    /// Whether ns-2's own value is outside the band of what is printed, as ours is, and in the band of ours.
+    fn ns2_is_with_us(&self, cell: &Cell, samples: &[f64]) -> bool {
+        let (Some(ns2), Some(ours)) = (self.papers.ns2.get(&cell.id), Estimate::of(samples)) else {
+            return false;
+        };
+        let band = self.papers.band(&cell.metric);
+        let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
+        !cell.is_near(ns2.mean, band) && ours.is_near(ns2.mean, band)
+    }
+
+    fn nearness(&self, of: &CellsOf, cell: &Cell, samples: &[f64]) -> Nearness {
+        let Some(estimate) = Estimate::of(samples) else { return Nearness::Outside };
+        if cell.is_near(estimate.mean, self.papers.band(&cell.metric)) {
+            return Nearness::Agrees;
+        }
+        let within = prediction(samples, of.printed).is_some_and(|(low, high)| {
+            cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
+        });
+        // Of a single number this is that it lies within; of a range, that both ends do.
+        let both = prediction(samples, of.printed).is_some_and(|(low, high)| {
+            cell.low.value - cell.low.rounding <= high && cell.high.value + cell.high.rounding >= low
+        });
+        if within && both { Nearness::Inside } else { Nearness::Outside }
+    }
+
+    /// What was found for a cell under a reading, one value for each seed.
+    fn samples(&self, of: &CellsOf, cell: &Cell, reading: Option<&str>) -> Result<Vec<f64>, String> {
+        let place = match of.case.get(cell.part(2)) {
+            Some(place) => place.within(&of.place),
+            None => of.place.clone(),
+        };
+        let spot = self.found.spot(self.e, reading, &place)?;
+        let (label, value) = (&of.algorithm[&cell.algorithm], &of.metric[&cell.metric]);
+        let samples = samples(&spot, label, value)?;
+        Ok(samples.into_iter().map(|(_, x)| x).collect())
+    }
+
+    fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
+        let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
+        let shown = claim.shown_by.as_deref().map(|reading| self.test(&claim.test, Some(reading)).0);
+        JudgedClaim { claim, holds, found, shown }
+    }
+
+    fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
+        let mut all = (Holds::Holds, Vec::new());
+        for part in &test.parts {
+            let (holds, found) = self.part(part, reading);
+            all = (all.0.and(holds), [all.1, vec![found]].concat());
+        }
+        (all.0, all.1.join("; "))
+    }
+
+    /// A part of a test, at each of the places that it names.
+    fn part(&self, part: &claims::Part, reading: Option<&str>) -> (Holds, String) {
+        let mut worst: Option<(Holds, f64, String)> = None;
+        let mut places = 0;
+        let choices = match self.choices(part, reading) {
+            Ok(choices) => choices,
+            Err(why) => return (Holds::Missing, why),
+        };
+        for choice in choices {
+            let Term::Of(left) = &part.left else { continue };
+            for label in &left.labels {
+                let said = match self.said(part, left, label, &choice, reading) {
+                    Ok(said) => said,
+                    Err(why) => return (Holds::Missing, why),
+                };
+                for (holds, margin, found) in said {
+                    places += 1;
+                    let found = format!("{found}{}", choice.title());
+                    let is_worse = worst
+                        .as_ref()
+                        .is_none_or(|(h, m, _)| h.and(holds) != *h || (*h == holds && margin < *m));
+                    if is_worse {
+                        worst = Some((holds, margin, found));
+                    }
+                }
+            }
+        }
+        match worst {
+            Some((holds, _, found)) if places > 1 => (holds, format!("worst of {places}: {found}")),
+            Some((holds, _, found)) => (holds, found),
+            None => (Holds::Missing, "nothing to test".to_string()),
+        }
+    }
+
+    /// The combinations of points and segments at which a part is tested.
+    fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
+        let terms = [
+            Some(&part.left),
+            match &part.says {
+                Says::Below(t) | Says::Above(t) | Says::Like(t, _) => Some(t),
+                _ => None,
+            },
+        ];
+        let mut choices = vec![Choice::default()];
+        for term in terms.into_iter().flatten() {
+            let Term::Of(found) = term else { continue };
+            for (field, values) in found.at.iter().filter(|(_, values)| is_choice(values)) {
+                if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
+                    continue;
+                }
+                let values =
+                    if values == &["*"] { self.values(found, field, reading)? } else { values.clone() };
+                choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
+            }
+            if is_choice(&found.segments) && choices.iter().all(|c| c.segment.is_none()) {
+                let segments = if found.segments == ["*"] {
+                    let results = self.results(found, reading)?;
+                    let n = results.run.points.iter().map(|p| p.segments.len()).max().unwrap_or(0);
+                    (0..n as u32).collect()
+                } else {
+                    found.segments.iter().filter_map(|s| s.parse().ok()).collect::<Vec<u32>>()
+                };
+                choices = choices
+                    .iter()
+                    .flat_map(|c| segments.iter().map(move |s| Choice { segment: Some(*s), ..c.clone() }))
+                    .collect();
+            }
+        }
+        Ok(choices)
+    }
+
+    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
+        let results = self.found.results(self.e, reading, found.run.as_deref());
+        results.ok_or_else(|| "was not run under this reading".to_string())
+    }
+
+    /// The values of a field in a run, in their order.
+    fn values(
+        &self,
+        found: &claims::Found,
+        field: &str,
+        reading: Option<&str>,
+    ) -> Result<Vec<String>, String> {
+        let mut values: Vec<String> = Vec::new();
+        for point in &self.results(found, reading)?.run.points {
+            for setting in point.settings.iter().filter(|s| s.field == field) {
+                if !values.contains(&setting.value) {
+                    values.push(setting.value.clone());
+                }
+            }
+        }
+        if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
+    }
+
+    /// What a part says of one label at one place: the verdict, how clear it is, and the numbers.
+    fn said(
+        &self,
+        part: &claims::Part,
+        left: &claims::Found,
+        label: &str,
+        choice: &Choice,
+        reading: Option<&str>,
+    ) -> Result<Vec<(Holds, f64, String)>, String> {
+        let of_term = |found: &claims::Found| {
+            let spot = self.found.spot(self.e, reading, &choice.place(found))?;
+            samples(&spot, label, &found.value)
+        };
+        let by_sign = |says_more: bool, difference: Option<Estimate>| match difference {
+            None => (Holds::Missing, 0.0),
+            Some(d) => {
+                let toward = if says_more { d.mean } else { -d.mean };
+                match d.half_width {
+                    Some(half) if toward > half => (Holds::Holds, toward - half),
+                    Some(half) if toward < -half => (Holds::Fails, toward + half),
+                    _ => (Holds::Undecided, toward),
+                }
+            }
+        };
+        let of = |samples: &[(u64, f64)]| Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
+        match &part.says {
+            Says::Within(low, high) => {
+                let Some(e) = of(&of_term(left)?) else { return Err("no values".to_string()) };
+                let clear = (e.mean - low).min(high - e.mean);
+                let half = e.half_width.unwrap_or(0.0);
+                let holds = match clear {
+                    clear if clear >= 0.0 => Holds::Holds,
+                    clear if clear + half < 0.0 => Holds::Fails,
+                    _ => Holds::Undecided,
+                };
+                Ok(vec![(holds, clear, format!("{label} {}", text(&e)))])
+            }
+            Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
+                let mine = of_term(left)?;
+                let mine_mean = of(&mine).ok_or("no values")?;
+                let others = match right {
+                    Term::Number(number) => vec![(number.to_string(), None, *number)],
+                    Term::Of(found) => {
+                        let spot = self.found.spot(self.e, reading, &choice.place(found))?;
+                        let of = |other: &String| {
+                            let samples = samples(&spot, other, &found.value)?;
+                            let mean = Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
+                            Ok((other.clone(), Some(samples), mean.ok_or("no values")?.mean))
+                        };
+                        found.labels.iter().map(of).collect::<Result<Vec<_>, String>>()?
+                    }
+                };
+                let one = |(name, theirs, mean): &(String, Option<Vec<(u64, f64)>>, f64)| {
+                    let difference = match theirs {
+                        None => Estimate::of(&mine.iter().map(|s| s.1 - mean).collect::<Vec<_>>()),
+                        Some(theirs) => paired(&mine, theirs),
+                    };
+                    let found = match theirs {
+                        None => format!("{label} {}", text(&mine_mean)),
+                        Some(_) => format!("{label} {}, {name} {}", text(&mine_mean), figure(*mean)),
+                    };
+                    let (holds, clear) = match &part.says {
+                        Says::Like(_, by) => like(difference, *by, *mean),
+                        says => by_sign(matches!(says, Says::Above(_)), difference),
+                    };
+                    (holds, clear, found)
+                };
+                Ok(others.iter().map(one).collect())
+            }
+            Says::Rises(field) | Says::Falls(field) => {
+                let rises = matches!(part.says, Says::Rises(_));
+                let values = self.values(left, field, reading)?;
+                let at_value = |value: &String| {
+                    let mut there = left.clone();
+                    there.at.push((field.clone(), vec![value.clone()]));
+                    of_term(&there)
+                };
+                let series: Vec<Vec<(u64, f64)>> = values.iter().map(at_value).collect::<Result<_, _>>()?;
+                let (Some(first), Some(last)) = (series.first(), series.last()) else {
+                    return Err(format!("{field}: the run has one point"));
+                };
+                let (whole, clear) = by_sign(rises, paired(last, first));
+                // A step that goes the other way, clearly.
+                let against =
+                    series.windows(2).any(|w| by_sign(rises, paired(&w[1], &w[0])).0 == Holds::Fails);
+                let holds = if against { Holds::Fails } else { whole };
+                let means: Vec<String> = series.iter().filter_map(|s| Some(figure(of(s)?.mean))).collect();
+                Ok(vec![(holds, clear, format!("{label} {}", means.join(", ")))])
+            }
+        }
+    }
+}
+
+/// Whether a difference is within a share of a mean.
+fn like(difference: Option<Estimate>, by: quell_lab::Width, mean: f64) -> (Holds, f64) {
+    let Some(d) = difference else { return (Holds::Missing, 0.0) };
+    let width = match by {
+        quell_lab::Width::Absolute(width) => width,
+        quell_lab::Width::Relative(share) => share * mean.abs(),
+    };
+    let clear = width - d.mean.abs();
+    match d.half_width.unwrap_or(f64::INFINITY) {
+        half if d.mean.abs() + half <= width => (Holds::Holds, clear),
+        half if d.mean.abs() - half > width => (Holds::Fails, clear),
+        _ => (Holds::Undecided, clear),
+    }
+}
+
+/// Whether a list of alternatives has more than one.
+fn is_choice(values: &[String]) -> bool {
+    values.len() > 1 || values.first().is_some_and(|v| v == "*")
+}
+
+/// One of the places at which a part is tested.
+#[derive(Clone, Debug, Default)]
+struct Choice {
+    at: Vec<(String, String)>,
+    segment: Option<u32>,
+}
+
+impl Choice {
+    fn with(&self, field: &str, value: &str) -> Choice {
+        let mut choice = self.clone();
+        choice.at.retain(|(f, _)| f != field);
+        choice.at.push((field.to_string(), value.to_string()));
+        choice
+    }
+
+    /// Where a quantity is looked up at this place.
+    fn place(&self, found: &claims::Found) -> Place {
+        let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
+        let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
+        // What the other side alone varies is not a field of another run.
+        let varies = |field: &String| found.run.is_none() || found.at.iter().any(|(f, _)| f == field);
+        let chosen = self.at.iter().filter(|(field, _)| !fixed_field(found, field) && varies(field));
+        let chosen = chosen.map(|(field, value)| (field.clone(), toml::Value::String(value.clone())));
+        let one_segment = found.segments.first().filter(|_| !is_choice(&found.segments));
+        let segment = match one_segment {
+            Some(segment) => segment.parse().ok(),
+            None if found.segments.is_empty() => None,
+            None => self.segment,
+        };
+        Place {
+            run: found.run.clone(),
+            at: fixed.chain(chosen).collect(),
+            segment,
+            scope: None,
+            link: found.link.clone(),
+        }
+    }
+
+    /// What a reader needs to know of the place; may be empty.
+    fn title(&self) -> String {
+        let at = self.at.iter().map(|(field, value)| format!(" at {field} = {value}")).collect::<String>();
+        self.segment.map_or(at.clone(), |s| format!("{at} in segment {s}"))
+    }
+}
+
+fn fixed_field(found: &claims::Found, field: &str) -> bool {
+    found.at.iter().any(|(f, values)| f == field && !is_choice(values))
+}
+
+/// The values of a label at a place, with their seeds.
+fn samples(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, String> {
+    let labels = spot.results.algorithms(spot.view.point);
+    if !labels.iter().any(|l| l == label) {
+        return Err(format!("\"{label}\" was not run; there are {}", labels.join(", ")));
+    }
+    let samples = spot.results.samples(&spot.view, label, &value.quantity);
+    if samples.is_empty() {
+        let View { segment, scope, .. } = &spot.view;
+        let at = segment.map_or(String::new(), |s| format!(" in segment {s}"));
+        return Err(format!("{label} has no {} of {scope}{at}", value.quantity));
+    }
+    Ok(samples.into_iter().map(|(seed, x)| (seed, value.factor * x)).collect())
+}
+
+/// The mean difference over common seeds.
+fn paired(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Estimate> {
+    let b: HashMap<u64, f64> = b.iter().copied().collect();
+    let pairs: Vec<f64> = a.iter().filter_map(|(seed, x)| Some(x - b.get(seed)?)).collect();
+    Estimate::of(&pairs)
+}
+
+/// A number to compare with, exactly.
+fn at(value: f64) -> crate::cells::Printed {
+    crate::cells::Printed { text: value.to_string(), value, rounding: 0.0 }
+}
+
+/// From fewer runs than this a prediction is so wide that nearly every number lies inside.
+const LEAST_RUNS: usize = 5;
+
+/// Where what was printed lies with a probability of 95 %, if our runs are like those of the document and their
+/// figures normal: the mean, and Student's t times their deviation for one more run, for the mean of some more, or
+/// (Bonferroni) for all of some more. None from fewer runs than [`LEAST_RUNS`].
+fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
+    let n = samples.len();
+    if n < LEAST_RUNS {
+        return None;
+    }
+    let mean = samples.iter().sum::<f64>() / n as f64;
+    let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
+    let (own, error) = match printed {
+        PrintedOf::Exact => return None,
+        PrintedOf::OneRun => (1.0, 0.05),
+        PrintedOf::MeanOf(k) => (1.0 / f64::from(k), 0.05),
+        PrintedOf::RangeOf(k) => (1.0, 0.05 / f64::from(k)),
+    };
+    let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).ok()?.inverse_cdf(1.0 - error / 2.0);
+    let half = t * (variance * (own + 1.0 / n as f64)).sqrt();
+    Some((mean - half, mean + half))
+}
+
+/// A number with three or four figures.
+pub(crate) fn figure(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_string();
+    }
+    let digits = (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{x:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+/// A mean with its interval.
+pub(crate) fn text(e: &Estimate) -> String {
+    let Some(half) = e.half_width else { return figure(e.mean) };
+    // Two figures of the interval say how many of the mean count.
+    let digits = match half {
+        half if half > 0.0 => (1 - half.log10().floor() as i32).clamp(0, 6) as usize,
+        _ => return figure(e.mean),
+    };
+    format!("{:.digits$} ± {half:.digits$}", e.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prediction_intervals_are_those_of_the_textbook() {
+        // Mean 10, deviation 2, five samples; t(4, 0.975) = 2.776445.
+        let samples = [8.0, 8.0, 10.0, 12.0, 12.0];
+        let (low, high) = prediction(&samples, PrintedOf::OneRun).unwrap();
+        let half = 2.776_445_105_2 * 2.0 * (1.2f64).sqrt();
+        assert!((low - (10.0 - half)).abs() < 1e-6 && (high - (10.0 + half)).abs() < 1e-6, "{low} {high}");
+        let (low, _) = prediction(&samples, PrintedOf::MeanOf(5)).unwrap();
+        assert!((low - (10.0 - 2.776_445_105_2 * 2.0 * (0.4f64).sqrt())).abs() < 1e-6);
+        let one = prediction(&samples, PrintedOf::OneRun).unwrap();
+        let seven = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
+        assert!(seven.0 < one.0 && seven.1 > one.1);
+        assert_eq!(prediction(&samples[..1], PrintedOf::OneRun), None);
+    }
+
+    #[test]
+    fn ninety_five_of_a_hundred_predictions_hold() {
+        // Uniform sums are close to normal; a linear congruential generator is enough here.
+        let mut state = 12345u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let mut inside = [0; 2];
+        let rounds = 4000;
+        for _ in 0..rounds {
+            let samples: Vec<f64> = (0..10).map(|_| normal()).collect();
+            let (low, high) = prediction(&samples, PrintedOf::OneRun).unwrap();
+            let next = normal();
+            inside[0] += usize::from(low <= next && next <= high);
+            let (low, high) = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
+            let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
+            inside[1] += usize::from(seven.iter().all(|x| low <= *x && *x <= high));
+        }
+        let share = inside.map(|n| n as f64 / f64::from(rounds));
+        // Three standard errors of 0.95 over 4000 rounds are 0.01; Bonferroni's interval errs on the safe side.
+        assert!((share[0] - 0.95).abs() < 0.011, "{share:?}");
+        assert!(share[1] > 0.939 && share[1] < 0.985, "{share:?}");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (x, text) in
+            [(0.0, "0"), (1234.5678, "1235"), (12.345, "12.35"), (0.012_345, "0.01235"), (100.0, "100")]
+        {
+            assert_eq!(figure(x), text);
+        }
+        assert_eq!(text(&Estimate { mean: 71.0912, half_width: Some(1.234), n: 10 }), "71.1 ± 1.2");
+    }
+}

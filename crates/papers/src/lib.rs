@@ -1,0 +1,32 @@
+//! Published results, run again and judged cell by cell.
+//!
+//! A folder of [`Papers`] holds each printed number once (`cells.csv`) and an [`Experiment`] for each
+//! simulation of a document: its scenarios, what the document leaves open, which numbers it answers and what it claims. A
+//! [`Plan`] makes one study of some experiments; [`judge()`] says of what was [`Found`] whether printed numbers agree, and
+//! which claims hold.
+#![deny(missing_docs)]
+
+mod cells;
+mod claims;
+mod error;
+mod experiment;
+mod figures;
+mod judge;
+mod page;
+mod plan;
+mod record;
+mod score;
+
+pub use cells::{Cell, Ns2, Printed, matches, slug};
+pub use claims::{Says, Term, Test};
+pub use error::PaperError;
+pub use experiment::{
+    About, Basis, CellsOf, Claim, Document, Experiment, Figure, Open, Papers, Place, PrintedCurve, PrintedOf,
+    Reading, Refuted, Run, Value,
+};
+pub use figures::{Drawn, draw};
+pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge};
+pub use page::{Page, html, markdown, scoreboard};
+pub use plan::{Extent, Found, Plan, Spot};
+pub use record::{Record, Recorded};
+pub use score::{Score, scores};

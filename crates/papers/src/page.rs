@@ -1,0 +1,431 @@
+//! Pages for people: a document's results in Markdown and in HTML, and the score of all.
+
+use askama::Template;
+
+use crate::experiment::{Document, Papers, Reading};
+use crate::figures::Drawn;
+use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
+use crate::score::{Score, scores};
+
+/// What a page is made of.
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
+    /// All documents.
+    pub papers: &'a Papers,
+    /// The page's document.
+    pub document: &'a Document,
+    /// Its experiments that were judged, with their figures.
+    pub experiments: Vec<(JudgedExperiment<'a>, Vec<Drawn<'a>>)>,
+}
+
+/// A row of the score.
+struct Scored {
+    name: String,
+    score: Score,
+}
+
+impl Scored {
+    fn cells(&self) -> Vec<String> {
+        let s = &self.score;
+        if s.of_cells() == 0 {
+            return vec![String::new(); 6];
+        }
+        let each = Verdict::ALL.map(|v| s.cell(v).to_string());
+        std::iter::once(s.of_cells().to_string()).chain(each).collect()
+    }
+
+    fn claims(&self) -> Vec<String> {
+        let s = &self.score;
+        if s.of_claims() == 0 {
+            return vec![String::new(); 5];
+        }
+        let each = Holds::ALL.map(|h| s.claim(h).to_string());
+        std::iter::once(s.of_claims().to_string()).chain(each).collect()
+    }
+
+    fn line(&self) -> String {
+        let columns = [self.cells(), self.claims()].concat();
+        format!("| {} | {} |\n", self.name, columns.join(" | "))
+    }
+}
+
+fn table_name(document: &str, table: &str) -> String {
+    match table {
+        "" => format!("{document}, claims"),
+        table => format!("{document}, table {table}").replace("table sec.", "section"),
+    }
+}
+
+const HEADING: &str = "| | numbers | agree | inside | refuted | open | missing | claims | hold | fail | undecided | \
+                       missing |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+
+const RULES: &str = "\
+A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), is **inside** if \
+it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range), is \
+**refuted** if it lies outside of both, a mechanism is given and a run shows it, and is **open** otherwise. A reading \
+that was chosen because it fits the numbers makes none of them agree. A claim **holds** or **fails** if the 95 % \
+interval of the difference, paired by seed, lies on one side, and is **undecided** otherwise.\n";
+
+/// The score of all documents, in Markdown.
+pub fn scoreboard(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
+    let keys: Vec<&str> = papers.documents.iter().map(|d| d.key.as_str()).collect();
+    let rows = scores(papers, &keys, judged);
+    let mut all = Score::default();
+    let mut lines = String::new();
+    for document in &papers.documents {
+        for (key, table, score) in rows.iter().filter(|(key, ..)| *key == document.key) {
+            let name = format!("[{}]({key}.md)", table_name(key, table));
+            lines.push_str(&Scored { name, score: score.clone() }.line());
+            all = all.and(score);
+        }
+    }
+    let total = Scored { name: "**all**".to_string(), score: all }.line();
+    format!(
+        "# The documents, number by number\n\n\
+         <!-- Written by quell reproduce --docs docs/papers -->\n\n\
+         Every printed number of the five documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
+         experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes out; \
+         `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table.\n\n{RULES}\n\
+         {HEADING}{lines}{total}"
+    )
+}
+
+impl<'a> Page<'a> {
+    fn score(&self) -> Vec<Scored> {
+        let judged: Vec<JudgedExperiment<'_>> = self.experiments.iter().map(|(j, _)| j.clone()).collect();
+        let rows = scores(self.papers, &[self.document.key.as_str()], &judged);
+        rows.into_iter()
+            .filter(|(.., score)| score.of_cells() + score.of_claims() > 0)
+            .map(|(key, table, score)| Scored { name: table_name(&key, &table), score })
+            .collect()
+    }
+}
+
+/// Text in a table of Markdown.
+fn in_table(text: &str) -> String {
+    text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A document's page in Markdown; its pictures are in `images`, relative to it.
+pub fn markdown(page: &Page<'_>, images: &str) -> String {
+    let about = &page.document.about;
+    let key = &page.document.key;
+    let mut out = format!(
+        "# {}\n\n<!-- Written by quell reproduce --docs docs/papers from papers/{key} -->\n\n{}. To run it: \
+         `quell reproduce {key}`.\n\n",
+        about.title, about.reference
+    );
+    if let Some(dialect) = &about.dialect {
+        out.push_str(&format!(
+            "Dialect: `{dialect}` ([docs/dialects.md](../dialects.md)). {}\n\n",
+            about.dialect_because
+        ));
+    }
+    if !about.notes.is_empty() {
+        out.push_str(&format!("{}\n\n", about.notes.trim()));
+    }
+    out.push_str(&format!("{RULES}\n{HEADING}"));
+    page.score().iter().for_each(|row| out.push_str(&row.line()));
+    for (judged, drawn) in &page.experiments {
+        let e = judged.experiment;
+        out.push_str(&format!("\n## {}: {}\n\n", e.section, e.title));
+        out.push_str(&format!(
+            "`quell reproduce {}` ({})\n\n{}\n",
+            e.id,
+            scenarios(judged),
+            e.describes.trim()
+        ));
+        if e.readings.iter().any(|r| !r.because.is_empty()) {
+            out.push_str(
+                "\nWhat the document leaves open:\n\n| reading | what is chosen | basis | because | numbers under it |\n\
+                 | --- | --- | --- | --- | --- |\n",
+            );
+            for reading in &e.readings {
+                out.push_str(&format!(
+                    "| {} | {} | {} | {} | {} |\n",
+                    reading.name,
+                    in_table(&reading.says),
+                    reading.basis.name(),
+                    in_table(&reading.because),
+                    under(judged, reading)
+                ));
+            }
+        }
+        for table in &judged.tables {
+            out.push_str(&format!("\n{}\n\n", caption(table)));
+            out.push_str("| case | algorithm | metric | printed | Quell | ns-2 | verdict |\n");
+            out.push_str("| --- | --- | --- | --: | --: | --: | --- |\n");
+            for cell in &table.cells {
+                let c = cell.cell;
+                out.push_str(&format!(
+                    "| {} | {} | {} ({}) | {} | {} | {} | {} |\n",
+                    in_table(&c.case),
+                    table.of.algorithm[&c.algorithm],
+                    c.metric.replace('_', " "),
+                    c.unit,
+                    c.printed(),
+                    found(cell),
+                    ns2(cell),
+                    cell.verdict.name()
+                ));
+            }
+            for (why, cells) in reasons(table) {
+                out.push_str(&format!("\n- {cells}: {why}"));
+            }
+            out.push('\n');
+        }
+        if !judged.claims.is_empty() {
+            out.push_str(
+                "\n| shown in | claim | test | found | verdict |\n| --- | --- | --- | --- | --- |\n",
+            );
+            for claim in &judged.claims {
+                out.push_str(&format!(
+                    "| {} | {} | `{}` | {} | {} |\n",
+                    place(claim),
+                    in_table(&claim.claim.says),
+                    in_table(&claim.claim.test.text),
+                    in_table(&claim.found),
+                    in_table(&verdict_of(claim))
+                ));
+            }
+        }
+        for figure in drawn {
+            match &figure.picture {
+                Ok(_) => out.push_str(&format!(
+                    "\n![Figure {}: {}]({images}/{}.svg)\n",
+                    figure.figure.number, figure.figure.title, figure.name
+                )),
+                Err(why) => out.push_str(&format!("\nFigure {} is not drawn: {why}\n", figure.figure.number)),
+            }
+        }
+    }
+    out
+}
+
+fn scenarios(judged: &JudgedExperiment<'_>) -> String {
+    let e = judged.experiment;
+    let names = e.runs.iter().filter_map(|r| r.scenario.file_name()).map(|name| name.to_string_lossy());
+    let mut names: Vec<String> = names.map(|name| format!("`scenarios/papers/{name}`")).collect();
+    names.dedup();
+    format!("{}, {} {}", names.join(", "), e.seeds, if e.seeds == 1 { "seed" } else { "seeds" })
+}
+
+/// How many numbers agree under a reading.
+fn under(judged: &JudgedExperiment<'_>, reading: &Reading) -> String {
+    let mut count = [0usize; 3];
+    for table in &judged.tables {
+        if table.reading == reading.name {
+            for cell in &table.cells {
+                match cell.verdict {
+                    Verdict::Agrees => count[0] += 1,
+                    Verdict::Inside => count[1] += 1,
+                    Verdict::Refuted | Verdict::Open => count[2] += 1,
+                    Verdict::Missing => {}
+                }
+            }
+        }
+        for (_, other) in table.others.iter().filter(|(name, _)| *name == reading.name) {
+            count.iter_mut().zip(other).for_each(|(a, b)| *a += b);
+        }
+    }
+    match count {
+        [0, 0, 0] => String::new(),
+        [agree, inside, outside] => format!("{agree} agree, {inside} inside, {outside} outside"),
+    }
+}
+
+fn caption(table: &JudgedTable<'_>) -> String {
+    let number = table.cells.first().map_or("", |c| c.cell.table.as_str());
+    let page = table.cells.first().map_or("", |c| c.cell.page.as_str());
+    let page = if page.is_empty() { String::new() } else { format!(" ({page})") };
+    let name = match number.starts_with("sec.") {
+        true => format!("Numbers of {number}"),
+        false => format!("Table {number}"),
+    };
+    format!("{name}{page}; a printed number is {}; reading \"{}\":", table.of.printed, table.reading)
+}
+
+fn found(cell: &JudgedCell<'_>) -> String {
+    cell.found.as_ref().map_or(String::new(), text)
+}
+
+fn ns2(cell: &JudgedCell<'_>) -> String {
+    cell.ns2.map_or(String::new(), |n| figure(n.mean))
+}
+
+/// The reasons of a table's numbers that are outside, each with the numbers that it is for.
+fn reasons<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for cell in table.cells.iter().filter(|c| !c.why.is_empty()) {
+        let name =
+            format!("{} {}", table.of.algorithm[&cell.cell.algorithm], cell.cell.metric.replace('_', " "));
+        match all.iter_mut().find(|(why, _)| *why == cell.why) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => all.push((&cell.why, vec![name])),
+        }
+    }
+    all.into_iter().map(|(why, names)| (why, names.join(", "))).collect()
+}
+
+fn place(claim: &JudgedClaim<'_>) -> String {
+    let c = claim.claim;
+    match (&c.figure, &c.table, &c.section) {
+        (Some(figure), ..) => format!("Figure {figure}"),
+        (_, Some(table), _) => format!("Table {table}"),
+        (.., Some(section)) => format!("section {section}"),
+        _ => String::new(),
+    }
+}
+
+fn verdict_of(claim: &JudgedClaim<'_>) -> String {
+    let because = claim.claim.because.as_deref().filter(|_| claim.holds != Holds::Holds);
+    let because = because.map_or(String::new(), |why| format!(": {}", why.trim()));
+    let shown = match (&claim.claim.shown_by, claim.shown) {
+        (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {
+            format!(" (under \"{reading}\": {})", holds.name())
+        }
+        _ => String::new(),
+    };
+    format!("{}{because}{shown}", claim.holds.name())
+}
+
+/// A document's page in HTML, whole: pictures and styles are within it.
+pub fn html(page: &Page<'_>) -> String {
+    let template = DocumentPage {
+        title: &page.document.about.title,
+        reference: &page.document.about.reference,
+        key: &page.document.key,
+        dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
+        dialect_because: &page.document.about.dialect_because,
+        notes: &page.document.about.notes,
+        rules: RULES.replace("**", ""),
+        scores: page
+            .score()
+            .iter()
+            .map(|row| (row.name.clone(), [row.cells(), row.claims()].concat()))
+            .collect(),
+        experiments: page.experiments.iter().map(|(judged, drawn)| section(judged, drawn)).collect(),
+    };
+    // The template writes to a string and calls nothing that fails.
+    template.render().unwrap_or_else(|e| format!("<!doctype html><p>cannot render the page: {e}</p>"))
+}
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct DocumentPage<'a> {
+    title: &'a str,
+    reference: &'a str,
+    key: &'a str,
+    dialect: &'a str,
+    dialect_because: &'a str,
+    notes: &'a str,
+    rules: String,
+    scores: Vec<(String, Vec<String>)>,
+    experiments: Vec<Section>,
+}
+
+struct Section {
+    id: String,
+    heading: String,
+    scenarios: String,
+    describes: Vec<String>,
+    readings: Vec<[String; 5]>,
+    tables: Vec<Block>,
+    claims: Vec<[String; 6]>,
+    figures: Vec<(String, String)>,
+}
+
+struct Block {
+    caption: String,
+    metrics: Vec<String>,
+    rows: Vec<(String, String, Vec<Option<Shown>>)>,
+    reasons: Vec<(String, String)>,
+}
+
+struct Shown {
+    printed: String,
+    found: String,
+    ns2: String,
+    verdict: &'static str,
+    why: String,
+}
+
+fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
+    let e = judged.experiment;
+    let open = e.readings.iter().any(|r| !r.because.is_empty());
+    let reading = |r: &Reading| {
+        [r.name.clone(), r.says.clone(), r.basis.name().to_string(), r.because.clone(), under(judged, r)]
+    };
+    let claim = |c: &JudgedClaim<'_>| {
+        [
+            place(c),
+            c.claim.says.clone(),
+            c.claim.test.text.clone(),
+            c.found.clone(),
+            c.holds.name().to_string(),
+            verdict_of(c),
+        ]
+    };
+    Section {
+        id: e.id.clone(),
+        heading: format!("{}: {}", e.section, e.title),
+        scenarios: scenarios(judged).replace('`', ""),
+        describes: e.describes.split("\n\n").map(str::to_string).collect(),
+        readings: if open { e.readings.iter().map(reading).collect() } else { Vec::new() },
+        tables: judged.tables.iter().map(block).collect(),
+        claims: judged.claims.iter().map(claim).collect(),
+        figures: drawn
+            .iter()
+            .map(|d| match &d.picture {
+                Ok(picture) => (d.name.clone(), picture.svg.clone()),
+                Err(why) => (
+                    d.name.clone(),
+                    format!("<p>Figure {} is not drawn: {}</p>", d.figure.number, escaped(why)),
+                ),
+            })
+            .collect(),
+    }
+}
+
+/// Text for HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn block(table: &JudgedTable<'_>) -> Block {
+    let mut metrics: Vec<(String, String)> = Vec::new();
+    let mut rows: Vec<(String, String, Vec<Option<Shown>>)> = Vec::new();
+    for cell in &table.cells {
+        let c = cell.cell;
+        let heading = (c.metric.clone(), c.unit.clone());
+        if !metrics.contains(&heading) {
+            metrics.push(heading);
+        }
+    }
+    for cell in &table.cells {
+        let c = cell.cell;
+        let label = &table.of.algorithm[&c.algorithm];
+        let at = match rows.iter().position(|(case, name, _)| *case == c.case && name == label) {
+            Some(at) => at,
+            None => {
+                rows.push((c.case.clone(), label.clone(), metrics.iter().map(|_| None).collect()));
+                rows.len() - 1
+            }
+        };
+        let column = metrics.iter().position(|(m, u)| *m == c.metric && *u == c.unit).unwrap_or(0);
+        rows[at].2[column] = Some(Shown {
+            printed: c.printed(),
+            found: found(cell),
+            ns2: ns2(cell),
+            verdict: cell.verdict.name(),
+            why: cell.why.clone(),
+        });
+    }
+    Block {
+        caption: caption(table),
+        metrics: metrics.into_iter().map(|(m, u)| format!("{} ({u})", m.replace('_', " "))).collect(),
+        rows,
+        reasons: reasons(table).into_iter().map(|(why, cells)| (cells, why.to_string())).collect(),
+    }
+}

@@ -1,0 +1,72 @@
+//! Verdicts on record: `papers/verdicts.csv`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::cells::rows;
+use crate::error::PaperError;
+use crate::judge::JudgedExperiment;
+
+/// Verdicts by what they are on: a cell's id, or an experiment's id, `#` and a claim's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record(pub BTreeMap<String, String>);
+
+/// A row of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// What the verdict is on.
+    pub id: String,
+    /// The verdict.
+    pub verdict: String,
+}
+
+impl Record {
+    /// What was judged.
+    pub fn of(judged: &[JudgedExperiment<'_>]) -> Record {
+        let mut all = BTreeMap::new();
+        for j in judged {
+            for cell in j.tables.iter().flat_map(|t| &t.cells) {
+                all.insert(cell.cell.id.clone(), cell.verdict.name().to_string());
+            }
+            for claim in &j.claims {
+                let id = format!("{}#{}", j.experiment.id, claim.claim.name);
+                all.insert(id, claim.holds.name().to_string());
+            }
+        }
+        Record(all)
+    }
+
+    /// Reads a file; one that is not there has no verdicts.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(file: &Path) -> Result<Record, PaperError> {
+        if !file.exists() {
+            return Ok(Record::default());
+        }
+        let rows = rows::<Recorded>(file)?;
+        Ok(Record(rows.into_iter().map(|(_, row)| (row.id, row.verdict)).collect()))
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let rows = self.0.iter().map(|(id, verdict)| format!("{id},{verdict}\n"));
+        format!("id,verdict\n{}", rows.collect::<String>())
+    }
+
+    /// This record with the verdicts of another in place of its own.
+    pub fn with(mut self, newer: Record) -> Record {
+        self.0.extend(newer.0);
+        self
+    }
+
+    /// A line for each verdict of `now` that differs from this record's, or that this has not.
+    pub fn changes(&self, now: &Record) -> Vec<String> {
+        let changed = now.0.iter().filter(|(id, verdict)| self.0.get(*id) != Some(verdict));
+        let was = |id: &String| self.0.get(id).map_or("not on record", String::as_str);
+        changed.map(|(id, verdict)| format!("{id}: {verdict}, was {}", was(id))).collect()
+    }
+}
