@@ -88,10 +88,7 @@ pub struct JudgedCell<'a> {
     pub cell: &'a Cell,
     /// What was found, in its unit; none if nothing was run.
     pub found: Option<Estimate>,
-    /// From fewer runs than this a prediction is so wide that nearly every number lies inside.
-const LEAST_RUNS: usize = 5;
-
-/// Where what was printed lies with a probability of 95 %.
+    /// Where what was printed lies with a probability of 95 %.
     pub prediction: Option<(f64, f64)>,
     /// What ns-2 gives.
     pub ns2: Option<&'a Ns2>,
