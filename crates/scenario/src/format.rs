@@ -11,6 +11,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::Dialect;
 use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
@@ -32,6 +33,10 @@ pub struct Scenario {
     /// What the scenario shows and where it comes from.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
     pub description: String,
+    /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
+    /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.
     #[schemars(with = "Text<Duration>")]
     pub duration: Duration,

@@ -14,6 +14,7 @@ use crate::values::{Access, OneOr};
 /// What is left out then has no value, such as the stop of a flow that never stops.
 pub(crate) fn resolved(s: &Scenario) -> Scenario {
     let mut out = s.clone();
+    out.dialect = Some(s.dialect.unwrap_or_default());
     out.series_step = Some(series_step(s));
     out.mean_packet = Some(mean_packet(s)).filter(|bytes| (1..=65_535).contains(&bytes.get()));
     let access = access_rate(s);
