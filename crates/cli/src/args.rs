@@ -72,7 +72,7 @@ pub enum Command {
     /// The algorithms: list them, describe one.
     #[command(subcommand)]
     Aqm(AqmCommand),
-    /// Scenario files: check, show resolved, print their JSON Schema.
+    /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
 }
@@ -710,6 +710,12 @@ pub enum ScenarioCommand {
         #[command(flatten)]
         #[allow(missing_docs)]
         changes: Changes,
+    },
+    /// List the dialects: the defaults of the releases of ns-2, each with its source.
+    Dialects {
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
     },
     /// Print the JSON Schema of scenario files.
     Schema,

@@ -448,6 +448,12 @@ fn scenarios_are_checked_without_running() {
     assert_eq!(json["files"][0]["error"]["line"], 9);
     assert_eq!((&json["files"][1]["ok"], &json["files"][1]["summary"]["runs"]), (&true.into(), &4.into()));
     assert_eq!(bench.json(&["scenario", "schema"])["title"], "Quell scenario");
+    let dialects = bench.json(&["scenario", "dialects", "--format", "json"]);
+    let min_rto = dialects["keys"].as_array().unwrap().iter().find(|k| k["key"] == "min_rto").unwrap();
+    assert_eq!(
+        (&min_rto["defaults"]["quell"], &min_rto["defaults"]["ns-2.27"]),
+        (&"200 ms".into(), &"1 s".into())
+    );
 }
 
 #[test]

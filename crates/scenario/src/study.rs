@@ -7,6 +7,7 @@ use quell_sim::network::{FlowSpec, Measure};
 use quell_units::Time;
 use quell_units::text::cut;
 
+use crate::dialect;
 use crate::error::{Files, Problem, ScenarioError, Source};
 use crate::expression::evaluate;
 use crate::fields::{assign, resolve, spell_out};
@@ -121,6 +122,8 @@ impl Point {
         scenario.aqm[0].label = None;
         // They name it, and change nothing.
         (scenario.title, scenario.description) = Default::default();
+        // What it gives is written out.
+        scenario.dialect = None;
         scenario.seeds = Seeds::Count(1);
         // A file is what it holds, wherever it is.
         for (_, changes) in scenario.changes_mut() {
@@ -424,6 +427,7 @@ impl Document {
                 setting.value = plain(node);
             }
         }
+        dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
             .map_err(|fault| self.source.error(&tree, computed(fault.into(), &expressions)))?;

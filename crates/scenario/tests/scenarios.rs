@@ -165,6 +165,44 @@ FROM
 }
 
 #[test]
+fn the_way_back_has_a_plain_queue_unless_it_is_asked_for_another() {
+    let back = |link: &str| {
+        let text = FRAME.replace("buffer = \"500 packets\" }", &format!("buffer = \"500 packets\"{link} }}"));
+        let text = format!("aqm = [{{ algorithm = \"pi\" }}]\n{text}");
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let shown = study.points[0].scenario.to_toml();
+        let at = |name: &str| study.points[0].scenario.algorithm_at(name, "pi").unwrap().algorithm;
+        assert_eq!(at("bottleneck"), "pi");
+        Ok::<_, String>((at("reverse"), shown.contains("aqm = \"same\"")))
+    };
+    assert_eq!(back(""), Ok(("drop-tail".into(), false)));
+    assert_eq!(back(", reverse = { aqm = \"same\" }"), Ok(("pi".into(), true)));
+    assert_eq!(back(", reverse = { aqm = { algorithm = \"red\" } }"), Ok(("red".into(), false)));
+    let e = back(", reverse = { aqm = \"red\" }").unwrap_err();
+    assert!(
+        e.contains("dumbbell.reverse.aqm = \"red\": must be a table: write { algorithm = \"red\" }"),
+        "{e}"
+    );
+    let e = back(", reverse = { aqm = \"sme\" }").unwrap_err();
+    assert!(e.contains("or \"same\""), "{e}");
+    // Of a link with an algorithm of its own that is meant, as everywhere.
+    let graph = |back: &str| {
+        let text = format!(
+            "schema = 1\nduration = \"10 s\"\naqm = [{{ algorithm = \"pi\" }}]\n[[graph.links]]\nfrom = \"a\"\nto = \
+             \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n{back}[[flows]]\nname = \"x\"\nfrom = \"a\"\nto = \"b\"\n"
+        );
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let own = study.points[0].scenario.algorithm_at("b-a", "pi");
+        Ok::<_, String>(own.map(|choice| choice.algorithm))
+    };
+    let own = "buffer = \"9 packets\"\naqm = { algorithm = \"blue\" }\n";
+    assert_eq!(graph(own), Ok(Some("drop-tail".into())));
+    assert_eq!(graph(&format!("{own}reverse = {{ aqm = \"same\" }}\n")), Ok(Some("blue".into())));
+    let e = graph("reverse = { aqm = \"same\" }\n").unwrap_err();
+    assert!(e.contains("graph.links[0].reverse.aqm"), "{e}");
+}
+
+#[test]
 fn all_algorithms_are_the_catalog_in_its_order() {
     let study = read(&root().join("catalog.toml")).study(&Plugins::new()).unwrap();
     let listed = study.points[0].scenario.aqm.iter().map(|a| a.algorithm.as_str());
