@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use quell_aqm::{Rng, Seed};
-use quell_units::{Duration, Time};
+use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Traffic, UdpSpec};
+use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Kind, Pkt, SackTable};
 use crate::tcp::{Config, Outgoing, Receiver, Sender};
@@ -117,11 +117,11 @@ impl Flow {
             ),
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
-                spec: udp.clone(),
+                packet: udp.packet,
+                ecn: udp.ecn,
                 precedence: spec.precedence,
-                rng,
+                clock: Clock::new(&udp.pace, rng),
                 due: spec.start,
-                on_until: None,
                 stop: spec.stop.unwrap_or(Time::MAX),
                 seq: 0,
                 sent: Meter::new(bounds),
@@ -410,13 +410,12 @@ impl TcpFlow {
 
 pub(crate) struct UdpFlow {
     id: u32,
-    spec: UdpSpec,
+    packet: Distribution,
+    ecn: bool,
     precedence: u8,
-    rng: Rng,
+    clock: Clock,
     /// When the next packet goes, or the source looks again.
     due: Time,
-    /// The end of the on period under way.
-    on_until: Option<Time>,
     stop: Time,
     seq: u32,
     sent: Meter<FlowSegment>,
@@ -434,28 +433,54 @@ impl UdpFlow {
 
     /// Sends what is due at `at` and says when the next packet is.
     fn step(&mut self, at: Time, host: &mut impl Host) -> Time {
-        if let Some((on, off)) = self.spec.on_off {
-            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
-            if at >= until {
-                self.on_until = None;
-                return until + seconds(off.draw(&mut self.rng)).max(at - until + Duration::from_nanos(1));
-            }
-        }
-        let rate = self.spec.rate.at(at);
-        if rate.bps() == 0 {
-            // Silent until the rate changes.
-            return self.spec.rate.next_change(at);
-        }
-        let bytes = (self.spec.packet.draw(&mut self.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
+        let rate = match self.clock.rate(at) {
+            Ok(rate) => rate,
+            Err(later) => return later,
+        };
+        let bytes = (self.packet.draw(&mut self.clock.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
-        pkt.set_ect(self.spec.ecn);
+        pkt.set_ect(self.ecn);
         pkt.set_precedence(self.precedence);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);
-        let gap = match self.spec.gaps {
-            Gaps::Constant => bytes as f64 * 8.0 / rate.bps() as f64,
-            Gaps::Exponential => self.rng.exponential(self.spec.packet.mean() * 8.0 / rate.bps() as f64),
+        self.clock.after(at, rate, bytes as f64, self.packet.mean())
+    }
+}
+
+/// The clock of a source, and all its chance.
+struct Clock {
+    pace: Pace,
+    rng: Rng,
+    /// The end of the on period under way.
+    on_until: Option<Time>,
+}
+
+impl Clock {
+    fn new(pace: &Pace, rng: Rng) -> Self {
+        Clock { pace: pace.clone(), rng, on_until: None }
+    }
+
+    /// Its rate if it sends at `at`; if not, when to ask again.
+    fn rate(&mut self, at: Time) -> Result<BitRate, Time> {
+        if let Some((on, off)) = self.pace.on_off {
+            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
+            if at >= until {
+                self.on_until = None;
+                let off = seconds(off.draw(&mut self.rng));
+                return Err(until + off.max(at - until + Duration::from_nanos(1)));
+            }
+        }
+        let rate = self.pace.rate.at(at);
+        // Silent until the rate changes.
+        if rate.bps() == 0 { Err(self.pace.rate.next_change(at)) } else { Ok(rate) }
+    }
+
+    /// When the next packet goes after one of so many bytes at `at`.
+    fn after(&mut self, at: Time, rate: BitRate, bytes: f64, mean_bytes: f64) -> Time {
+        let gap = match self.pace.gaps {
+            Gaps::Constant => bytes * 8.0 / rate.bps() as f64,
+            Gaps::Exponential => self.rng.exponential(mean_bytes * 8.0 / rate.bps() as f64),
         };
         at + seconds(gap).max(Duration::from_nanos(1))
     }

@@ -326,17 +326,24 @@ pub enum Connection {
 pub struct UdpSpec {
     /// Packet size in bytes on the wire; rounded, at least 1.
     pub packet: Distribution,
+    /// When it sends them.
+    pub pace: Pace,
+    /// Whether its packets claim to be ECN-capable (and nobody responds).
+    pub ecn: bool,
+}
+
+/// When a source sends by its own clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
     /// The mean rate while on.
     pub rate: Schedule<BitRate>,
     /// Gaps between packets while on.
     pub gaps: Gaps,
     /// Lengths of the on and off periods in seconds; always on if `None`.
     pub on_off: Option<(Distribution, Distribution)>,
-    /// Whether its packets claim to be ECN-capable (and nobody responds).
-    pub ecn: bool,
 }
 
-/// Gaps between the packets of a UDP source.
+/// Gaps between the packets of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
     /// Each packet follows the one before by its own size over the rate: a constant bit rate.

@@ -250,10 +250,12 @@ fn network(case: &Case) -> Network {
             },
             _ => Traffic::Udp(UdpSpec {
                 packet: Distribution::Uniform(100.0, 1000.0),
-                rate: Schedule::constant(BitRate::from_bps(rate / 10)),
-                gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
-                on_off: (f.kind == 4)
-                    .then_some((Distribution::Exponential(0.1), Distribution::Exponential(0.1))),
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps(rate / 10)),
+                    gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
+                    on_off: (f.kind == 4)
+                        .then_some((Distribution::Exponential(0.1), Distribution::Exponential(0.1))),
+                },
                 ecn: false,
             }),
         };

@@ -205,9 +205,11 @@ fn mixed() -> Network {
             },
             1 => Traffic::Udp(UdpSpec {
                 packet: Distribution::Constant(500.0),
-                rate: Schedule::constant(BitRate::from_bps(100_000)),
-                gaps: Gaps::Exponential,
-                on_off: Some((Distribution::Exponential(1.0), Distribution::Exponential(1.0))),
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps(100_000)),
+                    gaps: Gaps::Exponential,
+                    on_off: Some((Distribution::Exponential(1.0), Distribution::Exponential(1.0))),
+                },
                 ecn: false,
             }),
             _ => Traffic::Tcp { tcp, app: App::Bulk },

@@ -80,9 +80,11 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
     }
     let cbr = UdpSpec {
         packet: Distribution::Constant(1000.0),
-        rate: Schedule::constant(BitRate::from_bps(160_000)),
-        gaps: Gaps::Constant,
-        on_off: None,
+        pace: Pace {
+            rate: Schedule::constant(BitRate::from_bps(160_000)),
+            gaps: Gaps::Constant,
+            on_off: None,
+        },
         ecn: false,
     };
     flows.push(flow(CBR, 0.064, 0.0, Traffic::Udp(cbr)));

@@ -1,6 +1,6 @@
 //! What the flows of a group send.
 
-use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Schedule, Traffic, UdpSpec};
+use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Pace, Schedule, Traffic, UdpSpec};
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::at as moment;
@@ -81,7 +81,6 @@ pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
 
 /// What the flows of a group send.
 pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
-    let seconds = |d: Duration| d.as_secs_f64();
     match g.kind {
         Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app: App::Bulk }),
         Kind::Transfers | Kind::Sessions => {
@@ -109,27 +108,32 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             };
             let mean = packet.mean();
             require((1.0..=1e6).contains(&mean), here, "must have a mean between 1 B and 1 MB")?;
-            let on_off = g.on_off.as_ref().map(|o| {
-                let at = at.then("on_off");
-                let period = |d: &Dist<Duration>, field: &str| {
-                    let here = at.then(field);
-                    let d = distribution(d, &here, seconds)?;
-                    require(d.mean() > 0.0, here, "must be longer than 0 s")?;
-                    Ok::<_, Problem>(d)
-                };
-                Ok::<_, Problem>((period(&o.on, "on")?, period(&o.off, "off")?))
-            });
-            let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
-            Ok(Traffic::Udp(UdpSpec {
-                packet,
-                rate: Schedule::changing(
-                    rate,
-                    g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect::<Vec<_>>(),
-                ),
-                gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
-                on_off: on_off.transpose()?,
-                ecn: g.ecn.unwrap_or(false),
-            }))
+            Ok(Traffic::Udp(UdpSpec { packet, pace: pace(g, at)?, ecn: g.ecn.unwrap_or(false) }))
         }
     }
+}
+
+/// When the sources of a group send by their own clock.
+fn pace(g: &FlowGroup, at: &Path) -> Result<Pace, Problem> {
+    let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
+    let changes: Vec<_> = g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect();
+    let on_off = g.on_off.as_ref().map(|o| {
+        let at = at.then("on_off");
+        let period = |d: &Dist<Duration>, field: &str| {
+            let here = at.then(field);
+            let d = distribution(d, &here, seconds)?;
+            require(d.mean() > 0.0, here, "must be longer than 0 s")?;
+            Ok::<_, Problem>(d)
+        };
+        Ok::<_, Problem>((period(&o.on, "on")?, period(&o.off, "off")?))
+    });
+    Ok(Pace {
+        rate: Schedule::changing(rate, changes),
+        gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
+        on_off: on_off.transpose()?,
+    })
+}
+
+fn seconds(d: Duration) -> f64 {
+    d.as_secs_f64()
 }
