@@ -101,20 +101,11 @@ impl Flow {
     pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Config>>, seed: Seed, bounds: &[Time]) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         match (&spec.traffic, cfg) {
-            (Traffic::Tcp { app, .. }, Some(cfg)) => Flow::Tcp(
-                Arc::clone(cfg),
-                TcpFlow {
-                    id,
-                    epoch: 0,
-                    sender: Sender::new(cfg),
-                    receiver: Receiver::new(),
-                    app: Application::new(app, rng),
-                    app_due: spec.start,
-                    stop: spec.stop.unwrap_or(Time::MAX),
-                    sent: Meter::new(bounds),
-                    received: Meter::new(bounds),
-                },
-            ),
+            (Traffic::Tcp { app, .. }, Some(cfg)) => {
+                let app = Application::new(app, rng);
+                let stop = spec.stop.unwrap_or(Time::MAX);
+                Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
+            }
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
                 packet: udp.packet,
@@ -196,8 +187,13 @@ struct Transfers {
     think: Distribution,
     /// How many are still to begin; `None` for no end.
     left: Option<u32>,
-    connection: Connection,
     rng: Rng,
+    server: Server,
+}
+
+/// What sends one transfer after the other.
+struct Server {
+    connection: Connection,
     /// The transfer under way: its size and when it began.
     current: Option<(u32, Time)>,
     /// When the last one was completed.
@@ -209,21 +205,75 @@ impl Application {
         match *app {
             App::Bulk => Application::Bulk,
             App::Transfers { size, think, count, connection } => {
-                Application::Transfers(Box::new(Transfers {
-                    size,
-                    think,
-                    left: count,
-                    connection,
-                    rng,
-                    current: None,
-                    last: None,
-                }))
+                let server = Server::new(connection);
+                Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
             }
         }
     }
 }
 
+/// The size of a transfer in packets.
+fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
+    libm::ceil(size.draw(rng)).clamp(1.0, 1e9) as u32
+}
+
+/// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.
+fn time_to_think(think: &Distribution, rng: &mut Rng) -> Duration {
+    seconds(think.draw(rng)).max(Duration::from_nanos(1))
+}
+
+impl Server {
+    fn new(connection: Connection) -> Self {
+        Server { connection, current: None, last: None }
+    }
+
+    /// Begins a transfer of so many packets at `now`; `start` is when its time begins to count.
+    fn begin(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        (packets, start): (u32, Time),
+        epoch: &mut u8,
+        sender: &mut Sender,
+    ) {
+        self.current = Some((packets, start));
+        match self.connection {
+            Connection::Fresh if self.last.is_some() => {
+                *epoch = epoch.wrapping_add(1);
+                sender.reopen(cfg);
+            }
+            Connection::Persistent if self.last.is_some_and(|last| now - last > sender.rto()) => {
+                sender.restart_after_idle(cfg);
+            }
+            _ => {}
+        }
+        sender.provide(packets);
+    }
+
+    /// Records the transfer under way, if there is one.
+    fn complete(&mut self, flow: u32, now: Time, host: &mut impl Host) -> bool {
+        let Some((packets, start)) = self.current.take() else { return false };
+        self.last = Some(now);
+        host.finished(Transfer { flow, start, end: now, packets });
+        true
+    }
+}
+
 impl TcpFlow {
+    fn new(id: u32, cfg: &Config, app: Application, app_due: Time, stop: Time, bounds: &[Time]) -> Self {
+        TcpFlow {
+            id,
+            epoch: 0,
+            sender: Sender::new(cfg),
+            receiver: Receiver::new(),
+            app,
+            app_due,
+            stop,
+            sent: Meter::new(bounds),
+            received: Meter::new(bounds),
+        }
+    }
+
     #[inline]
     fn due(&self) -> Time {
         self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
@@ -284,20 +334,9 @@ impl TcpFlow {
                 self.app_due = self.stop;
             }
             Application::Transfers(t) => {
-                let packets = libm::ceil(t.size.draw(&mut t.rng)).clamp(1.0, 1e9) as u32;
                 t.left = t.left.map(|n| n - 1);
-                t.current = Some((packets, now));
-                match t.connection {
-                    Connection::Fresh if t.last.is_some() => {
-                        self.epoch = self.epoch.wrapping_add(1);
-                        self.sender.reopen(cfg);
-                    }
-                    Connection::Persistent if t.last.is_some_and(|last| now - last > self.sender.rto()) => {
-                        self.sender.restart_after_idle(cfg);
-                    }
-                    _ => {}
-                }
-                self.sender.provide(packets);
+                let packets = whole_packets(&t.size, &mut t.rng);
+                t.server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
                 self.app_due = Time::MAX;
             }
         }
@@ -306,16 +345,12 @@ impl TcpFlow {
     /// The transfer under way is complete: record it, think, and go on.
     fn complete_transfer(&mut self, now: Time, host: &mut impl Host) {
         let Application::Transfers(t) = &mut self.app else { return };
-        let Some((packets, start)) = t.current.take() else { return };
-        t.last = Some(now);
-        host.finished(Transfer { flow: self.id, start, end: now, packets });
-        self.app_due = if t.left == Some(0) {
-            Time::MAX
-        } else {
-            // Time must pass, so that zero think times cannot stall the clock.
-            let think = Duration::from_secs_f64(t.think.draw(&mut t.rng));
-            (now + think.max(Duration::from_nanos(1))).min(self.stop)
-        };
+        if t.server.complete(self.id, now, host) {
+            self.app_due = match t.left {
+                Some(0) => Time::MAX,
+                _ => (now + time_to_think(&t.think, &mut t.rng)).min(self.stop),
+            };
+        }
     }
 
     #[inline]
