@@ -14,6 +14,10 @@ use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Kind, Pkt, SackTable};
 use crate::tcp::{Config, Outgoing, Receiver, Sender};
 
+mod dialog;
+
+use dialog::{Dialog, Habits};
+
 /// What a flow needs from whoever runs it.
 pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
@@ -93,6 +97,8 @@ impl Meter<FlowSegment> {
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Flow {
     Tcp(Arc<Config>, TcpFlow),
+    /// TCP whose transfers are asked for.
+    Dialog(Arc<Config>, Box<Dialog>),
     Udp(Box<UdpFlow>),
 }
 
@@ -100,10 +106,21 @@ impl Flow {
     /// A flow that has not begun; a TCP flow has a configuration.
     pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Config>>, seed: Seed, bounds: &[Time]) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
+        let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
+            (
+                &Traffic::Tcp {
+                    app: App::Transfers { size, think, count, connection, request: Some(request) },
+                    ..
+                },
+                Some(cfg),
+            ) => {
+                let habits = Habits { size, think, request, count, connection };
+                let dialog = Dialog::new(id, cfg, habits, spec.precedence, rng, (spec.start, stop), bounds);
+                Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
+            }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
                 let app = Application::new(app, rng);
-                let stop = spec.stop.unwrap_or(Time::MAX);
                 Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
             }
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
@@ -113,7 +130,7 @@ impl Flow {
                 precedence: spec.precedence,
                 clock: Clock::new(&udp.pace, rng),
                 due: spec.start,
-                stop: spec.stop.unwrap_or(Time::MAX),
+                stop,
                 seq: 0,
                 sent: Meter::new(bounds),
                 received: Meter::new(bounds),
@@ -127,6 +144,7 @@ impl Flow {
     pub fn due(&self) -> Time {
         match self {
             Flow::Tcp(_, f) => f.due(),
+            Flow::Dialog(_, f) => f.due(),
             Flow::Udp(f) => f.due,
         }
     }
@@ -135,6 +153,7 @@ impl Flow {
     pub fn advance(&mut self, now: Time, host: &mut impl Host) {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
+            Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
         }
     }
@@ -144,6 +163,7 @@ impl Flow {
     pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => *f.received.at(now, host) += pkt.bytes() as u64,
         }
     }
@@ -152,6 +172,7 @@ impl Flow {
     pub fn finish(self, bounds: &[Time]) -> Vec<FlowSegment> {
         let (sent, received) = match self {
             Flow::Tcp(_, f) => (f.sent, f.received),
+            Flow::Dialog(_, f) => (f.tcp.sent, f.tcp.received),
             Flow::Udp(f) => (f.sent, f.received),
         };
         let mut segments = sent.finish(bounds);
@@ -180,6 +201,8 @@ pub(crate) struct TcpFlow {
 enum Application {
     Bulk,
     Transfers(Box<Transfers>),
+    /// Transfers that the other end asks for.
+    Replies(Box<Server>),
 }
 
 struct Transfers {
@@ -204,7 +227,7 @@ impl Application {
     fn new(app: &App, rng: Rng) -> Self {
         match *app {
             App::Bulk => Application::Bulk,
-            App::Transfers { size, think, count, connection } => {
+            App::Transfers { size, think, count, connection, .. } => {
                 let server = Server::new(connection);
                 Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
             }
@@ -339,21 +362,29 @@ impl TcpFlow {
                 t.server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
                 self.app_due = Time::MAX;
             }
+            Application::Replies(_) => self.app_due = Time::MAX,
         }
     }
 
     /// The transfer under way is complete: record it, think, and go on.
     fn complete_transfer(&mut self, now: Time, host: &mut impl Host) {
-        let Application::Transfers(t) = &mut self.app else { return };
-        if t.server.complete(self.id, now, host) {
-            self.app_due = match t.left {
-                Some(0) => Time::MAX,
-                _ => (now + time_to_think(&t.think, &mut t.rng)).min(self.stop),
-            };
+        match &mut self.app {
+            Application::Bulk => {}
+            Application::Transfers(t) => {
+                if t.server.complete(self.id, now, host) {
+                    self.app_due = match t.left {
+                        Some(0) => Time::MAX,
+                        _ => (now + time_to_think(&t.think, &mut t.rng)).min(self.stop),
+                    };
+                }
+            }
+            Application::Replies(server) => {
+                server.complete(self.id, now, host);
+            }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
@@ -365,7 +396,7 @@ impl TcpFlow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_data(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         let Some(received) = self.receiver.on_packet(cfg, now, pkt) else { return };
         if received.new {
@@ -376,7 +407,7 @@ impl TcpFlow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         let blocks = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {

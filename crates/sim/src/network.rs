@@ -308,7 +308,20 @@ pub enum App {
         count: Option<u32>,
         /// Whether a transfer opens a connection of its own or continues the last one.
         connection: Connection,
+        /// The size on the wire in bytes (rounded, 40 to 65535) of the packet by which the receiver asks for
+        /// each transfer; none if the sender begins transfers by itself. Thinking is then the receiver's: from
+        /// the last packet of a transfer to the next request. A transfer begins when its request is sent, and
+        /// the request is sent again until the transfer's first packet arrives, by the timer of a connection
+        /// that has measured nothing.
+        request: Option<Distribution>,
     },
+}
+
+impl App {
+    /// Whether the receiver asks for what is sent.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self, App::Transfers { request: Some(_), .. })
+    }
 }
 
 /// How transfers use connections.

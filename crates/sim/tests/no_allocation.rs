@@ -201,6 +201,7 @@ fn mixed() -> Network {
                     think: Distribution::Exponential(0.5),
                     count: None,
                     connection: Connection::Fresh,
+                    request: None,
                 },
             },
             1 => Traffic::Udp(UdpSpec {

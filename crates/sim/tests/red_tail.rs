@@ -74,6 +74,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             think: Distribution::Exponential(50.0),
             count: None,
             connection: Connection::Fresh,
+            request: None,
         };
         let traffic = Traffic::Tcp { tcp: tcp.clone(), app };
         flows.push(flow(WEB, rng.uniform_in(0.016, 0.24), rng.uniform_in(0.0, 50.0), traffic));

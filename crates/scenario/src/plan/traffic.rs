@@ -97,7 +97,8 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             };
             let default = if g.kind == Kind::Sessions { Some(1) } else { None };
             let connection = g.connection.map_or(Connection::Fresh, Connection::from);
-            let app = App::Transfers { size, think, count: g.transfers.or(default), connection };
+            let app =
+                App::Transfers { size, think, count: g.transfers.or(default), connection, request: None };
             Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
         }
         Kind::Udp => {
