@@ -16,7 +16,7 @@ use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{
-    Access, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
 };
 use crate::write;
 
@@ -831,17 +831,23 @@ pub struct FlowGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
     /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
-    /// "sessions"); default 0 s.
+    /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Dist<Duration>>,
-    /// How many transfers each flow makes ("transfers", "sessions"); default without end for
-    /// "transfers", 1 for "sessions".
+    /// How many transfers each flow makes ("transfers", "sessions"), a number or a distribution (rounded up);
+    /// default without end for "transfers", 1 for "sessions".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfers: Option<u32>,
+    pub transfers: Option<Dist<Count>>,
     /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
     /// last one ("persistent").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionKind>,
+    /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
+    /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
+    /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
+    /// arrives. The transfer's time counts from the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Dist<Bytes>>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,

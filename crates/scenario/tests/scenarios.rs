@@ -278,6 +278,19 @@ fn every_snippet_about_sweeps_can_be_used() {
 }
 
 #[test]
+fn every_snippet_about_traffic_can_be_used() {
+    let page = std::fs::read_to_string(root().join("../docs/traffic.md")).unwrap();
+    let frame = FRAME.replace("flows = [{ name = \"ftp\" }]\n", "[[aqm]]\nalgorithm = \"red\"\n");
+    let snippets: Vec<_> = page.split("```toml\n").skip(1).collect();
+    for snippet in &snippets {
+        let (snippet, _) = snippet.split_once("```").unwrap();
+        let text = format!("{frame}{snippet}");
+        Study::parse(&text, "docs/traffic.md", &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
+    assert_eq!(snippets.len(), 2);
+}
+
+#[test]
 fn the_published_schema_is_that_of_the_code() {
     let path = root().join("schema.json");
     let text = serde_json::to_string_pretty(&Scenario::json_schema()).unwrap() + "\n";

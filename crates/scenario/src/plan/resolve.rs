@@ -10,7 +10,7 @@ use crate::format::{
     AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario,
 };
 use crate::tree::Node;
-use crate::values::{Access, OneOr};
+use crate::values::{Access, Count, OneOr};
 
 /// The same scenario with every default that is a value written out: what it draws and decides is the same.
 /// What is left out then has no value, such as the stop of a flow that never stops.
@@ -89,7 +89,7 @@ fn fill(g: &mut FlowGroup, access: Access) {
             g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
             g.connection = g.connection.or(Some(ConnectionKind::Fresh));
             if g.kind == Kind::Sessions {
-                g.transfers = g.transfers.or(Some(1));
+                g.transfers = g.transfers.or(Some(OneOr::One(Count(1.0))));
             }
         }
         Kind::Udp => {
