@@ -345,6 +345,7 @@ Examples:
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
   quell run my.toml --seeds 100    # computes what the cache does not have
+  quell run my.toml --finished     # a look at what was finished, before the rest is
   quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
   quell run before.toml after.toml --metric goodput_bps,queue_packets
 
@@ -355,7 +356,7 @@ Without --out, results go to results/NAME (NAME+1 with a second scenario), or to
 if that exists. \
 Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
 where it stopped. \
-Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
+Ctrl-C stops, keeps the finished replications and prints their figures; --finished makes results of them, and the same command goes on from there. A second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario files; - for standard input.
     #[arg(value_name = "SCENARIO", required = true)]
@@ -369,6 +370,9 @@ pub struct RunArgs {
     /// Do not write the HTML report.
     #[arg(long)]
     pub no_report: bool,
+    /// Run nothing: take what the cache has, and mark the results partial unless that is all.
+    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify"])]
+    pub finished: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub simulation: SimulationArgs,

@@ -201,14 +201,16 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
     results.map_or(Ok(()), |folder| check(folder, needed.results, "--out"))
 }
 
-/// Runs a study, with progress on stderr, until it is done or interrupted.
+/// Runs a study, with progress on stderr, until it is done or interrupted; if `finished`, runs nothing but takes
+/// what the cache has.
 pub fn run(
     study: &Study,
     args: &SimulationArgs,
     auto: Option<&Auto>,
+    finished: bool,
     line: Vec<String>,
 ) -> Result<Results, Failure> {
-    let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
+    let watch = Watch { engine: args.engine, finished, ..Watch::new(args.quiet) };
     let watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
     let results = watch.attend((0, 1), line, |options| match auto {
         Some(auto) => quell_lab::run_auto(study, auto, options),
@@ -216,6 +218,12 @@ pub fn run(
     });
     watch.finish();
     let results = results?;
+    if finished {
+        return match results.replications.is_empty() {
+            true => Err(Failure::BadInput("--finished: the cache has no replication of it".to_string())),
+            false => Ok(results),
+        };
+    }
     if let (Some(cache), 1.., false) = (&watch.cache, results.run.reused, args.quiet) {
         let of = results.replications.len();
         terminal::note(&format!(
@@ -255,6 +263,7 @@ pub struct Watch {
     engine: EngineChoice,
     cache: Option<Cache>,
     fresh: bool,
+    finished: bool,
     verify: f64,
     series: Series,
     meter: Meter,
@@ -271,6 +280,7 @@ impl Watch {
             engine: EngineChoice::Fast,
             cache: None,
             fresh: false,
+            finished: false,
             verify: 0.0,
             // What is not kept is looked at whole.
             series: Series::All,
@@ -330,6 +340,7 @@ impl Watch {
         let options = Options {
             cache: self.cache.as_ref(),
             fresh: self.fresh,
+            finished: self.finished,
             verify: self.verify,
             series: self.series,
             warn: Some(&warn),

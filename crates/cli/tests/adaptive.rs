@@ -171,6 +171,7 @@ fn an_interrupted_run_keeps_what_is_finished() {
     let ran = common::Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 130, "{}", ran.err);
     assert!(ran.out.contains("PARTIAL: "), "{}", ran.out);
+    bench.ok(&[&args.split(' ').collect::<Vec<_>>()[..], &["--finished"]].concat());
     let json = bench.json(&["show", "r", "--format", "json"]);
     assert_eq!(
         (&json["partial"], &json["sequential"][0]["stops"][0]["reason"]),

@@ -54,6 +54,9 @@ pub struct RunInfo {
     /// How many of the replications had been run before, and were taken from the cache.
     #[serde(default)]
     pub reused: usize,
+    /// Whether a cache has all the replications, so that none has to be run again; not written.
+    #[serde(skip)]
+    pub kept: bool,
     /// How the numbers of seeds were decided, where the run decided them itself; otherwise empty. Several
     /// if results were joined, each for its own points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

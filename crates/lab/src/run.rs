@@ -52,6 +52,8 @@ pub struct Options<'a> {
     pub cache: Option<&'a Cache>,
     /// Runs every replication, whatever the cache has.
     pub fresh: bool,
+    /// Runs nothing: the results hold what the cache has, and are marked partial unless that is all.
+    pub finished: bool,
     /// The share of the replications from the cache that are run again; one that differs is an error.
     pub verify: f64,
     /// Told what goes wrong without stopping the run.
@@ -201,16 +203,23 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     // compare.
     jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
     let finished = Mutex::new(Vec::with_capacity(jobs.len()));
-    execute(&jobs, options, &|at, outcome| {
-        let goes_on = outcome.is_ok();
-        let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
-        finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-        goes_on
+    // What is told of the points does not depend on what they find: nobody waits for it after Ctrl-C.
+    let points = std::thread::scope(|scope| {
+        let points = scope.spawn(|| study.points.iter().map(point_info).collect());
+        execute(&jobs, options, &|at, outcome| {
+            let goes_on = outcome.is_ok();
+            let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
+            finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+            goes_on
+        })?;
+        points.join().map_err(|panic| RunError::Threads(panic_message(&*panic).to_string()))
     })?;
     let finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
     finished.sort_by_key(|(order, ..)| *order);
-    if let Some(cache) = options.cache {
+    let partial = finished.len() < jobs.len();
+    // Who stopped it does not wait for the index: it is brought up to date when somebody asks for it.
+    if let Some(cache) = options.cache.filter(|_| !partial) {
         let new = finished.iter().filter_map(|(_, at, f)| {
             let about = &jobs[*at].kept()?.about;
             Some(Indexed { key: f.put?, about, replication: &f.replication })
@@ -220,7 +229,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         }
     }
     let reused = finished.iter().filter(|(.., f)| f.reused).count();
-    let partial = finished.len() < jobs.len();
+    let kept = finished.iter().all(|(.., f)| f.reused || f.put.is_some());
     let replications: Vec<Replication> = finished.into_iter().map(|(.., f)| f.replication).collect();
     let run = RunInfo {
         schema: 1,
@@ -231,10 +240,11 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         command: options.command.clone(),
         scenario_file: study.name().to_string(),
         scenario_text: study.text().map(str::to_string),
-        points: study.points.iter().map(point_info).collect(),
+        points,
         holes: study.holes.clone(),
         partial,
         reused,
+        kept,
         sequential: Vec::new(),
         digest: digest(&replications),
         files: Vec::new(),
@@ -330,6 +340,9 @@ fn warn(options: &Options<'_>, why: &str) {
 /// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
 fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<Result<Finished, RunError>> {
     let (Some(cache), Some(kept), Some(key)) = (options.cache, job.kept(), job.key()) else {
+        if options.finished {
+            return None;
+        }
         let outcome = replicate(job, options)?;
         return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
     };
@@ -347,6 +360,9 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
             }
         }
         return Some(Ok(Finished { replication: found, reused: true, put: None }));
+    }
+    if options.finished {
+        return None;
     }
     let replication = match replicate(job, options)? {
         Ok(replication) => replication,

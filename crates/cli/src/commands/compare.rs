@@ -40,8 +40,8 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     };
     scenario::say_notes(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
-    let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
-    let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
+    let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
+    let kept = run::keep(place, &results, true, false);
     selection.say_lacking(&results);
     print(&results, args, &selection, kept.folder.clone())?;
     if let Some(failure) = kept.failure {
