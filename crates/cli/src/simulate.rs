@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Results, Series};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Series};
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -61,21 +61,16 @@ pub fn auto(
         };
     }
     let mut aims = args.precision.clone();
-    let names_it = |aims: &[Aim], metric| aims.iter().any(|aim| aim.metric == metric);
-    if let Some(twice) = (1..aims.len()).find(|i| names_it(&aims[..*i], aims[*i].metric)) {
-        let why = format!("--precision names {} twice: name it once", aims[twice].metric.name());
+    let names_it = |aims: &[Aim], metric: &Quantity| aims.iter().any(|aim| aim.metric == *metric);
+    if let Some(twice) = (1..aims.len()).find(|i| names_it(&aims[..*i], &aims[*i].metric)) {
+        let why = format!("--precision names {} twice: name it once", aims[twice].metric);
         return Err(Failure::BadInput(why));
     }
     if baseline.is_some() {
         let shown = if aims.is_empty() { selection.table_metrics() } else { Vec::new() };
         for figure in selection.asked_metrics().unwrap_or(&shown) {
-            let metric = figure.metric().filter(|metric| figure == metric).ok_or_else(|| {
-                Failure::BadInput(format!(
-                    "--seeds auto: metric {figure}: must be a metric without a class, not a ratio or a signal"
-                ))
-            })?;
-            if !names_it(&aims, metric) {
-                aims.push(Aim { metric, width: None });
+            if !names_it(&aims, figure) {
+                aims.push(Aim { metric: figure.clone(), width: None });
             }
         }
     }
@@ -373,8 +368,11 @@ impl Watch {
     }
 }
 
-/// Refuses a link that the study does not have, before anything runs.
-pub fn check_link(selection: &Selection, study: &Study) -> Result<(), Failure> {
+/// Refuses a link or a class that the study does not have, before anything runs.
+pub fn check_view(selection: &Selection, study: &Study) -> Result<(), Failure> {
     let links: Vec<String> = study.points.iter().flat_map(quell_scenario::Point::links).collect();
-    selection.check_link(links.iter().map(String::as_str))
+    selection.check_link(links.iter().map(String::as_str))?;
+    let refuse = |why| Failure::BadInput(format!("metric {why}"));
+    let check = |figure| quell_lab::check_class(figure, study).map_err(refuse);
+    selection.asked_metrics().unwrap_or_default().iter().try_for_each(check)
 }

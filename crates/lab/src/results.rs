@@ -614,10 +614,10 @@ impl Results {
         });
         let capped = (0..self.run.points.len()).map(|p| self.stopped(p, Reason::Cap)).collect::<Vec<_>>();
         let open = self.run.sequential.iter().flat_map(|s| {
-            let metrics = s.asked.aims.iter().map(|aim| aim.metric);
+            let metrics = s.asked.aims.iter().map(|aim| &aim.metric);
             metrics.filter(|m| capped.iter().flatten().any(|stop| stop.open.contains(m)))
         });
-        let mut open: Vec<&str> = open.map(Metric::name).collect();
+        let mut open: Vec<String> = open.map(Quantity::to_string).collect();
         open.dedup();
         let most = capped.iter().flatten().map(|stop| stop.seeds).max().unwrap_or(0);
         let capped = note(

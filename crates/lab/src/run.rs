@@ -104,6 +104,8 @@ pub enum RunError {
         /// The entry's key.
         key: Key,
     },
+    /// What decides about the seeds is not among what was measured; says what is.
+    Lacks(String),
     /// The threads could not be started.
     Threads(String),
 }
@@ -123,6 +125,7 @@ impl std::fmt::Display for RunError {
                      computed now; --fresh computes everything again"
                 )
             }
+            RunError::Lacks(why) => write!(f, "metric {why}"),
             RunError::Threads(why) => write!(f, "cannot start threads: {why}"),
         }
     }

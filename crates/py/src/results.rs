@@ -451,13 +451,14 @@ impl Results {
         let view = self.view(point, link, None, scope)?;
         let diagram = Diagram::find(diagram)
             .ok_or_else(|| errors::argument(format!("no figure is called \"{diagram}\"")))?;
+        let metric = metric_called(metric)?;
         let choice = Choice {
             point,
             link: view.link.as_deref(),
             seed,
             algorithms: algorithms.as_deref(),
             scope,
-            metric: metric_called(metric)?,
+            metric: Some(&metric),
             over,
             by,
         };

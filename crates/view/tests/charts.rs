@@ -64,7 +64,8 @@ fn point(count: &str, variant: &str) -> usize {
 
 #[test]
 fn a_metric_over_two_fields_has_a_panel_for_each_value_of_the_second() {
-    let chart = chart(Diagram::Metric, &Choice { metric: Metric::QueueMean, ..Choice::default() });
+    let chart =
+        chart(Diagram::Metric, &Choice { metric: Some(&Metric::QueueMean.into()), ..Choice::default() });
     assert_eq!((chart.x.label.as_str(), chart.x.log), ("flows.ftp.count", true));
     assert_eq!(chart.panel_key, "flows.ftp.tcp.variant");
     assert_eq!(chart.panels.iter().map(|p| p.title.as_str()).collect::<Vec<_>>(), ["reno", "sack"]);

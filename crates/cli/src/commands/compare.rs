@@ -32,7 +32,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
-    simulate::check_link(&selection, &study)?;
+    simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, Some(&args.baseline), &study)?;
     let place = match &args.out {
         Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),

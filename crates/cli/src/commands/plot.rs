@@ -1,6 +1,6 @@
 //! `quell plot`.
 
-use quell_lab::{Metric, Results};
+use quell_lab::Results;
 use quell_view::chart::{Chart, Choice, Diagram, csv, text};
 use quell_view::picture::{self, Sheet};
 
@@ -11,13 +11,6 @@ use crate::{folder, terminal, unknown_name};
 /// Draws a figure of a results folder.
 pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let diagram = diagram(args)?;
-    let metric = match &args.metric {
-        Some(name) => {
-            let names = Metric::ALL.iter().map(|m| m.name());
-            Metric::find(name).ok_or_else(|| unknown_name("metric", name, names))?
-        }
-        None => Metric::Utilization,
-    };
     for file in args.svg.iter().chain(&args.csv) {
         folder::check_writable(file)?;
     }
@@ -32,7 +25,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         seed: args.seed,
         algorithms: (!args.aqm.is_empty()).then_some(&args.aqm),
         scope: args.class.as_deref().unwrap_or("all"),
-        metric,
+        metric: args.metric.as_ref(),
         over: args.over.as_deref(),
         by: args.by.as_deref(),
     };
@@ -56,8 +49,9 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
 
 /// What was asked for; what belongs to metrics asks for one.
 fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
-    let of_metric = [("--metric", &args.metric), ("--over", &args.over), ("--by", &args.by)];
-    match (args.diagram, of_metric.iter().find(|(_, given)| given.is_some())) {
+    let of_metric =
+        [("--metric", args.metric.is_some()), ("--over", args.over.is_some()), ("--by", args.by.is_some())];
+    match (args.diagram, of_metric.iter().find(|(_, given)| *given)) {
         (None, Some(_)) => Ok(Some(Diagram::Metric)),
         (Some(other), Some((option, _))) if other != Diagram::Metric => Err(Failure::BadInput(format!(
             "{option}: belongs to --diagram metric, not to --diagram {}; leave one of them out",

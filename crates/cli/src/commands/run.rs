@@ -15,7 +15,7 @@ use crate::{selection, simulate};
 pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read_all(&args.scenarios, &args.simulation)?;
-    simulate::check_link(&selection, &study)?;
+    simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
     scenario::say_notes(&study, 1);
     let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
