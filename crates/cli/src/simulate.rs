@@ -114,6 +114,9 @@ pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>,
     for (field, value) in &changes.set {
         let option = format!("--set {}={}", cut(field), cut(value));
         document.set_text(field, value).map_err(|error| blame(&option, error))?;
+        if document.sweeps(field) {
+            terminal::note(&format!("{option}: takes the place of the scenario's sweep of it"));
+        }
         options.push(option);
     }
     for text in &changes.sweep {
