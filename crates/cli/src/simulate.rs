@@ -222,13 +222,26 @@ pub fn run(
             false => Ok(results),
         };
     }
-    if let (Some(cache), 1.., false) = (&watch.cache, results.run.reused, args.quiet) {
-        let of = results.replications.len();
+    let (of, reused) = (results.replications.len(), results.run.reused);
+    if let (Some(cache), 1.., false) = (&watch.cache, reused, args.quiet) {
         terminal::note(&format!(
-            "{} of {of} replications are from the cache ({}); --fresh runs them again",
-            results.run.reused,
+            "{reused} of {of} replications are from the cache ({}); --fresh runs them again",
             cache.dir().display()
         ));
+    }
+    if let (Some(_), Some(share)) = (&watch.cache, args.cache.verify) {
+        terminal::note(&match results.run.verified {
+            0 => format!(
+                "--verify: none of {reused} replications from the cache fell into the sample of {}%",
+                share * 100.0
+            ),
+            1 => {
+                format!("--verify: 1 of {reused} replications from the cache was run again, and is the same")
+            }
+            n => format!(
+                "--verify: {n} of {reused} replications from the cache were run again, and all are the same"
+            ),
+        });
     }
     if results.replications.is_empty() {
         return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));

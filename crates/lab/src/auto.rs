@@ -298,6 +298,7 @@ fn run_round(
 fn add(results: &mut Results, found: Results, points: &[usize]) {
     results.run.partial |= found.run.partial;
     results.run.reused += found.run.reused;
+    results.run.verified += found.run.verified;
     results.run.kept &= found.run.kept;
     let moved = found.replications.into_iter().map(|r| Replication { point: points[r.point], ..r });
     results.replications.extend(moved);

@@ -54,6 +54,9 @@ pub struct RunInfo {
     /// How many of the replications had been run before, and were taken from the cache.
     #[serde(default)]
     pub reused: usize,
+    /// How many of those were run again to verify them; each was the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verified: usize,
     /// Whether a cache has all the replications, so that none has to be run again; not written.
     #[serde(skip)]
     pub kept: bool,
@@ -70,6 +73,12 @@ pub struct RunInfo {
     /// written, and in results of versions that had none.
     #[serde(default)]
     pub sha256: String,
+}
+
+/// For results in which nothing was verified.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl RunInfo {

@@ -159,6 +159,8 @@ pub(crate) struct Finished {
     pub(crate) replication: Replication,
     /// It was in the cache.
     pub(crate) reused: bool,
+    /// It was run again, and was the same.
+    verified: bool,
     /// It was put into the cache, under this key.
     pub(crate) put: Option<Key>,
 }
@@ -220,6 +222,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     let finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
     finished.sort_by_key(|(order, ..)| *order);
+    let verified = finished.iter().filter(|(.., f)| f.verified).count();
     let partial = finished.len() < jobs.len();
     // Who stopped it does not wait for the index: it is brought up to date when somebody asks for it.
     if let Some(cache) = options.cache.filter(|_| !partial) {
@@ -247,6 +250,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         holes: study.holes.clone(),
         partial,
         reused,
+        verified,
         kept,
         sequential: Vec::new(),
         digest: digest(&replications),
@@ -347,10 +351,16 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
             return None;
         }
         let outcome = replicate(job, options)?;
-        return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
+        return Some(outcome.map(|replication| Finished {
+            replication,
+            reused: false,
+            verified: false,
+            put: None,
+        }));
     };
     if let Some(found) = look_up(job, options, cache, &key) {
-        if is_sampled(&key, options.verify) {
+        let verified = is_sampled(&key, options.verify);
+        if verified {
             let again = match replicate(job, options)? {
                 Ok(again) => again,
                 Err(error) => return Some(Err(error)),
@@ -362,7 +372,7 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
                 return Some(Err(RunError::Differs { point, algorithm, seed: job.seed, key }));
             }
         }
-        return Some(Ok(Finished { replication: found, reused: true, put: None }));
+        return Some(Ok(Finished { replication: found, reused: true, verified, put: None }));
     }
     if options.finished {
         return None;
@@ -388,7 +398,7 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
             }
         },
     };
-    Some(Ok(Finished { replication: hit.replication, reused: false, put }))
+    Some(Ok(Finished { replication: hit.replication, reused: false, verified: false, put }))
 }
 
 /// What the cache has of a job, as the job wants it.
