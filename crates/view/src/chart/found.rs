@@ -282,7 +282,8 @@ impl<'a> Found<'a> {
             Some(field) => Some(named(field)?),
             // Numbers along an axis say more than names.
             None => {
-                let free = || all.iter().filter(varies).filter(|p| by.is_none_or(|b| b.field != p.field));
+                let other = |p: &&Parameter<'a>| by.is_none_or(|b| b.field != p.field && !b.leads(&all, p));
+                let free = || all.iter().filter(varies).filter(other);
                 free().find(|p| p.numbers.is_some()).or_else(|| free().next())
             }
         };
@@ -292,17 +293,18 @@ impl<'a> Found<'a> {
                 by.map_or("", |p| p.field)
             ));
         }
-        let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| p.field != o.field)));
+        let apart = |o: &Parameter<'a>, p: &Parameter<'a>| p.field != o.field && !o.leads(&all, p);
+        let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| apart(o, p))));
         if points.len() < 2 {
             return Err("the results are of one point; a metric needs a sweep to be drawn over".to_string());
         }
         // Cases that set several fields at once have only their number.
         let Some(over) = over else { return Ok(self.over_cases()) };
-        let within = over.along(&all, choice.point, by.map(|p| p.field));
+        let within = over.along(&all, choice.point, by);
         let (places, x) = Places::of(over, &within);
         let mut panels = Vec::new();
         let distinct = by.map_or(vec![""], |by| {
-            let mut order = by.along(&all, choice.point, Some(over.field));
+            let mut order = by.along(&all, choice.point, Some(over));
             // Where the field along the axis is set too.
             order.retain(|i| within.contains(i));
             let mut labels: Vec<&str> = Vec::new();
