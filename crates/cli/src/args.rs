@@ -560,10 +560,10 @@ pub struct PlotArgs {
     /// A panel for each algorithm instead of one with all.
     #[arg(long)]
     pub panels: bool,
-    /// Draw into this SVG file.
+    /// Draw into this SVG file; - for standard output.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Write the figure's numbers into this CSV file.
+    /// Write the figure's numbers into this CSV file; - for standard output.
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }
@@ -981,7 +981,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// A size in bytes.
 fn size(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|e: quell_units::ParseError| e.to_string())
+    text.parse().map_err(|_| "must be a size with its unit (B, kB, MB, GB), such as 5GB".to_string())
 }
 
 #[cfg(test)]

@@ -77,7 +77,14 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
 
 /// A tolerance, perhaps with the unit of the axis.
 fn tolerance(text: &str, unit: &str) -> Result<Width, String> {
-    text.trim().strip_suffix(unit).unwrap_or(text).parse()
+    let width = text.trim().strip_suffix(unit).unwrap_or(text).parse();
+    let example = if unit.is_empty() { "2".to_string() } else { format!("2 {unit}") };
+    width.map_err(|_| {
+        format!(
+            "\"{}\" must be above 0: a share of the crossing (5%), or a length of the axis ({example})",
+            quell_units::text::cut(text.trim())
+        )
+    })
 }
 
 fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenario: &'a str) -> Output<'a> {
