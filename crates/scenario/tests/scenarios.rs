@@ -316,3 +316,30 @@ fn sweeps_and_settings_reach_flows_and_algorithms_by_name() {
     let e = doc.set_text("flows.fpt.count", "3").unwrap_err().to_string();
     assert!(e.contains("did you mean \"ftp\"?"), "{e}");
 }
+
+#[test]
+fn what_is_set_varies_no_more() {
+    let swept = || read(&root().join("papers/fuzzy-s1.toml"));
+    let mut doc = swept();
+    assert!(doc.sweeps("flows.ftp.count") && doc.sweeps("flows[0].count") && !doc.sweeps("duration"));
+    doc.set_text("flows.ftp.count", "5").unwrap();
+    let study = doc.study(&Plugins::new()).unwrap();
+    assert_eq!((study.points.len(), study.points[0].scenario.flows[0].count), (1, Some(5)));
+    doc.sweep_text("flows.ftp.count=5,6").unwrap();
+    let e = doc.study(&Plugins::new()).unwrap_err().to_string();
+    assert!(e.contains("flows.ftp.count is both set and swept: do one of them"), "{e}");
+    let cases = "schema = 1\nduration = \"1 s\"\n[dumbbell]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n\
+                 [[aqm]]\nalgorithm = \"pi\"\n[[flows]]\nname = \"ftp\"\nrtt = \"50 ms\"\n";
+    let mut doc = Document::parse(&format!("{cases}[[cases]]\nflows.ftp.count = 2\n"), "x").unwrap();
+    doc.set_text("flows.ftp.count", "5").unwrap();
+    let e = doc.study(&Plugins::new()).unwrap_err().to_string();
+    assert!(e.contains("sets flows.ftp.count, which is set from outside too"), "{e}");
+
+    // The same point in two spellings, of a typed field and of an algorithm's parameter, and as an expression.
+    let sweep = "[sweep]\ndumbbell.rate = [\"1 Mbit/s\", \"1000 kbit/s\", \"2 Mbit/s\"]\n\
+                 aqm.pi.q_ref = [\"2 kB\", \"2000 B\", \"dumbbell.buffer / 3\", \"3 packets\"]\n";
+    let study = Study::parse(&format!("{cases}{sweep}"), "x", &Plugins::new()).unwrap();
+    assert_eq!((study.points.len(), study.holes.len()), (4, 8));
+    let reasons: Vec<&str> = study.holes.iter().map(|h| h.reason.as_str()).collect();
+    assert_eq!(reasons[0], "is the same as dumbbell.rate = 1 Mbit/s, aqm.pi.q_ref = 2 kB");
+}
