@@ -202,7 +202,7 @@ fn what_cannot_be_asked_is_refused() {
     assert!(refuse(auto::<Metric>(&[], None, 9)).contains("no metric"));
     let of_class = ["goodput_bps[web]/goodput_bps".parse::<Quantity>().unwrap()];
     let why = refuse(auto(&of_class.map(|q| (q, None)), Some("pi"), 9));
-    assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp");
+    assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp, acks");
     assert!(refuse(auto(&[(Metric::QueueMean, None)], None, 9)).contains("queue_packets: needs a width"));
     assert!(refuse(auto(&[mean], Some("blue"), 9)).contains("\"blue\""));
     assert!(refuse(Auto { link: Some("x".into()), ..auto(&[mean], None, 9) }).contains("\"x\""));
@@ -233,10 +233,10 @@ fn ratios_classes_and_internal_signals_decide_too() {
         run_auto(&study(SCENARIO), &auto(aims, None, 40), &Options::default())
     };
     let results =
-        ask(&[(ratio.clone(), Some(Width::Relative(0.1))), (signal.clone(), Some(Width::Relative(0.2)))]);
+        ask(&[(ratio.clone(), Some(Width::Relative(0.02))), (signal.clone(), Some(Width::Relative(0.05)))]);
     let results = results.unwrap();
     for stop in stops(&results) {
-        for (figure, share) in [(&ratio, 0.1), (&signal, 0.2)] {
+        for (figure, share) in [(&ratio, 0.02), (&signal, 0.05)] {
             // Drop-tail has no p: there is nothing to know.
             let Some(estimate) = results.estimate(&View::default(), &stop.algorithm, figure) else {
                 continue;
