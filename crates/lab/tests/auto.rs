@@ -228,15 +228,16 @@ fn what_is_reached_is_what_is_printed() {
 #[test]
 fn ratios_classes_and_internal_signals_decide_too() {
     let figure = |name: &str| name.parse::<Quantity>().unwrap();
-    let (ratio, signal) = (figure("queue_std_packets/queue_packets[ftp]"), figure("internal:p"));
+    let (ratio, signal) = (figure("loss_rate[ftp]/queue_packets"), figure("internal:p"));
     let ask = |aims: &[(Quantity, Option<Width>)]| {
         run_auto(&study(SCENARIO), &auto(aims, None, 40), &Options::default())
     };
     let results =
-        ask(&[(ratio.clone(), Some(Width::Relative(0.02))), (signal.clone(), Some(Width::Relative(0.05)))]);
+        ask(&[(ratio.clone(), Some(Width::Relative(0.005))), (signal.clone(), Some(Width::Relative(0.01)))]);
     let results = results.unwrap();
     for stop in stops(&results) {
-        for (figure, share) in [(&ratio, 0.02), (&signal, 0.05)] {
+        assert!(results.estimate(&View::default(), &stop.algorithm, &ratio).is_some());
+        for (figure, share) in [(&ratio, 0.005), (&signal, 0.01)] {
             // Drop-tail has no p: there is nothing to know.
             let Some(estimate) = results.estimate(&View::default(), &stop.algorithm, figure) else {
                 continue;
