@@ -16,7 +16,8 @@ use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{
-    Access, Count, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line,
+    title,
 };
 use crate::write;
 
@@ -172,7 +173,7 @@ fn one_seed() -> Seeds {
 /// What all links between routers have, wherever they are written.
 pub(crate) struct LinkFields<'a> {
     pub(crate) rate: BitRate,
-    pub(crate) delay: Duration,
+    pub(crate) delay: Delay,
     pub(crate) buffer: Option<QueueSize>,
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
@@ -205,8 +206,8 @@ macro_rules! link_table {
             #[schemars(with = "Text<BitRate>")]
             pub rate: BitRate,
             $(#[$delay])*
-            #[schemars(with = "Text<Duration>")]
-            pub delay: Duration,
+            /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+            pub delay: Delay,
             $($buffer)*
             /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
             #[serde(default)]
