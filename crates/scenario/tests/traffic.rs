@@ -209,3 +209,29 @@ fn what_belongs_to_a_rate_needs_one() {
     let e = refused("rate = \"0 bit/s\"");
     assert!(e.contains("flows[0].rate") && e.contains("must lie between 1 bit/s"), "{e}");
 }
+
+/// Jou et al. 2003, Table I, without losses: the time of a file alone on 3 Mbit/s, from its request on.
+#[test]
+fn files_that_are_asked_for_take_as_long_as_in_table_1_of_jou_et_al() {
+    for (size, printed) in [("30 kB", 0.88), ("90 kB", 1.18), ("150 kB", 1.34)] {
+        let file = format!(
+            r#"
+kind = "transfers"
+size = "{size}"
+request = "100 B"
+think = "1 s"
+tcp = {{ variant = "tahoe", initial_window = 1, initial_ssthresh = 64 }}"#
+        );
+        let text = text(&file)
+            .replace("rate = \"1 Mbit/s\"", "rate = \"3 Mbit/s\"")
+            .replace("100 packets", "1000 packets")
+            .replace("rtt = \"100 ms\"", "rtt = \"128 ms\"");
+        let point = Study::parse(&text, "x.toml", &Plugins::new()).unwrap().points.remove(0);
+        let transfers = run(&point).transfers;
+        assert!(transfers.len() > 5);
+        for t in transfers {
+            let seconds = (t.end - t.start).as_secs_f64();
+            assert_eq!((100.0 * seconds).round() / 100.0, printed, "{size}: {seconds}");
+        }
+    }
+}
