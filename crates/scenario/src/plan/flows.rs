@@ -136,7 +136,7 @@ pub(super) fn draw_flows(
                     base_rtt,
                     start: at(start),
                     stop: stop.map(at),
-                    bulk: g.kind == Kind::Bulk,
+                    bulk: g.kind == Kind::Bulk && g.rate.is_none(),
                     links: route.there.clone(),
                 });
                 flows.push(FlowSpec {
