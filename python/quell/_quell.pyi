@@ -248,7 +248,7 @@ class Results:
         self,
         metrics: Sequence[str] | None = None,
         *,
-        point: int = 0,
+        point: int | None = None,
         link: str | None = None,
         segment: int | None = None,
         scope: str = "all",
@@ -300,6 +300,7 @@ def run(
     engine: Literal["fast", "reference"] = "fast",
     cache: _Cache | None = None,
     fresh: bool = False,
+    finished: bool = False,
     verify: float = 0.0,
     series: _Series = "drawn",
 ) -> Results: ...

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Aim, Auto, MAX_SEEDS, Metric, Options, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Quantity, Surround};
 use quell_scenario::{Document, Study};
 use quell_sim::Engine;
 
@@ -74,9 +74,9 @@ impl Progress {
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
 ///     as ``precision`` needs.
 /// precision : dict of str to str, float or None, optional
-///     With ``seeds="auto"``, by the name of a metric (:func:`metric_list`), half the width of the 95 % interval
-///     that is narrow enough: a share of the mean as "1%", or a value in the metric's unit. With a ``baseline``:
-///     below which a difference does not matter, or None.
+///     With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95 %
+///     interval that is narrow enough: a share of the mean as "1%", or a value in the figure's unit. With a
+///     ``baseline``: below which a difference does not matter, or None.
 /// baseline : str, optional
 ///     With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
 ///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
@@ -92,7 +92,8 @@ impl Progress {
 ///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
 ///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
-///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``.
+///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps varies no
+///     more.
 /// sweep : dict of str to sequence or str, optional
 ///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
 ///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
@@ -108,6 +109,8 @@ impl Progress {
 ///     Those with algorithms written in Python, and those of the reference engine, are not kept.
 /// fresh : bool, default False
 ///     Run every replication again, whatever the cache has.
+/// finished : bool, default False
+///     Run nothing: take what the cache has, and mark the results partial unless that is all.
 /// verify : float, default 0.0
 ///     The share of the replications from the cache that are run again; one that differs raises RunError.
 /// series : {"drawn", "all", "none"}, default "drawn"
@@ -148,11 +151,13 @@ impl Progress {
 #[pyfunction]
 #[pyo3(signature = (
     scenario, *, seeds=None, precision=None, baseline=None, max_seeds=MAX_SEEDS, threads=None, aqms=None,
-    overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, verify=0.0, series="drawn"
+    overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, finished=false, verify=0.0,
+    series="drawn"
 ))]
 #[pyo3(
     text_signature = "(scenario, *, seeds=None, precision=None, baseline=None, max_seeds=50, threads=None, \
-    aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, verify=0.0, series='drawn')"
+    aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, finished=False, \
+    verify=0.0, series='drawn')"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
@@ -170,6 +175,7 @@ pub fn run(
     engine: &str,
     cache: Option<&Bound<'_, PyAny>>,
     fresh: bool,
+    finished: bool,
     verify: f64,
     series: &str,
 ) -> PyResult<Results> {
@@ -207,6 +213,7 @@ pub fn run(
     let options = Options {
         cache: cache.as_ref(),
         fresh,
+        finished,
         verify,
         series: tasks::series(series)?,
         warn: Some(&warn),
@@ -274,12 +281,9 @@ fn auto(
     Ok(auto)
 }
 
-/// A metric by its name.
-pub fn metric(name: &str) -> PyResult<Metric> {
-    Metric::find(name).ok_or_else(|| {
-        let all: Vec<_> = Metric::ALL.iter().map(|m| m.name()).collect();
-        errors::argument(format!("no metric is called \"{name}\" (there are {})", all.join(", ")))
-    })
+/// A figure by its name.
+pub fn metric(name: &str) -> PyResult<Quantity> {
+    name.parse().map_err(|why| errors::argument(format!("metric \"{name}\": {why}")))
 }
 
 /// The study of one scenario, or of several in a list.
