@@ -57,6 +57,9 @@ params! {
         /// When the estimate is updated: "interval", at each update with what arrived since the last;
         /// "arrival", at each arrival, which overestimates and holds the queue below q_ref.
         rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
+        /// Whether D is kept in [-gamma q_ref, 1/alpha]. Without bounds the mean queue stays at q_ref even where the
+        /// queue swings between empty and full, and D winds up while p is 0 or 1.
+        bounded: bool = true, unit "true or false", source "not in Park et al. 2004, whose eq. 5 bounds nothing";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
         /// Whether a packet's size matters: "per-packet" or "by-size".
@@ -128,6 +131,7 @@ impl VrcParams {
                 RateUpdate::Arrival => Rate::Arrival(RateEstimator::new(self.rate_memory)),
             },
             input_rate: self.input_rate,
+            bounded: self.bounded,
             arrivals: Sizer::in_unit_of(self.q_ref, link),
             gauge: Gauge::of(self.q_ref, link),
             sizer: Sizer::new(self.signal, link),
@@ -173,6 +177,7 @@ pub struct Vrc {
     p: f64,
     rate: Rate,
     input_rate: InputRate,
+    bounded: bool,
     /// How an arrival is counted.
     arrivals: Sizer,
     gauge: Gauge,
@@ -221,7 +226,7 @@ impl Aqm for Vrc {
         self.p = self.gains.probability(rate, self.virtual_rate);
         let t_s = self.ticker.interval().as_secs_f64();
         let next = self.gains.next_correction(self.correction, rate, target, t_s);
-        self.correction = self.gains.bounded(next, self.q_ref);
+        self.correction = if self.bounded { self.gains.bounded(next, self.q_ref) } else { next };
         self.ticker.advance();
     }
 
