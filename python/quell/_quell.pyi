@@ -248,7 +248,7 @@ class Results:
         self,
         metrics: Sequence[str] | None = None,
         *,
-        point: int = 0,
+        point: int | None = None,
         link: str | None = None,
         segment: int | None = None,
         scope: str = "all",

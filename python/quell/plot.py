@@ -647,7 +647,8 @@ def metric(
     results : Results
         What :func:`quell.run` returned.
     name : str, default "utilization"
-        The metric (:func:`quell.metric_list`).
+        The metric (:func:`quell.metric_list`); also ``"goodput_bps[ftp]"`` of a class, ``"internal:p"`` of an
+        internal signal, or the ratio of two.
     over : str, optional
         The swept field along the axis; by default the first that varies, numbers before names.
     by : str, optional

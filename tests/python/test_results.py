@@ -122,6 +122,23 @@ def test_figures_of_classes_signals_and_ratios(results: quell.Results) -> None:
     assert (timed.round_trip_time_mean_s > timed.base_rtt_s).all()
 
 
+def test_the_table_of_a_sweep_is_of_all_points() -> None:
+    scenario = {
+        "schema": 1,
+        "duration": "2 s",
+        "dumbbell": {"rate": "2 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+        "flows": [{"name": "ftp", "rtt": "60 ms"}],
+        "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+    }
+    swept = quell.run(scenario, seeds=2, sweep={"flows.ftp.count": [1, 3]}, cache=False)
+    table = swept.table(["utilization"]).to_pandas()
+    assert list(table.columns)[:3] == ["point", "flows.ftp.count", "algorithm"]
+    assert list(table["flows.ftp.count"]) == ["1", "1", "3", "3"]
+    one = swept.table(["utilization"], point=1).to_pandas()
+    assert "point" not in one.columns
+    assert list(one["mean"]) == list(table[table.point == 1]["mean"])
+
+
 def test_comparisons_are_paired(results: quell.Results) -> None:
     metrics = results.to_pandas("metrics")
     whole = metrics[(metrics.scope == "all") & metrics.segment.isna() & (metrics.link == "bottleneck")]

@@ -1,6 +1,6 @@
 //! Columns of figures.
 
-pub use quell_view::figures::{Figure, Scale, round, scale};
+pub use quell_view::figures::{Figure, Scale, round, scale_of};
 
 /// Cells of one column with the decimal points and the signs "±" below each other.
 pub fn align(figures: &[Option<Figure>]) -> Vec<String> {

@@ -6,11 +6,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
-use quell_lab::{Aim, Axis, Metric};
+use quell_lab::{Aim, Axis, Quantity};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
-
-use crate::unknown_name;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -72,7 +70,7 @@ pub enum Command {
     /// The algorithms: list them, describe one.
     #[command(subcommand)]
     Aqm(AqmCommand),
-    /// Scenario files: check, show resolved, print their JSON Schema.
+    /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
 }
@@ -347,6 +345,7 @@ Examples:
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
   quell run my.toml --seeds 100    # computes what the cache does not have
+  quell run my.toml --finished     # a look at what was finished, before the rest is
   quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
   quell run before.toml after.toml --metric goodput_bps,queue_packets
 
@@ -357,7 +356,7 @@ Without --out, results go to results/NAME (NAME+1 with a second scenario), or to
 if that exists. \
 Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
 where it stopped. \
-Ctrl-C stops and keeps the finished replications; a second Ctrl-C quits at once.")]
+Ctrl-C stops, keeps the finished replications and prints their figures; --finished makes results of them, and the same command goes on from there. A second Ctrl-C quits at once.")]
 pub struct RunArgs {
     /// The scenario files; - for standard input.
     #[arg(value_name = "SCENARIO", required = true)]
@@ -371,6 +370,9 @@ pub struct RunArgs {
     /// Do not write the HTML report.
     #[arg(long)]
     pub no_report: bool,
+    /// Run nothing: take what the cache has, and mark the results partial unless that is all.
+    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify"])]
+    pub finished: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub simulation: SimulationArgs,
@@ -445,9 +447,9 @@ pub struct SearchArgs {
     /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors.
     #[arg(long, value_name = "AXIS")]
     pub over: Axis,
-    /// The metric, by name (`quell show --help` lists them).
+    /// The metric, by name (`quell show --help` lists them); NAME[CLASS], internal:SIGNAL and A/B as for `quell run`.
     #[arg(long, value_name = "NAME", value_parser = metric)]
-    pub metric: Metric,
+    pub metric: Quantity,
     /// The value that it crosses, in its unit or with one: 0.02, 2%, "20 ms".
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub crosses: String,
@@ -573,6 +575,7 @@ Examples:
   quell plot results/main --diagram throughput --class web --panels --csv web.csv
   quell plot results/sweep --metric queue_delay_p99_s
   quell plot results/sweep --metric loss_rate --over dumbbell.rate --by flows.ftp.count
+  quell plot results/sweep --metric \"goodput_bps[short]/goodput_bps[all]\"
 
 Over time, one replication is shown; distributions are of all seeds, and metrics are means with 95 % intervals. \
 The axis is logarithmic where the swept values follow each other in equal ratios. Without --svg and --csv the \
@@ -584,9 +587,9 @@ pub struct PlotArgs {
     /// What to draw; default: metric for a sweep, else queue.
     #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
     pub diagram: Option<quell_view::chart::Diagram>,
-    /// The metric, by its name; default: utilization.
-    #[arg(long, value_name = "NAME")]
-    pub metric: Option<String>,
+    /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    pub metric: Option<Quantity>,
     /// The swept field along the axis of a metric; default: the first that varies, numbers before names.
     #[arg(long, value_name = "FIELD")]
     pub over: Option<String>,
@@ -613,10 +616,10 @@ pub struct PlotArgs {
     /// A panel for each algorithm instead of one with all.
     #[arg(long)]
     pub panels: bool,
-    /// Draw into this SVG file.
+    /// Draw into this SVG file; - for standard output.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Write the figure's numbers into this CSV file.
+    /// Write the figure's numbers into this CSV file; - for standard output.
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }
@@ -710,6 +713,12 @@ pub enum ScenarioCommand {
         #[command(flatten)]
         #[allow(missing_docs)]
         changes: Changes,
+    },
+    /// List the dialects: the defaults of the releases of ns-2, each with its source.
+    Dialects {
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
     },
     /// Print the JSON Schema of scenario files.
     Schema,
@@ -990,17 +999,15 @@ fn seeds(text: &str) -> Result<Seeds, String> {
 /// What is to be known of a metric: `utilization=1%`.
 fn aim(text: &str) -> Result<Aim, String> {
     let wrong = || format!("\"{}\" must have the form METRIC=WIDTH, such as utilization=1%", cut(text));
-    let (name, width) = text.split_once('=').ok_or_else(wrong)?;
+    let (name, width) = text.rsplit_once('=').ok_or_else(wrong)?;
     let metric = metric(name)?;
     let width = metric.read_width(width)?;
     Ok(Aim { metric, width: Some(width) })
 }
 
-/// A metric by its name.
-fn metric(name: &str) -> Result<Metric, String> {
-    let names = || Metric::ALL.iter().map(|m| m.name());
-    let unknown = || unknown_name("metric", name.trim(), names()).message().to_string();
-    Metric::find(name.trim()).ok_or_else(unknown)
+/// A figure by its name.
+fn metric(name: &str) -> Result<Quantity, String> {
+    name.parse().map_err(|why| format!("metric \"{}\": {why}", cut(name.trim())))
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -1036,12 +1043,12 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// A size in bytes.
 fn size(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|e: quell_units::ParseError| e.to_string())
+    text.parse().map_err(|_| "must be a size with its unit (B, kB, MB, GB), such as 5GB".to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use quell_lab::Width;
+    use quell_lab::{Metric, Width};
 
     use super::*;
 
@@ -1066,8 +1073,11 @@ mod tests {
     #[test]
     fn widths_have_the_unit_of_their_metric() {
         let width = |text| aim(text).map(|aim| (aim.metric, aim.width.unwrap()));
-        assert_eq!(width("utilization=1%"), Ok((Metric::Utilization, Width::Relative(0.01))));
-        assert_eq!(width("queue_delay_mean_s = 2 ms"), Ok((Metric::DelayMean, Width::Absolute(0.002))));
+        assert_eq!(width("utilization=1%"), Ok((Metric::Utilization.into(), Width::Relative(0.01))));
+        assert_eq!(
+            width("queue_delay_mean_s = 2 ms"),
+            Ok((Metric::DelayMean.into(), Width::Absolute(0.002)))
+        );
         for wrong in ["", "utilization", "utilization=", "utilization=0", "utilization=-1%", "queue=1%"] {
             assert!(aim(wrong).is_err(), "{wrong}");
         }

@@ -20,9 +20,9 @@ mod terminal;
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
@@ -35,12 +35,12 @@ where
     T: Into<OsString>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let cli = match args::Cli::try_parse_from(&args) {
+    let parsed = keep_whole(args::Cli::command()).try_get_matches_from(&args);
+    let cli = match parsed.and_then(|matches| args::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
             cut_values(&mut error);
-            // Help goes to stdout, errors to stderr; a closed pipe is not an error.
-            let _ = error.print();
+            show(&error);
             return error.exit_code();
         }
     };
@@ -49,6 +49,38 @@ where
         Err(failure) => {
             terminal::complain(failure.kind(), failure.message());
             failure.code()
+        }
+    }
+}
+
+/// Stands for spaces at which a line of help is not to be broken.
+const KEPT: &str = "\u{a0}";
+
+/// Keeps examples and tables below a command's help whole on narrow terminals: those are the lines that are
+/// indented.
+fn keep_whole(command: clap::Command) -> clap::Command {
+    let keep = |line: &str| if line.starts_with("  ") { line.replace(' ', KEPT) } else { line.to_string() };
+    let help = command.get_after_help().map(|help| help.to_string().lines().map(keep).collect::<Vec<_>>());
+    let command = command.mut_subcommands(keep_whole);
+    match help {
+        Some(lines) => command.after_help(lines.join("\n")),
+        None => command,
+    }
+}
+
+/// Prints help to stdout, errors to stderr; a closed pipe is not an error.
+fn show(error: &clap::Error) {
+    let plain = error.render().to_string();
+    if !plain.contains(KEPT) {
+        let _ = error.print();
+        return;
+    }
+    let text =
+        |colors| if colors { error.render().ansi().to_string() } else { plain.clone() }.replace(KEPT, " ");
+    match error.use_stderr() {
+        true => terminal::say(text(console::colors_enabled_stderr()).trim_end()),
+        false => {
+            let _ = terminal::print(&text(terminal::colors()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use quell_lab::{Estimate, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
-use crate::align::{Scale, align, round, scale};
+use crate::align::{self, Scale, align, round};
 use crate::args::ViewArgs;
 use crate::commands::MOST_HOLES;
 use crate::failure::Failure;
@@ -147,16 +147,9 @@ pub fn applicable(metrics: &[Quantity], rows: &[Vec<Option<Estimate>>]) -> Vec<u
     (0..metrics.len()).filter(|i| rows.iter().any(|row| row[*i].is_some())).collect()
 }
 
-/// The scale for values of a figure up to `largest`, and the unit to print: metrics are shown in units that
-/// fit, ratios and internal signals in what they are stored in.
+/// The scale for values of a figure of results up to `largest`, and the unit to print.
 pub fn scale_of(results: &Results, figure: &Quantity, largest: f64) -> (Scale, String) {
-    match figure.metric().map(|metric| scale(metric, largest)) {
-        Some(scale) => (scale, scale.unit.to_string()),
-        None => {
-            let unit = results.unit(figure);
-            (Scale { factor: 1.0, unit: "" }, if unit == "1" { String::new() } else { unit })
-        }
-    }
+    align::scale_of(figure, &results.unit(figure), largest)
 }
 
 /// A column of estimates of one figure, scaled by the largest of them.
@@ -276,10 +269,7 @@ pub fn say_notes(results: &Results) {
 /// The numbers of replications that the algorithms have at the points; without those that have none.
 fn replications(results: &Results) -> Vec<usize> {
     let points = 0..results.run.points.len();
-    let count = |point, algorithm: &String| {
-        results.replications.iter().filter(|r| r.point == point && r.algorithm == *algorithm).count()
-    };
-    let counts = points.flat_map(|p| results.algorithms(p).iter().map(move |a| count(p, a)));
+    let counts = points.flat_map(|p| results.algorithms(p).iter().map(move |a| results.finished(p, a)));
     counts.filter(|n| *n > 0).collect()
 }
 

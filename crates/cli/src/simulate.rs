@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Results, Series};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Series};
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -61,21 +61,16 @@ pub fn auto(
         };
     }
     let mut aims = args.precision.clone();
-    let names_it = |aims: &[Aim], metric| aims.iter().any(|aim| aim.metric == metric);
-    if let Some(twice) = (1..aims.len()).find(|i| names_it(&aims[..*i], aims[*i].metric)) {
-        let why = format!("--precision names {} twice: name it once", aims[twice].metric.name());
+    let names_it = |aims: &[Aim], metric: &Quantity| aims.iter().any(|aim| aim.metric == *metric);
+    if let Some(twice) = (1..aims.len()).find(|i| names_it(&aims[..*i], &aims[*i].metric)) {
+        let why = format!("--precision names {} twice: name it once", aims[twice].metric);
         return Err(Failure::BadInput(why));
     }
     if baseline.is_some() {
         let shown = if aims.is_empty() { selection.table_metrics() } else { Vec::new() };
         for figure in selection.asked_metrics().unwrap_or(&shown) {
-            let metric = figure.metric().filter(|metric| figure == metric).ok_or_else(|| {
-                Failure::BadInput(format!(
-                    "--seeds auto: metric {figure}: must be a metric without a class, not a ratio or a signal"
-                ))
-            })?;
-            if !names_it(&aims, metric) {
-                aims.push(Aim { metric, width: None });
+            if !names_it(&aims, figure) {
+                aims.push(Aim { metric: figure.clone(), width: None });
             }
         }
     }
@@ -119,6 +114,9 @@ pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>,
     for (field, value) in &changes.set {
         let option = format!("--set {}={}", cut(field), cut(value));
         document.set_text(field, value).map_err(|error| blame(&option, error))?;
+        if document.sweeps(field) {
+            terminal::note(&format!("{option}: takes the place of the scenario's sweep of it"));
+        }
         options.push(option);
     }
     for text in &changes.sweep {
@@ -201,14 +199,16 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
     results.map_or(Ok(()), |folder| check(folder, needed.results, "--out"))
 }
 
-/// Runs a study, with progress on stderr, until it is done or interrupted.
+/// Runs a study, with progress on stderr, until it is done or interrupted; if `finished`, runs nothing but takes
+/// what the cache has.
 pub fn run(
     study: &Study,
     args: &SimulationArgs,
     auto: Option<&Auto>,
+    finished: bool,
     line: Vec<String>,
 ) -> Result<Results, Failure> {
-    let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
+    let watch = Watch { engine: args.engine, finished, ..Watch::new(args.quiet) };
     let watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
     let results = watch.attend((0, 1), line, |options| match auto {
         Some(auto) => quell_lab::run_auto(study, auto, options),
@@ -216,13 +216,32 @@ pub fn run(
     });
     watch.finish();
     let results = results?;
-    if let (Some(cache), 1.., false) = (&watch.cache, results.run.reused, args.quiet) {
-        let of = results.replications.len();
+    if finished {
+        return match results.replications.is_empty() {
+            true => Err(Failure::BadInput("--finished: the cache has no replication of it".to_string())),
+            false => Ok(results),
+        };
+    }
+    let (of, reused) = (results.replications.len(), results.run.reused);
+    if let (Some(cache), 1.., false) = (&watch.cache, reused, args.quiet) {
         terminal::note(&format!(
-            "{} of {of} replications are from the cache ({}); --fresh runs them again",
-            results.run.reused,
+            "{reused} of {of} replications are from the cache ({}); --fresh runs them again",
             cache.dir().display()
         ));
+    }
+    if let (Some(_), Some(share)) = (&watch.cache, args.cache.verify) {
+        terminal::note(&match results.run.verified {
+            0 => format!(
+                "--verify: none of {reused} replications from the cache fell into the sample of {}%",
+                share * 100.0
+            ),
+            1 => {
+                format!("--verify: 1 of {reused} replications from the cache was run again, and is the same")
+            }
+            n => format!(
+                "--verify: {n} of {reused} replications from the cache were run again, and all are the same"
+            ),
+        });
     }
     if results.replications.is_empty() {
         return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
@@ -255,6 +274,7 @@ pub struct Watch {
     engine: EngineChoice,
     cache: Option<Cache>,
     fresh: bool,
+    finished: bool,
     verify: f64,
     series: Series,
     meter: Meter,
@@ -271,6 +291,7 @@ impl Watch {
             engine: EngineChoice::Fast,
             cache: None,
             fresh: false,
+            finished: false,
             verify: 0.0,
             // What is not kept is looked at whole.
             series: Series::All,
@@ -330,6 +351,7 @@ impl Watch {
         let options = Options {
             cache: self.cache.as_ref(),
             fresh: self.fresh,
+            finished: self.finished,
             verify: self.verify,
             series: self.series,
             warn: Some(&warn),
@@ -362,8 +384,11 @@ impl Watch {
     }
 }
 
-/// Refuses a link that the study does not have, before anything runs.
-pub fn check_link(selection: &Selection, study: &Study) -> Result<(), Failure> {
+/// Refuses a link or a class that the study does not have, before anything runs.
+pub fn check_view(selection: &Selection, study: &Study) -> Result<(), Failure> {
     let links: Vec<String> = study.points.iter().flat_map(quell_scenario::Point::links).collect();
-    selection.check_link(links.iter().map(String::as_str))
+    selection.check_link(links.iter().map(String::as_str))?;
+    let refuse = |why| Failure::BadInput(format!("metric {why}"));
+    let check = |figure| quell_lab::check_class(figure, study).map_err(refuse);
+    selection.asked_metrics().unwrap_or_default().iter().try_for_each(check)
 }

@@ -44,6 +44,46 @@ fn seeds_are_added_until_the_intervals_are_narrow() {
 }
 
 #[test]
+fn figures_of_classes_are_precise_compared_searched_and_drawn() {
+    let bench = Bench::new();
+    let ratio = "goodput_bps[voice]/goodput_bps[all]";
+    let run = |line: &str| bench.run(&line.replace("RATIO", ratio).split(' ').collect::<Vec<_>>());
+    let ran = run(
+        "run small.toml -q --sweep flows.ftp.count=2,4 --seeds auto --precision RATIO=5%,internal:p=20% --max-seeds 12 --out r",
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains(&format!("({ratio} ± 5%, internal:p ± 20%)")), "{}", ran.out);
+    let drawn = run("plot r --metric RATIO --csv csv");
+    assert_eq!(drawn.code, 0, "{}", drawn.err);
+    let csv = std::fs::read_to_string(bench.path("csv")).unwrap();
+    assert!(
+        csv.starts_with("algorithm,flows.ftp.count,goodput[voice] / goodput[all],half-width\r\n"),
+        "{csv}"
+    );
+    let shares = csv.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse::<f64>().unwrap());
+    assert!(shares.clone().count() == 4 && shares.clone().all(|x| 0.0 < x && x < 0.1), "{csv}");
+    let ran = run("compare small.toml -q --baseline drop-tail --metric RATIO --seeds auto --max-seeds 8");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = run(
+        "search small.toml -q --over dumbbell.rate=1Mbit/s..8Mbit/s --aqm red --metric RATIO --crosses 2% --tolerance 20%",
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("falls through 0.02 for dumbbell.rate"), "{}", ran.out);
+    for line in [
+        "run small.toml --metric loss_rate[web]",
+        "run small.toml --seeds auto --precision loss_rate[web]=1%",
+        "compare small.toml --baseline red --metric loss_rate[web]",
+        "search small.toml --over dumbbell.rate=1Mbit/s..8Mbit/s --aqm red --metric loss_rate[web] --crosses 2%",
+        "plot r --metric loss_rate[web]",
+    ] {
+        let ran = run(line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        assert!(ran.err.contains("loss_rate[web]: \"web\": unknown class; known: "), "{line}: {}", ran.err);
+    }
+    assert!(run("plot r --metric internal:alpha").err.contains("unknown internal signal"));
+}
+
+#[test]
 fn what_the_cap_leaves_open_is_said() {
     let bench = Bench::new();
     let args = "run small.toml -q --no-cache --seeds auto --precision queue_packets=0.0001 --max-seeds 3";
@@ -171,6 +211,7 @@ fn an_interrupted_run_keeps_what_is_finished() {
     let ran = common::Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 130, "{}", ran.err);
     assert!(ran.out.contains("PARTIAL: "), "{}", ran.out);
+    bench.ok(&[&args.split(' ').collect::<Vec<_>>()[..], &["--finished"]].concat());
     let json = bench.json(&["show", "r", "--format", "json"]);
     assert_eq!(
         (&json["partial"], &json["sequential"][0]["stops"][0]["reason"]),

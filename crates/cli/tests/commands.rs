@@ -259,7 +259,7 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     assert_eq!(run["holes"][0]["settings"][0]["field"], "flows.ftp.count");
     let report = std::fs::read_to_string(bench.path("results/small/report.html")).unwrap();
     assert!(report.contains(&format!(
-        "<p class=\"notice\">Not valid, and not run (1 of 2 points):</p>\n<p class=\"notice\">{hole}</p>"
+        "<details class=\"notice\" open><summary>Left out, and not run: 1 of 2 points</summary>\n<ul>\n<li>{hole}</li>\n</ul></details>"
     )));
     assert!(bench.ok(&["show", "results/small"]).contains(&listed));
     let json = bench.json(&["show", "results/small", "--format", "json"]);
@@ -448,6 +448,12 @@ fn scenarios_are_checked_without_running() {
     assert_eq!(json["files"][0]["error"]["line"], 9);
     assert_eq!((&json["files"][1]["ok"], &json["files"][1]["summary"]["runs"]), (&true.into(), &4.into()));
     assert_eq!(bench.json(&["scenario", "schema"])["title"], "Quell scenario");
+    let dialects = bench.json(&["scenario", "dialects", "--format", "json"]);
+    let min_rto = dialects["keys"].as_array().unwrap().iter().find(|k| k["key"] == "min_rto").unwrap();
+    assert_eq!(
+        (&min_rto["defaults"]["quell"], &min_rto["defaults"]["ns-2.27"]),
+        (&"200 ms".into(), &"1 s".into())
+    );
 }
 
 #[test]
@@ -574,4 +580,60 @@ fn help_has_examples_and_the_metrics() {
     assert!(bench.ok(&["show", "--help"]).contains("queue_delay_p99_s"));
     assert!(bench.ok(&["--version"]).starts_with("quell "));
     assert_eq!(bench.run(&[]).code, 2);
+}
+
+/// An example that is broken cannot be copied.
+#[test]
+fn examples_in_help_are_whole_on_narrow_terminals() {
+    let bench = Bench::new();
+    let output = bench.command(&["search", "--help"]).env("COLUMNS", "50").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let example = "  quell search my.toml --over aqm.red.max_p=0.01..0.5:log --metric loss_rate --crosses 2%";
+    assert!(help.lines().any(|line| line == example), "{help}");
+    let prose =
+        help.lines().skip_while(|line| !line.starts_with("Bisection")).map(|line| line.chars().count());
+    assert!(prose.max() <= Some(50), "{help}");
+    assert!(!help.contains('\u{a0}'));
+}
+
+#[test]
+fn a_figure_goes_to_standard_output_where_that_is_asked() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--sweep", "flows.ftp.count=1,3", "-q", "--out", "r"]);
+    let csv = bench.ok(&["plot", "r", "--csv", "-"]);
+    assert!(csv.starts_with("algorithm,flows.ftp.count,utilization (%),half-width\r\n"), "{csv}");
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    let both = bench.run(&["plot", "r", "--svg", "-", "--csv", "x.csv"]);
+    assert!(both.out.starts_with("<svg") && both.out.trim_end().ends_with("</svg>"), "{}", both.out);
+    assert!(both.err.contains("numbers  x.csv"), "{}", both.err);
+    assert!(!bench.path("-").exists());
+    assert_eq!(bench.run(&["plot", "r", "--svg", "-", "--csv", "-"]).code, 2);
+}
+
+#[test]
+fn what_is_verified_is_said() {
+    let bench = Bench::new();
+    let run = |share: &str| bench.run(&["run", "small.toml", "--verify", share]).err;
+    bench.ok(&["run", "small.toml", "-q"]);
+    assert!(
+        run("100%")
+            .contains("--verify: 4 of 4 replications from the cache were run again, and all are the same")
+    );
+    assert!(run("0%").contains("--verify: none of 4 replications from the cache fell into the sample of 0%"));
+}
+
+#[test]
+fn what_is_set_takes_the_place_of_a_sweep_and_is_said() {
+    let bench = Bench::new();
+    bench.file("swept.toml", &format!("{}[sweep]\nflows.ftp.count = [1, 2]\n", common::SMALL));
+    let ran =
+        bench.run(&["run", "swept.toml", "--set", "flows.ftp.count=3", "--format", "json", "--out", "r"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("--set flows.ftp.count=3: takes the place of the scenario's sweep of it"),
+        "{}",
+        ran.err
+    );
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((json["points"].as_array().unwrap().len(), &json["replications_finished"]), (1, &4.into()));
 }

@@ -65,6 +65,28 @@ fn wrong_arguments_are_refused() {
             &["compare", "small.toml", "-b", "red", "--aqm", "pi"],
             "q_ref = 50 packets: must be positive and smaller",
         ),
+        (
+            &["run", "small.toml", "--set", "flows.x.count=3"],
+            "nothing is called \"x\" there; there: ftp, voice",
+        ),
+        (&["cache", "prune", "--to", "5"], "must be a size with its unit (B, kB, MB, GB), such as 5GB"),
+        (
+            &[
+                "search",
+                "small.toml",
+                "--over",
+                "dumbbell.rate=1Mbit/s..2Mbit/s",
+                "--metric",
+                "loss_rate",
+                "--crosses",
+                "1%",
+                "--aqm",
+                "red",
+                "--tolerance",
+                "0",
+            ],
+            "--tolerance: \"0\" must be above 0: a share of the crossing (5%), or a length of the axis (2 Mbit/s)",
+        ),
         (&["run", "small.toml", "--threads", "0"], "0 is not in 1..=4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),
         (&["run", "small.toml", "--link", "r1"], "link \"r1\": unknown link; known: bottleneck"),
@@ -223,15 +245,47 @@ mod unix {
             assert!(ran.out.contains("drop-tail"), "{}", ran.out);
             assert!(ran.err.contains("stopping; finished replications are kept"), "{}", ran.err);
             assert!(
+                ran.err.contains("of 40000 replications were finished; they are in the cache:"),
+                "{}",
                 ran.err
-                    .contains("of 40000 replications were finished; they are kept in r and marked partial")
             );
+            assert_eq!(bench.listing(), ["small.toml"], "whoever stops a run does not wait for files");
+            let finished = ["run", "small.toml", "--seeds", "20000", "--out", "r", "--finished"];
+            assert!(bench.ok(&finished).contains("PARTIAL: "));
             let json = bench.json(&["show", "r", "--format", "json"]);
             assert_eq!(json["partial"], true);
             let finished = json["replications_finished"].as_u64().unwrap();
             assert!((2..40_000).contains(&finished), "{finished}");
             assert!(ran.err.contains(&format!("{finished} of 40000")), "{}", ran.err);
         }
+    }
+
+    #[test]
+    fn an_interrupted_run_without_a_cache_writes_what_is_finished() {
+        let bench = Bench::new();
+        let child = long_run(&bench, &["--no-cache"]);
+        signal(&child, "-INT");
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert!(ran.err.contains("they are kept in r and marked partial"), "{}", ran.err);
+        assert_eq!(bench.json(&["show", "r", "--format", "json"])["partial"], true);
+    }
+
+    #[test]
+    fn what_is_finished_is_shown_without_running_more() {
+        let bench = Bench::new();
+        let none = bench.run(&["run", "small.toml", "--finished", "--out", "none"]);
+        assert_eq!(none.code, 2);
+        assert!(none.err.contains("--finished: the cache has no replication of it"), "{}", none.err);
+        bench.ok(&["run", "small.toml", "--seeds", "2", "--out", "two"]);
+        let read = |folder: &str| bench.json(&["show", folder, "--format", "json"]);
+        bench.ok(&["run", "small.toml", "--seeds", "3", "--finished", "--out", "part"]);
+        let part = read("part");
+        assert_eq!((&part["partial"], &part["replications_finished"]), (&true.into(), &4.into()));
+        bench.ok(&["run", "small.toml", "--seeds", "2", "--finished", "--out", "all"]);
+        assert_eq!(
+            (&read("all")["partial"], &read("all")["digest"]),
+            (&false.into(), &read("two")["digest"])
+        );
     }
 
     #[test]
@@ -271,6 +325,7 @@ mod unix {
         let mut child = std::process::Command::new("sh")
             .args(["-c", &script])
             .current_dir(bench.path(""))
+            .env("QUELL_CACHE", bench.cache())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -281,7 +336,7 @@ mod unix {
         assert!(child.try_wait().unwrap().is_none(), "it still runs");
         signal(&child, "-INT");
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        bench.ok(&["show", "r"]);
+        bench.ok(&["run", "small.toml", "--seeds", "20000", "--out", "r", "--finished", "-q"]);
     }
 
     #[test]

@@ -3,20 +3,20 @@
 use std::time::Instant;
 
 use quell_scenario::values::Seeds;
-use quell_scenario::{Point, Study};
+use quell_scenario::{Point, Study, suggest, unknown};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Metric;
+use crate::quantity::Quantity;
 use crate::results::{Replication, Results, View};
 use crate::run::{Options, Progress, RunError, Series, digest, run};
 use crate::sequential::{Looks, Width, widths};
 use crate::stats::{ERROR, Estimate};
 
 /// What is to be known of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aim {
-    /// The metric.
-    pub metric: Metric,
+    /// Which: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    pub metric: Quantity,
     /// Half the width of an interval that is narrow enough. Without a baseline there must be one; with one it
     /// says below which a difference does not matter, and a relative one is a share of the baseline's mean.
     pub width: Option<Width>,
@@ -69,7 +69,7 @@ pub struct Stop {
     /// Why no more.
     pub reason: Reason,
     /// The metrics of which less is known than was asked.
-    pub open: Vec<Metric>,
+    pub open: Vec<Quantity>,
 }
 
 /// How the numbers of seeds of a result were decided.
@@ -103,8 +103,8 @@ impl Auto {
     /// The metrics with their widths, in words.
     fn words(&self) -> String {
         let each = self.aims.iter().map(|aim| match aim.width {
-            Some(width) => format!("{} \u{b1} {width}", aim.metric.name()),
-            None => aim.metric.name().to_string(),
+            Some(width) => format!("{} \u{b1} {width}", aim.metric),
+            None => aim.metric.to_string(),
         });
         each.collect::<Vec<_>>().join(", ")
     }
@@ -121,8 +121,9 @@ impl Auto {
             return Err("no metric is named whose precision decides the number of seeds".to_string());
         }
         if let (None, Some(aim)) = (&self.baseline, self.aims.iter().find(|a| a.width.is_none())) {
-            return Err(format!("{}: needs a width, such as 1%", aim.metric.name()));
+            return Err(format!("{}: needs a width, such as 1%", aim.metric));
         }
+        self.aims.iter().try_for_each(|aim| check_class(&aim.metric, study))?;
         if let Some(link) = &self.link
             && !study.points.iter().any(|p| p.links().contains(link))
         {
@@ -138,25 +139,25 @@ impl Auto {
     }
 
     /// The metrics of which `results` say less of an algorithm than is asked.
-    fn open(&self, results: &Results, point: usize, algorithm: &str) -> Vec<Metric> {
+    fn open(&self, results: &Results, point: usize, algorithm: &str) -> Vec<Quantity> {
         let view = self.view(point);
         let narrow = |aim: &Aim, estimate: &Estimate, beside: f64| match (aim.width, estimate.half_width) {
             (Some(width), Some(half)) => !is_nothing(estimate, beside) && width.admits(half, beside),
             _ => false,
         };
-        let mean = |algorithm, metric| results.estimate(&view, algorithm, metric);
+        let mean = |algorithm, metric: &Quantity| results.estimate(&view, algorithm, metric);
         let is_open = |aim: &&Aim| match &self.baseline {
-            None => mean(algorithm, aim.metric).is_some_and(|e| !narrow(aim, &e, e.mean)),
+            None => mean(algorithm, &aim.metric).is_some_and(|e| !narrow(aim, &e, e.mean)),
             Some(baseline) => {
-                let base = mean(baseline, aim.metric).map_or(0.0, |e| e.mean);
-                results.difference(&view, baseline, algorithm, aim.metric).is_some_and(|d| {
+                let base = mean(baseline, &aim.metric).map_or(0.0, |e| e.mean);
+                results.difference(&view, baseline, algorithm, &aim.metric).is_some_and(|d| {
                     // What differs for no seed at all will hardly begin to.
                     let same = d.half_width == Some(0.0) && !is_nothing(&d, base);
                     !(d.excludes_zero() || same || narrow(aim, &d, base))
                 })
             }
         };
-        self.aims.iter().filter(is_open).map(|aim| aim.metric).collect()
+        self.aims.iter().filter(is_open).map(|aim| aim.metric.clone()).collect()
     }
 
     /// True if more seeds would repeat what is known.
@@ -164,6 +165,24 @@ impl Auto {
         let baseline = self.baseline.as_deref().unwrap_or(algorithm);
         [algorithm, baseline].iter().all(|a| results.is_fixed(point, a))
     }
+}
+
+/// Refuses a figure of a class that no point of a study has.
+///
+/// # Errors
+/// Names the classes.
+pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
+    let mut classes: Vec<String> = Vec::new();
+    study.points.iter().flat_map(Point::classes).for_each(|class| {
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    });
+    let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
+    let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
+    let (rule, nearest) = unknown("class", wrong, &known);
+    let known = format!("known: {}", known.join(", "));
+    Err(format!("{figure}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
 }
 
 /// True if something was seen with no seed: that does not say how seldom it is.
@@ -204,6 +223,11 @@ pub fn run_auto(study: &Study, auto: &Auto, options: &Options<'_>) -> Result<Res
     let ladder = auto.ladder();
     let everywhere = study.points.iter().map(|point| with_seeds(point, 0, ladder[0])).collect();
     let mut results = run_round(&study.with_points(everywhere), 0, options, &clock)?;
+    // Which signals there are, only the algorithms know.
+    let lacking = auto.aims.iter().find_map(|aim| results.lacks(&aim.metric));
+    if let Some(why) = lacking.filter(|_| !results.run.partial) {
+        return Err(RunError::Lacks(why));
+    }
     let mut open = everything(&results, auto);
     let mut stops = Vec::new();
     // What decides is the interval that is printed in the end.
@@ -274,6 +298,8 @@ fn run_round(
 fn add(results: &mut Results, found: Results, points: &[usize]) {
     results.run.partial |= found.run.partial;
     results.run.reused += found.run.reused;
+    results.run.verified += found.run.verified;
+    results.run.kept &= found.run.kept;
     let moved = found.replications.into_iter().map(|r| Replication { point: points[r.point], ..r });
     results.replications.extend(moved);
     let algorithms: Vec<Vec<String>> = results.run.points.iter().map(|p| p.algorithms.clone()).collect();

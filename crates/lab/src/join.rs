@@ -27,6 +27,8 @@ impl Results {
             whole.elapsed_s += run.elapsed_s;
             whole.partial |= run.partial;
             whole.reused += run.reused;
+            whole.verified += run.verified;
+            whole.kept &= run.kept;
             whole.scenario_file = format!("{} + {}", whole.scenario_file, run.scenario_file);
             titles.push(run.title);
         }

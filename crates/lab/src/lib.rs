@@ -40,7 +40,7 @@ mod store;
 mod table;
 mod work;
 
-pub use auto::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, run_auto};
+pub use auto::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, check_class, run_auto};
 pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
 pub use columns::{Column, Columns, Texts};

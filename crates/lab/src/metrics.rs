@@ -4,8 +4,6 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
 use serde::{Deserialize, Serialize};
 
-use crate::sequential::Width;
-
 macro_rules! metrics {
     ($(
         $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal
@@ -138,19 +136,6 @@ impl Metric {
         value.ok_or_else(|| format!("\"{}\" is not a value of {}, such as {example}", cut(text), self.name()))
     }
 
-    /// Half the width of an interval as a user writes it: a share of the mean (`1%`), or a value as for
-    /// [`Metric::read`].
-    ///
-    /// # Errors
-    /// Says what a width looks like.
-    pub fn read_width(self, text: &str) -> Result<Width, String> {
-        if text.trim().ends_with('%') {
-            return text.parse();
-        }
-        let width = Some(self.read(text)?).filter(|x| *x > 0.0).map(Width::Absolute);
-        width.ok_or_else(|| format!("{} = \"{}\": a width must be above 0", self.name(), cut(text.trim())))
-    }
-
     /// The metrics of the standard table.
     pub const TABLE: &[Metric] = &[
         Metric::Utilization,
@@ -217,9 +202,6 @@ mod tests {
         assert_eq!(Metric::DelayMean.read("20 ms"), Ok(0.02));
         assert_eq!(Metric::Goodput.read("1 Mbit/s"), Ok(1e6));
         assert_eq!(Metric::QueueMean.read("50 packets"), Ok(50.0));
-        assert_eq!(Metric::LossRate.read_width("2%"), Ok(Width::Relative(0.02)));
-        assert_eq!(Metric::DelayMean.read_width("2 ms"), Ok(Width::Absolute(0.002)));
-        assert!(Metric::DelayMean.read_width("0 ms").is_err());
         for (metric, wrong) in [
             (Metric::LossRate, "2 ms"),
             (Metric::DelayMean, "2%"),

@@ -5,9 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use quell_scenario::{suggest, unknown};
+use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Better, Metric};
+use crate::sequential::Width;
 
 /// What internal signals are asked for with.
 const INTERNAL: &str = "internal:";
@@ -52,6 +54,44 @@ impl Quantity {
     /// Which way is better, where that is beyond dispute.
     pub fn better(&self) -> Better {
         self.metric().map_or(Better::Neither, Metric::better)
+    }
+
+    /// A value as a user writes it: of a metric as [`Metric::read`] has it, of a ratio or an internal signal a
+    /// number in its unit, or a percentage.
+    ///
+    /// # Errors
+    /// Says what a value looks like.
+    pub fn read(&self, text: &str) -> Result<f64, String> {
+        if let Some(metric) = self.metric() {
+            return metric.read(text);
+        }
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+        let percent = || text.trim().strip_suffix('%').and_then(number).map(|x| x / 100.0);
+        let wrong = || format!("\"{}\" is not a value of {self}, such as 0.5 or 50%", cut(text.trim()));
+        number(text).or_else(percent).ok_or_else(wrong)
+    }
+
+    /// Half the width of an interval as a user writes it: a share of the mean (`1%`), or a value as for
+    /// [`Quantity::read`].
+    ///
+    /// # Errors
+    /// Says what a width looks like.
+    pub fn read_width(&self, text: &str) -> Result<Width, String> {
+        if text.trim().ends_with('%') {
+            return text.parse();
+        }
+        let width = Some(self.read(text)?).filter(|x| *x > 0.0).map(Width::Absolute);
+        width.ok_or_else(|| format!("{self} = \"{}\": a width must be above 0", cut(text.trim())))
+    }
+
+    /// The class that it names and `classes` (beside "all" and "data") have not; none if there is none.
+    pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
+        let known = |scope: &&str| ["all", "data"].contains(scope) || classes.iter().any(|c| c == scope);
+        let scopes = self.terms().filter_map(|term| match term {
+            Term::Metric(_, scope) => scope.as_deref(),
+            Term::Internal(_) => None,
+        });
+        scopes.filter(|scope| !known(scope)).last()
     }
 
     /// What it consists of.
@@ -180,6 +220,22 @@ mod tests {
         assert!(read("loss[web]") != Metric::LossRate);
         assert_eq!(read("loss[web]").metric(), Some(Metric::LossRate));
         assert_eq!(read("loss_rate/mark_rate").metric(), None);
+    }
+
+    #[test]
+    fn values_are_read_in_the_unit() {
+        let read = |name: &str, value: &str| name.parse::<Quantity>().unwrap().read(value);
+        assert_eq!(read("queue_delay_mean_s[ftp]", "20 ms"), Ok(0.02));
+        assert_eq!(read("goodput_bps[a]/goodput_bps[b]", "50%"), Ok(0.5));
+        assert_eq!(read("internal:p", " 0.1 "), Ok(0.1));
+        let why = read("internal:p", "20 ms").unwrap_err();
+        assert_eq!(why, "\"20 ms\" is not a value of internal:p, such as 0.5 or 50%");
+        let width = |name: &str, width: &str| name.parse::<Quantity>().unwrap().read_width(width);
+        assert_eq!(width("internal:p", "2%"), Ok(Width::Relative(0.02)));
+        assert_eq!(width("loss/mark_rate", "0.2"), Ok(Width::Absolute(0.2)));
+        assert_eq!(width("queue_delay_mean_s", "2 ms"), Ok(Width::Absolute(0.002)));
+        assert!(width("queue_delay_mean_s", "0 ms").is_err());
+        assert!(width("internal:p", "0").unwrap_err().contains("above 0"));
     }
 
     #[test]

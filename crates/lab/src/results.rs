@@ -54,6 +54,12 @@ pub struct RunInfo {
     /// How many of the replications had been run before, and were taken from the cache.
     #[serde(default)]
     pub reused: usize,
+    /// How many of those were run again to verify them; each was the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verified: usize,
+    /// Whether a cache has all the replications, so that none has to be run again; not written.
+    #[serde(skip)]
+    pub kept: bool,
     /// How the numbers of seeds were decided, where the run decided them itself; otherwise empty. Several
     /// if results were joined, each for its own points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +73,12 @@ pub struct RunInfo {
     /// written, and in results of versions that had none.
     #[serde(default)]
     pub sha256: String,
+}
+
+/// For results in which nothing was verified.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl RunInfo {
@@ -611,10 +623,10 @@ impl Results {
         });
         let capped = (0..self.run.points.len()).map(|p| self.stopped(p, Reason::Cap)).collect::<Vec<_>>();
         let open = self.run.sequential.iter().flat_map(|s| {
-            let metrics = s.asked.aims.iter().map(|aim| aim.metric);
+            let metrics = s.asked.aims.iter().map(|aim| &aim.metric);
             metrics.filter(|m| capped.iter().flatten().any(|stop| stop.open.contains(m)))
         });
-        let mut open: Vec<&str> = open.map(Metric::name).collect();
+        let mut open: Vec<String> = open.map(Quantity::to_string).collect();
         open.dedup();
         let most = capped.iter().flatten().map(|stop| stop.seeds).max().unwrap_or(0);
         let capped = note(

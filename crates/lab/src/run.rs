@@ -52,6 +52,8 @@ pub struct Options<'a> {
     pub cache: Option<&'a Cache>,
     /// Runs every replication, whatever the cache has.
     pub fresh: bool,
+    /// Runs nothing: the results hold what the cache has, and are marked partial unless that is all.
+    pub finished: bool,
     /// The share of the replications from the cache that are run again; one that differs is an error.
     pub verify: f64,
     /// Told what goes wrong without stopping the run.
@@ -102,6 +104,8 @@ pub enum RunError {
         /// The entry's key.
         key: Key,
     },
+    /// What decides about the seeds is not among what was measured; says what is.
+    Lacks(String),
     /// The threads could not be started.
     Threads(String),
 }
@@ -121,6 +125,7 @@ impl std::fmt::Display for RunError {
                      computed now; --fresh computes everything again"
                 )
             }
+            RunError::Lacks(why) => write!(f, "metric {why}"),
             RunError::Threads(why) => write!(f, "cannot start threads: {why}"),
         }
     }
@@ -154,6 +159,8 @@ pub(crate) struct Finished {
     pub(crate) replication: Replication,
     /// It was in the cache.
     pub(crate) reused: bool,
+    /// It was run again, and was the same.
+    verified: bool,
     /// It was put into the cache, under this key.
     pub(crate) put: Option<Key>,
 }
@@ -201,16 +208,24 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     // compare.
     jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
     let finished = Mutex::new(Vec::with_capacity(jobs.len()));
-    execute(&jobs, options, &|at, outcome| {
-        let goes_on = outcome.is_ok();
-        let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
-        finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-        goes_on
+    // What is told of the points does not depend on what they find: nobody waits for it after Ctrl-C.
+    let points = std::thread::scope(|scope| {
+        let points = scope.spawn(|| study.points.iter().map(point_info).collect());
+        execute(&jobs, options, &|at, outcome| {
+            let goes_on = outcome.is_ok();
+            let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
+            finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+            goes_on
+        })?;
+        points.join().map_err(|panic| RunError::Threads(panic_message(&*panic).to_string()))
     })?;
     let finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
     finished.sort_by_key(|(order, ..)| *order);
-    if let Some(cache) = options.cache {
+    let verified = finished.iter().filter(|(.., f)| f.verified).count();
+    let partial = finished.len() < jobs.len();
+    // Who stopped it does not wait for the index: it is brought up to date when somebody asks for it.
+    if let Some(cache) = options.cache.filter(|_| !partial) {
         let new = finished.iter().filter_map(|(_, at, f)| {
             let about = &jobs[*at].kept()?.about;
             Some(Indexed { key: f.put?, about, replication: &f.replication })
@@ -220,7 +235,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         }
     }
     let reused = finished.iter().filter(|(.., f)| f.reused).count();
-    let partial = finished.len() < jobs.len();
+    let kept = finished.iter().all(|(.., f)| f.reused || f.put.is_some());
     let replications: Vec<Replication> = finished.into_iter().map(|(.., f)| f.replication).collect();
     let run = RunInfo {
         schema: 1,
@@ -231,10 +246,12 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
         command: options.command.clone(),
         scenario_file: study.name().to_string(),
         scenario_text: study.text().map(str::to_string),
-        points: study.points.iter().map(point_info).collect(),
+        points,
         holes: study.holes.clone(),
         partial,
         reused,
+        verified,
+        kept,
         sequential: Vec::new(),
         digest: digest(&replications),
         files: Vec::new(),
@@ -330,11 +347,20 @@ fn warn(options: &Options<'_>, why: &str) {
 /// Finds a replication in the cache, or runs and keeps it; none if it was stopped.
 fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<Result<Finished, RunError>> {
     let (Some(cache), Some(kept), Some(key)) = (options.cache, job.kept(), job.key()) else {
+        if options.finished {
+            return None;
+        }
         let outcome = replicate(job, options)?;
-        return Some(outcome.map(|replication| Finished { replication, reused: false, put: None }));
+        return Some(outcome.map(|replication| Finished {
+            replication,
+            reused: false,
+            verified: false,
+            put: None,
+        }));
     };
     if let Some(found) = look_up(job, options, cache, &key) {
-        if is_sampled(&key, options.verify) {
+        let verified = is_sampled(&key, options.verify);
+        if verified {
             let again = match replicate(job, options)? {
                 Ok(again) => again,
                 Err(error) => return Some(Err(error)),
@@ -346,7 +372,10 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
                 return Some(Err(RunError::Differs { point, algorithm, seed: job.seed, key }));
             }
         }
-        return Some(Ok(Finished { replication: found, reused: true, put: None }));
+        return Some(Ok(Finished { replication: found, reused: true, verified, put: None }));
+    }
+    if options.finished {
+        return None;
     }
     let replication = match replicate(job, options)? {
         Ok(replication) => replication,
@@ -369,7 +398,7 @@ fn from_cache_or(job: &Job<'_>, options: &Options<'_>, keeps: &Keeps) -> Option<
             }
         },
     };
-    Some(Ok(Finished { replication: hit.replication, reused: false, put }))
+    Some(Ok(Finished { replication: hit.replication, reused: false, verified: false, put }))
 }
 
 /// What the cache has of a job, as the job wants it.

@@ -11,8 +11,9 @@ use quell_scenario::values::Seeds;
 use quell_scenario::{Document, Point, ScenarioError, Study};
 use serde::{Deserialize, Serialize};
 
+use crate::auto::check_class;
 use crate::axis::Axis;
-use crate::metrics::Metric;
+use crate::quantity::Quantity;
 use crate::results::View;
 use crate::run::{Options, Progress, RunError, run};
 use crate::sequential::{Looks, Width};
@@ -253,8 +254,8 @@ impl Bisection {
 pub struct Search {
     /// The field of the scenario that varies, as its name, and its values.
     pub over: Axis,
-    /// The metric.
-    pub metric: Metric,
+    /// Which figure: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    pub metric: Quantity,
     /// The value that it crosses, in its unit.
     pub crosses: f64,
     /// The algorithm, by its label. None: the one that the field names (`aqm.NAME. ...`), or the only one.
@@ -276,6 +277,8 @@ pub struct Searched {
     pub algorithm: String,
     /// The link.
     pub link: String,
+    /// The unit of the figure; "1" for a pure number.
+    pub unit: String,
     /// Whether only whole numbers were probed, because the field takes no others.
     pub whole: bool,
     /// What was found.
@@ -334,6 +337,8 @@ impl Search {
             return fail(format!("a search needs a scenario that is one point, not a sweep over {n}"));
         };
         let algorithm = self.choose(point)?;
+        check_class(&self.metric, &first).map_err(SearchError::Question)?;
+        let mut unit = String::new();
         let links = point.links();
         let link = match &self.link {
             Some(link) if !links.contains(link) => {
@@ -364,11 +369,15 @@ impl Search {
             }
             before += results.replications.len();
             let samples: Vec<f64> =
-                results.samples(&view, &algorithm, self.metric).iter().map(|s| s.1).collect();
+                results.samples(&view, &algorithm, &self.metric).iter().map(|s| s.1).collect();
+            if let Some(why) = results.lacks(&self.metric) {
+                return Err(SearchError::Question(format!("metric {why}")));
+            }
+            unit = results.unit(&self.metric);
             if samples.is_empty() {
                 return Err(SearchError::Question(format!(
                     "{} has no value at {link} for \"{}\" with {} = {}: the traffic there is {}",
-                    self.metric.name(),
+                    self.metric,
                     self.scope,
                     self.over.name,
                     self.text(at),
@@ -385,7 +394,7 @@ impl Search {
             max_seeds: self.max_seeds,
         };
         let crossing = bisection.search(sample)?;
-        Ok(Searched { algorithm, link, whole, crossing })
+        Ok(Searched { algorithm, link, unit, whole, crossing })
     }
 
     /// A value of the axis with its unit.

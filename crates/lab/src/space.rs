@@ -1,5 +1,6 @@
 //! How much room a run takes, before it is run.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use quell_scenario::{Point, Study};
@@ -25,7 +26,7 @@ const SCOPE: f64 = 250.0;
 const SAMPLE: f64 = 20.0;
 
 /// What a run of `study` will take at least: finished transfers, of which nobody knows the number, are not
-/// counted. What the cache has already is looked for only if `free` bytes are too few without it, because that
+/// counted. What the cache has already, and what several points share, is looked for only if `free` bytes are too few without it, because that
 /// takes the fingerprints of the algorithms.
 pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
     let (mut cache, mut known, mut results) = (0.0, 0.0, 0.0);
@@ -38,7 +39,9 @@ pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
         cache += if options.cache.is_some() { ENTRY.max(size(job)) } else { 0.0 };
     }
     if let Some(folder) = options.cache.filter(|_| cache > free as f64) {
-        let has = |job: &&Job<'_>| job.key().is_some_and(|key| folder.has(&key));
+        // Points that differ in another algorithm's parameters share replications.
+        let mut seen = HashSet::new();
+        let has = |job: &&Job<'_>| job.key().is_some_and(|key| folder.has(&key) || !seen.insert(key));
         known = jobs.iter().filter(has).map(|job| ENTRY.max(size(job))).sum();
     }
     Space { cache: (cache - known) as u64, results: results as u64 }

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
-    Aim, Auto, Estimate, Looks, Metric, Options, Progress, Reason, Results, Stop, View, Width, run, run_auto,
+    Aim, Auto, Estimate, Looks, Metric, Options, Progress, Quantity, Reason, Results, Stop, View, Width, run,
+    run_auto,
 };
 use quell_scenario::{Plugins, Study};
 
@@ -34,9 +35,16 @@ fn study(text: &str) -> Study {
     Study::parse(text, "x.toml", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn auto(aims: &[(Metric, Option<Width>)], baseline: Option<&str>, max_seeds: usize) -> Auto {
+fn auto<M: Into<Quantity> + Clone>(
+    aims: &[(M, Option<Width>)],
+    baseline: Option<&str>,
+    max_seeds: usize,
+) -> Auto {
     Auto {
-        aims: aims.iter().map(|(metric, width)| Aim { metric: *metric, width: *width }).collect(),
+        aims: aims
+            .iter()
+            .map(|(metric, width)| Aim { metric: metric.clone().into(), width: *width })
+            .collect(),
         baseline: baseline.map(str::to_string),
         link: None,
         scope: "all".to_string(),
@@ -191,7 +199,10 @@ fn what_cannot_be_asked_is_refused() {
     let refuse = |auto: Auto| auto.check(&study).unwrap_err();
     let mean = (Metric::QueueMean, Some(Width::Relative(0.1)));
     assert!(refuse(auto(&[mean], None, 1)).contains("at least 2"));
-    assert!(refuse(auto(&[], None, 9)).contains("no metric"));
+    assert!(refuse(auto::<Metric>(&[], None, 9)).contains("no metric"));
+    let of_class = ["goodput_bps[web]/goodput_bps".parse::<Quantity>().unwrap()];
+    let why = refuse(auto(&of_class.map(|q| (q, None)), Some("pi"), 9));
+    assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp");
     assert!(refuse(auto(&[(Metric::QueueMean, None)], None, 9)).contains("queue_packets: needs a width"));
     assert!(refuse(auto(&[mean], Some("blue"), 9)).contains("\"blue\""));
     assert!(refuse(Auto { link: Some("x".into()), ..auto(&[mean], None, 9) }).contains("\"x\""));
@@ -212,4 +223,34 @@ fn what_is_reached_is_what_is_printed() {
             assert!(difference.excludes_zero() || same, "{metric:?} {stop:?} {difference:?}");
         }
     }
+}
+
+#[test]
+fn ratios_classes_and_internal_signals_decide_too() {
+    let figure = |name: &str| name.parse::<Quantity>().unwrap();
+    let (ratio, signal) = (figure("queue_std_packets/queue_packets[ftp]"), figure("internal:p"));
+    let ask = |aims: &[(Quantity, Option<Width>)]| {
+        run_auto(&study(SCENARIO), &auto(aims, None, 40), &Options::default())
+    };
+    let results =
+        ask(&[(ratio.clone(), Some(Width::Relative(0.1))), (signal.clone(), Some(Width::Relative(0.2)))]);
+    let results = results.unwrap();
+    for stop in stops(&results) {
+        for (figure, share) in [(&ratio, 0.1), (&signal, 0.2)] {
+            // Drop-tail has no p: there is nothing to know.
+            let Some(estimate) = results.estimate(&View::default(), &stop.algorithm, figure) else {
+                continue;
+            };
+            let is_narrow = estimate.half_width.unwrap() <= share * estimate.mean;
+            assert_eq!(stop.open.contains(figure), !is_narrow, "{stop:?} {estimate:?}");
+        }
+    }
+    assert!(
+        stops(&results).iter().any(|stop| stop.seeds > 10),
+        "the test needs one that is not easy: {:?}",
+        stops(&results)
+    );
+    // Which signals there are is known only after something ran.
+    let error = ask(&[(figure("internal:alpha"), Some(Width::Relative(0.1)))]).unwrap_err().to_string();
+    assert!(error.starts_with("metric internal:alpha: \"alpha\": unknown internal signal"), "{error}");
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
     Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, Task, fingerprint,
-    make, make_tasks, run, tasks,
+    make, make_tasks, run, space, tasks,
 };
 use quell_scenario::{Document, Plugins, Study};
 
@@ -104,7 +104,7 @@ fn only_what_changes_is_run() {
 fn keys_depend_on_seed_scenario_and_engine() {
     let point = |set: &[(&str, toml::Value)]| study(set).points[0].clone();
     let red = point(&[]).identity(1).unwrap();
-    assert_eq!(red.algorithms, ["red"]);
+    assert_eq!(red.algorithms, ["drop-tail", "red"], "the way back has one too");
     assert_eq!(fingerprint("red").unwrap().len(), 24);
     assert_ne!(fingerprint("red"), fingerprint("pi"));
     let key = |seed| Key::new(&red, seed).unwrap();
@@ -392,6 +392,9 @@ fn what_points_share_is_one_task() {
     let study = document.study(&Plugins::new()).unwrap();
     let all = tasks(&study, &Options::default()).unwrap();
     assert_eq!(all.len(), 2 + 2 * 2, "drop-tail has no max_p");
+    // Nor does it take room twice.
+    let room = |free| space(&study, &with(&cache), free).cache;
+    assert_eq!(room(1), room(u64::MAX) / 8 * 6);
     make_tasks(&all, &with(&cache), &|_, made| assert_eq!(made, Made::Now)).unwrap();
     assert_eq!(run(&study, &with(&cache)).unwrap().run.reused, 8);
 }

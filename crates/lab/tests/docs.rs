@@ -13,7 +13,7 @@ fn page() -> String {
          column of `metrics.parquet`, the key in JSON, and what `--metric` and Python's `Results.table` take; titles \
          do as well, in capitals or not. Packets count in the window in which the event happened. A figure that \
          does not apply has no value.\n\n\
-         Three more are made of these, for the tables of `run`, `show` and `compare`:\n\n\
+         Three more are made of these; they stand wherever a metric does, in tables, `--precision`, `search`, `plot` and Python:\n\n\
          | written | is |\n| --- | --- |\n\
          | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of |\n\
          | `goodput_bps[short]/goodput_bps[all]` | the ratio of two figures, taken in each replication: here, the \

@@ -19,6 +19,7 @@ seeds = 3
 rate = "2 Mbit/s"
 delay = "5 ms"
 buffer = "40 packets"
+reverse = { aqm = "same" }
 [[aqm]]
 algorithm = "drop-tail"
 [[aqm]]
@@ -228,7 +229,7 @@ fn an_algorithm_that_drops_acknowledgments_is_named() {
     assert!(about[0].contains("signal = \"by-size\" spares small packets, and the way back"), "{about:?}");
     // What has no such parameter is not told to set it: an algorithm under comparison, or the link's own.
     let without = text.replace("\"red\"", "\"pie\"");
-    let own = text.replacen("[[aqm]]", "[dumbbell.reverse]\naqm = { algorithm = \"pie\" }\n[[aqm]]", 1);
+    let own = text.replace("{ aqm = \"same\" }", "{ aqm = { algorithm = \"pie\" } }");
     for (text, first) in [(without, "pie: "), (own, "drop-tail, red: ")] {
         let results = run(&study(&text, &Plugins::new()), &Options::default()).unwrap();
         let notes = results.notes();

@@ -150,7 +150,7 @@ packet = "500 B"
 fn question(over: &str, algorithm: Option<&str>) -> Search {
     Search {
         over: over.parse::<Axis>().unwrap(),
-        metric: Metric::Utilization,
+        metric: Metric::Utilization.into(),
         crosses: 0.5,
         algorithm: algorithm.map(str::to_string),
         link: None,
@@ -173,6 +173,21 @@ fn the_rate_that_half_fills_a_link_is_half_its_rate() {
     // Headers are part of the packets' size, so that nothing else is sent.
     assert!(low <= 1.0 && 1.0 <= high && high - low <= 0.06, "{low}..{high}: {:?}", found.crossing);
     assert_eq!(found.crossing.rises, Some(true));
+}
+
+#[test]
+fn a_ratio_of_classes_is_searched_like_a_metric() {
+    let text = format!(
+        "{SCENARIO}[[flows]]\nname = \"video\"\nkind = \"udp\"\nrate = \"0.5 Mbit/s\"\npacket = \"500 B\"\n"
+    );
+    let document = Document::parse(&text, "x.toml").unwrap();
+    let ratio = "throughput_bps[voice]/throughput_bps[video]".parse().unwrap();
+    let rate = "flows.voice.rate=0.1 Mbit/s..1.4 Mbit/s";
+    let of = Search { metric: ratio, crosses: 2.0, ..question(rate, Some("drop-tail")) };
+    let found = of.search(&document, &Options::default()).unwrap();
+    let (low, high) = found.crossing.interval.unwrap();
+    assert!(low <= 1.0 && 1.0 <= high && high - low <= 0.06, "{low}..{high}: {:?}", found.crossing);
+    assert_eq!(found.unit, "1");
 }
 
 #[test]
@@ -201,8 +216,14 @@ fn questions_that_do_not_fit_are_refused() {
     assert!(refuse(Search { link, ..question(rate, Some("red")) }).contains("bottleneck"));
     let web = Search { scope: "web".to_string(), ..question(rate, Some("red")) };
     assert!(refuse(web).contains("voice"));
-    let goodput = Search { metric: Metric::FctMean, ..question(rate, Some("red")) };
+    let goodput = Search { metric: Metric::FctMean.into(), ..question(rate, Some("red")) };
     assert!(refuse(goodput).contains("flow_completion_time_mean_s"));
+    let figure = |name: &str| Search { metric: name.parse().unwrap(), ..question(rate, Some("red")) };
+    assert!(
+        refuse(figure("loss[web]"))
+            .contains("loss_rate[web]: \"web\": unknown class; known: all, data, voice")
+    );
+    assert!(refuse(figure("internal:alpha")).contains("unknown internal signal"));
 }
 
 /// What never happened in a few samples may happen in the next: equal samples decide nothing.

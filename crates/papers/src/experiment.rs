@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
 use crate::claims::Test;
+use crate::computed::Computed;
 use crate::error::PaperError;
 
 /// All documents, with what they print.
@@ -102,6 +103,9 @@ pub struct Experiment {
     /// The document's figures.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
+    /// What the document computes rather than simulates.
+    #[serde(default)]
+    pub computed: Vec<Computed>,
 }
 
 fn ten() -> u32 {
@@ -480,7 +484,9 @@ impl Papers {
         for document in &papers.documents {
             for e in &document.experiments {
                 papers.check(&document.key, e)?;
-                for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)) {
+                let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
+                let computed = computed.filter_map(|id| papers.cells.iter().find(|c| c.id == *id));
+                for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed) {
                     if let Some(other) = answered.insert(&cell.id, &e.file) {
                         let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
                         return Err(PaperError::of(&e.file, rule));
@@ -572,6 +578,14 @@ impl Papers {
             reading(&claim.reading)?;
             reading(&claim.shown_by)?;
             claim.test.runs().try_for_each(|name| one_of("run", name, &runs))?;
+        }
+        for computed in &e.computed {
+            match (&computed.cell, &computed.figure) {
+                (Some(id), None) if self.cells.iter().any(|c| c.id == *id) => {}
+                (Some(id), None) => return fail(format!("cell = \"{id}\": no cell has this id")),
+                (None, Some(_)) => {}
+                _ => return fail("[[computed]]: must have either \"cell\" or \"figure\"".to_string()),
+            }
         }
         for figure in &e.figures {
             run(&figure.run)?;
@@ -670,8 +684,10 @@ impl Papers {
         }
         let table = lower.split('/').map(slug).collect::<Vec<_>>().join("/");
         let answers = |e: &&Experiment| {
-            let cells = e.cells.iter().flat_map(|of| self.cells_of(of));
-            lower.contains('/') && cells.into_iter().any(|cell| crate::cells::matches(&table, &cell.id))
+            let computed = e.computed.iter().filter_map(|of| of.cell.as_deref());
+            let cells =
+                e.cells.iter().flat_map(|of| self.cells_of(of)).map(|c| c.id.as_str()).chain(computed);
+            lower.contains('/') && cells.into_iter().any(|id| crate::cells::matches(&table, id))
         };
         let found: Vec<&Experiment> = self.experiments().filter(answers).collect();
         if !found.is_empty() {

@@ -4,14 +4,17 @@ use quell_lab::Metric;
 use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
+use crate::computed::Answer;
 use crate::experiment::{Experiment, Figure, Place};
 use crate::plan::Found;
 
 /// A figure that was drawn, or why it was not.
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
-    /// What it is.
-    pub figure: &'a Figure,
+    /// The document's number.
+    pub number: &'a str,
+    /// What it shows.
+    pub title: &'a str,
     /// Its file name without the ending: the experiment's id and the figure's number.
     pub name: String,
     /// The picture and its numbers as CSV, or why there is none.
@@ -27,20 +30,46 @@ pub struct Picture {
     pub csv: String,
 }
 
-/// Draws the figures of an experiment.
+/// Draws the figures of an experiment, and those that it computes.
 pub fn draw<'a>(e: &'a Experiment, found: &Found) -> Vec<Drawn<'a>> {
     let mut drawn: Vec<Drawn<'a>> = Vec::new();
-    for figure in &e.figures {
-        let base = format!("{}-{}", e.id, crate::cells::slug(&figure.number));
-        let again =
-            drawn.iter().filter(|d| d.name == base || d.name.starts_with(&format!("{base}-"))).count();
+    let mut add = |number: &'a str, title: &'a str, picture| {
+        let base = format!("{}-{}", e.id, crate::cells::slug(number));
+        let again = drawn.iter().filter(|d| d.number == number).count();
         let name = if again == 0 { base } else { format!("{base}-{}", again + 1) };
-        drawn.push(Drawn { figure, name, picture: picture(e, figure, found) });
+        drawn.push(Drawn { number, title, name, picture });
+    };
+    for figure in &e.figures {
+        add(&figure.number, &figure.title, simulated(e, figure, found));
+    }
+    for of in &e.computed {
+        let Some(number) = &of.figure else { continue };
+        let density = |run: &str| density(e, run, found);
+        let picture = match of.compute.answer(&density) {
+            Ok(Answer::Chart(chart)) => Ok(picture(e, number, &of.title, &chart)),
+            Ok(Answer::Number(_)) => Err("is a number".to_string()),
+            Err(why) => Err(why),
+        };
+        add(number, &of.title, picture);
     }
     drawn
 }
 
-fn picture(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, String> {
+/// The density of the queue in a run, of all its seeds.
+fn density(e: &Experiment, run: &str, found: &Found) -> Result<Vec<(f64, f64)>, String> {
+    let results = found.results(e, None, Some(run)).ok_or_else(|| format!("run \"{run}\": was not run"))?;
+    let chart = Chart::of(results, Diagram::QueuePdf, &Choice::default())?;
+    let curve = chart.curves().next().ok_or("has no queue")?;
+    Ok(curve.x.iter().copied().zip(curve.y.iter().copied()).collect())
+}
+
+/// A chart as a picture and as numbers.
+fn picture(e: &Experiment, number: &str, title: &str, chart: &Chart) -> Picture {
+    let title = format!("Figure {number}: {title}");
+    Picture { svg: picture::chart(&Sheet::new(&title, &e.title), chart), csv: csv(chart) }
+}
+
+fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, String> {
     let diagram = Diagram::find(&figure.kind).ok_or("there is no such diagram")?;
     let results = found
         .results(e, figure.reading.as_deref(), figure.run.as_deref())
@@ -73,9 +102,7 @@ fn picture(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, St
         overlay(&mut chart, &printed.label, &printed.points);
     }
     let chart = if figure.panels { chart.apart() } else { chart };
-    let title = format!("Figure {}: {}", figure.number, figure.title);
-    let svg = picture::chart(&Sheet::new(&title, &e.title), &chart);
-    Ok(Picture { svg, csv: csv(&chart) })
+    Ok(picture(e, &figure.number, &figure.title, &chart))
 }
 
 /// Adds printed points beside the curve of the same label, in each panel that has it.

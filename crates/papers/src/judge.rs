@@ -7,6 +7,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::claims::{self, Says, Term, Test};
+use crate::computed::{Answer, Computed};
 use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, Place, PrintedOf, Value};
 use crate::plan::{Found, Spot};
 
@@ -86,12 +87,11 @@ impl Holds {
 pub struct JudgedCell<'a> {
     /// The number.
     pub cell: &'a Cell,
+    /// The label of its algorithm in the scenario.
+    pub label: &'a str,
     /// What was found, in its unit; none if nothing was run.
     pub found: Option<Estimate>,
-    /// From fewer runs than this a prediction is so wide that nearly every number lies inside.
-const LEAST_RUNS: usize = 5;
-
-/// Where what was printed lies with a probability of 95 %.
+    /// Where what was printed lies with a probability of 95 %.
     pub prediction: Option<(f64, f64)>,
     /// What ns-2 gives.
     pub ns2: Option<&'a Ns2>,
@@ -104,9 +104,9 @@ const LEAST_RUNS: usize = 5;
 /// The cells that one table of an experiment answers.
 #[derive(Clone, Debug)]
 pub struct JudgedTable<'a> {
-    /// What it says.
-    pub of: &'a CellsOf,
-    /// The reading that is judged.
+    /// What a printed number is of.
+    pub printed: PrintedOf,
+    /// The reading that is judged; empty for what is computed.
     pub reading: &'a str,
     /// Its cells.
     pub cells: Vec<JudgedCell<'a>>,
@@ -151,7 +151,14 @@ pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> Judged
     let judge = Judge { papers, e, found };
     let claims: Vec<JudgedClaim<'a>> = e.claims.iter().map(|claim| judge.claim(claim)).collect();
     let held: HashMap<&str, Holds> = claims.iter().map(|c| (c.claim.name.as_str(), c.holds)).collect();
-    let tables = e.cells.iter().map(|of| judge.table(of, &held)).collect();
+    let computed: Vec<JudgedCell<'a>> = e.computed.iter().filter_map(|of| judge.computed(of)).collect();
+    let computed = (!computed.is_empty()).then_some(JudgedTable {
+        printed: PrintedOf::Exact,
+        reading: "",
+        cells: computed,
+        others: Vec::new(),
+    });
+    let tables = e.cells.iter().map(|of| judge.table(of, &held)).chain(computed).collect();
     JudgedExperiment { experiment: e, tables, claims }
 }
 
@@ -176,7 +183,7 @@ impl<'a> Judge<'a, '_> {
         });
         let others = others.collect();
         let cells = cells.into_iter().map(|cell| self.cell(of, reading, cell, held)).collect();
-        JudgedTable { of, reading, cells, others }
+        JudgedTable { printed: of.printed, reading, cells, others }
     }
 
     fn cell(
@@ -187,7 +194,9 @@ impl<'a> Judge<'a, '_> {
         held: &HashMap<&str, Holds>,
     ) -> JudgedCell<'a> {
         let ns2 = self.papers.ns2.get(&cell.id);
-        let judged = |verdict, why| JudgedCell { cell, found: None, prediction: None, ns2, verdict, why };
+        let label = of.algorithm[&cell.algorithm].as_str();
+        let judged =
+            |verdict, why| JudgedCell { cell, label, found: None, prediction: None, ns2, verdict, why };
         let samples = match self.samples(of, cell, Some(reading)) {
             Ok(samples) => samples,
             Err(why) => return judged(Verdict::Missing, why),
@@ -203,6 +212,39 @@ impl<'a> Judge<'a, '_> {
             prediction: prediction(&samples, of.printed),
             ..judged(verdict, why)
         }
+    }
+
+    /// A number that is computed.
+    fn computed(&self, of: &'a Computed) -> Option<JudgedCell<'a>> {
+        let cell = self.papers.cells.iter().find(|c| Some(&c.id) == of.cell.as_ref())?;
+        let found = match of.compute.answer(&|_| Err("is a number".to_string())) {
+            Ok(Answer::Number(x)) => Ok(Estimate { mean: x, half_width: None, n: 1 }),
+            Ok(Answer::Chart(_)) => Err("is a figure".to_string()),
+            Err(why) => Err(why),
+        };
+        let (verdict, why) = match &found {
+            Ok(e) if cell.is_near(e.mean, self.papers.band(&cell.metric)) => (Verdict::Agrees, String::new()),
+            Ok(_) => (Verdict::Open, self.tried(cell).unwrap_or_default()),
+            Err(why) => (Verdict::Missing, why.clone()),
+        };
+        let ns2 = self.papers.ns2.get(&cell.id);
+        Some(JudgedCell {
+            cell,
+            label: &cell.algorithm,
+            found: found.ok(),
+            prediction: None,
+            ns2,
+            verdict,
+            why,
+        })
+    }
+
+    /// What was tried for a number.
+    fn tried(&self, cell: &Cell) -> Option<String> {
+        let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
+        let open = self.e.open.iter().filter(|open| names(&open.cells));
+        let tried: Vec<&str> = open.flat_map(|open| &open.tried).map(String::as_str).collect();
+        (!tried.is_empty()).then(|| format!("tried: {}", tried.join("; ")))
     }
 
     /// The verdict on a number that neither agrees nor is inside.
@@ -228,16 +270,7 @@ impl<'a> Judge<'a, '_> {
             }
             unshown = Some(format!("{} (not shown by {})", refuted.mechanism, refuted.shown_by));
         }
-        let tried: Vec<&str> = self
-            .e
-            .open
-            .iter()
-            .filter(|open| names(&open.cells))
-            .flat_map(|open| &open.tried)
-            .map(String::as_str)
-            .collect();
-        let tried = (!tried.is_empty()).then(|| format!("tried: {}", tried.join("; ")));
-        (Verdict::Open, unshown.into_iter().chain(tried).collect::<Vec<_>>().join("; "))
+        (Verdict::Open, unshown.into_iter().chain(self.tried(cell)).collect::<Vec<_>>().join("; "))
     }
 
     /// Whether ns-2's own value is outside the band of what is printed, as ours is, and in the band of ours.

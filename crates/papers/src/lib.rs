@@ -8,6 +8,7 @@
 
 mod cells;
 mod claims;
+mod computed;
 mod error;
 mod experiment;
 mod figures;
@@ -19,6 +20,7 @@ mod score;
 
 pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{Says, Term, Test};
+pub use computed::{Compute, Computed};
 pub use error::PaperError;
 pub use experiment::{
     About, Basis, CellsOf, Claim, Document, Experiment, Figure, Open, Papers, Place, PrintedCurve, PrintedOf,

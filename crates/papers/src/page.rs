@@ -160,7 +160,7 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
                 out.push_str(&format!(
                     "| {} | {} | {} ({}) | {} | {} | {} | {} |\n",
                     in_table(&c.case),
-                    table.of.algorithm[&c.algorithm],
+                    cell.label,
                     c.metric.replace('_', " "),
                     c.unit,
                     c.printed(),
@@ -193,9 +193,9 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
             match &figure.picture {
                 Ok(_) => out.push_str(&format!(
                     "\n![Figure {}: {}]({images}/{}.svg)\n",
-                    figure.figure.number, figure.figure.title, figure.name
+                    figure.number, figure.title, figure.name
                 )),
-                Err(why) => out.push_str(&format!("\nFigure {} is not drawn: {why}\n", figure.figure.number)),
+                Err(why) => out.push_str(&format!("\nFigure {} is not drawn: {why}\n", figure.number)),
             }
         }
     }
@@ -242,7 +242,11 @@ fn caption(table: &JudgedTable<'_>) -> String {
         true => format!("Numbers of {number}"),
         false => format!("Table {number}"),
     };
-    format!("{name}{page}; a printed number is {}; reading \"{}\":", table.of.printed, table.reading)
+    let reading = match table.reading {
+        "" => String::new(),
+        reading => format!("; reading \"{reading}\""),
+    };
+    format!("{name}{page}; a printed number is {}{reading}:", table.printed)
 }
 
 fn found(cell: &JudgedCell<'_>) -> String {
@@ -257,8 +261,7 @@ fn ns2(cell: &JudgedCell<'_>) -> String {
 fn reasons<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
     let mut all: Vec<(&str, Vec<String>)> = Vec::new();
     for cell in table.cells.iter().filter(|c| !c.why.is_empty()) {
-        let name =
-            format!("{} {}", table.of.algorithm[&cell.cell.algorithm], cell.cell.metric.replace('_', " "));
+        let name = format!("{} {}", cell.label, cell.cell.metric.replace('_', " "));
         match all.iter_mut().find(|(why, _)| *why == cell.why) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -379,10 +382,9 @@ fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
             .iter()
             .map(|d| match &d.picture {
                 Ok(picture) => (d.name.clone(), picture.svg.clone()),
-                Err(why) => (
-                    d.name.clone(),
-                    format!("<p>Figure {} is not drawn: {}</p>", d.figure.number, escaped(why)),
-                ),
+                Err(why) => {
+                    (d.name.clone(), format!("<p>Figure {} is not drawn: {}</p>", d.number, escaped(why)))
+                }
             })
             .collect(),
     }
@@ -405,11 +407,11 @@ fn block(table: &JudgedTable<'_>) -> Block {
     }
     for cell in &table.cells {
         let c = cell.cell;
-        let label = &table.of.algorithm[&c.algorithm];
+        let label = cell.label;
         let at = match rows.iter().position(|(case, name, _)| *case == c.case && name == label) {
             Some(at) => at,
             None => {
-                rows.push((c.case.clone(), label.clone(), metrics.iter().map(|_| None).collect()));
+                rows.push((c.case.clone(), label.to_string(), metrics.iter().map(|_| None).collect()));
                 rows.len() - 1
             }
         };

@@ -144,8 +144,8 @@ pub fn of_table(table: &quell_lab::Columns) -> PyResult<Columns> {
 }
 
 /// Columns from arrays that are equally long.
-pub fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> PyResult<Columns> {
-    let nullable = columns.map(|(name, array)| (name, array, true));
+pub fn columns<'n>(columns: impl IntoIterator<Item = (&'n str, ArrayRef)>) -> PyResult<Columns> {
+    let nullable = columns.into_iter().map(|(name, array)| (name, array, true));
     RecordBatch::try_from_iter_with_nullable(nullable)
         .map(Columns)
         .map_err(|e| PyRuntimeError::new_err(e.to_string()))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use arrow_array::{BooleanArray, Float64Array, StringArray, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -63,6 +63,25 @@ impl Results {
             return Err(errors::argument(format!("scope = \"{scope}\": there are {}", scopes.join(", "))));
         }
         Ok(View { point, link, segment, scope: scope.to_string() })
+    }
+
+    /// The number of each of these points, and what distinguishes it.
+    fn settings(&self, points: &[usize]) -> Vec<(&str, ArrayRef)> {
+        let all = &self.0.run.points;
+        let mut fields: Vec<&str> = Vec::new();
+        all.iter().flat_map(|p| &p.settings).for_each(|s| {
+            if !fields.contains(&s.field.as_str()) {
+                fields.push(&s.field);
+            }
+        });
+        let number = array(points.iter().map(|point| Some(*point as u64)).collect::<UInt64Array>());
+        let value = |field: &str, point: usize| {
+            all[point].settings.iter().find(|s| s.field == field).map(|s| s.value.as_str())
+        };
+        let column =
+            |field: &&'_ str| points.iter().map(|point| value(field, *point)).collect::<StringArray>();
+        let columns = fields.iter().map(|field| (*field, array(column(field)))).collect::<Vec<_>>();
+        std::iter::once(("point", number)).chain(columns).collect()
     }
 
     /// Figures by name.
@@ -240,8 +259,8 @@ impl Results {
     ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table.
     ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
     ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
-    /// point : int, default 0
-    ///     Which point of a sweep.
+    /// point : int, optional
+    ///     Which point of a sweep; by default all.
     /// link : str, optional
     ///     Which observed link; by default the first.
     /// segment : int, optional
@@ -254,38 +273,53 @@ impl Results {
     /// Columns
     ///     One row per algorithm and figure that applies: ``algorithm``, ``metric``, ``unit``,
     ///     ``mean``, ``half_width`` (of the 95 % interval, Student's t; null for a single seed), ``n``
-    ///     (seeds).
+    ///     (seeds). Of all points of a sweep, before these ``point``, and each field that varies with its value
+    ///     as text.
     ///
     /// Raises
     /// ------
     /// ValueError
     ///     If there is no such figure, point, link, segment or scope.
-    #[pyo3(signature = (metrics=None, *, point=0, link=None, segment=None, scope="all"))]
+    #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn table(
         &self,
         metrics: Option<Vec<String>>,
-        point: usize,
+        point: Option<usize>,
         link: Option<String>,
         segment: Option<u32>,
         scope: &str,
     ) -> PyResult<Columns> {
-        let view = self.view(point, link, segment, scope)?;
+        let points = point.map_or(0..self.0.run.points.len(), |point| point..point.saturating_add(1));
+        let (views, refused): (Vec<_>, Vec<_>) =
+            points.map(|point| self.view(point, link.clone(), segment, scope)).partition(PyResult::is_ok);
+        let views: Vec<View> = views.into_iter().flatten().collect();
+        // A point may lack what others have.
+        if let (true, Some(Err(error))) = (views.is_empty(), refused.into_iter().next()) {
+            return Err(error);
+        }
         let metrics = self.chosen(metrics)?;
-        let rows = self.0.algorithms(point).iter().flat_map(|algorithm| {
-            let (view, results) = (&view, &self.0);
-            metrics
-                .iter()
-                .filter_map(move |m| Some((algorithm.as_str(), m, results.estimate(view, algorithm, m)?)))
-        });
-        let rows: Vec<_> = rows.collect();
-        columns([
-            ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|r| r.0)))),
-            ("metric", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.to_string())))),
-            ("unit", array(StringArray::from_iter_values(rows.iter().map(|r| self.0.unit(r.1))))),
-            ("mean", means(rows.iter().map(|r| &r.2))),
-            ("half_width", half_widths(rows.iter().map(|r| &r.2))),
-            ("n", counts(rows.iter().map(|r| &r.2))),
-        ])
+        let row = |view: &View, a: &String, m: &Quantity| {
+            Some((view.point, a.clone(), m.clone(), self.0.estimate(view, a, m)?))
+        };
+        let mut rows = Vec::new();
+        for view in &views {
+            for algorithm in self.0.algorithms(view.point) {
+                rows.extend(metrics.iter().filter_map(|m| row(view, algorithm, m)));
+            }
+        }
+        let points: Vec<usize> = rows.iter().map(|r| r.0).collect();
+        let settings = match point.is_none() && self.0.run.points.len() > 1 {
+            true => self.settings(&points),
+            false => Vec::new(),
+        };
+        columns(settings.into_iter().chain([
+            ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|r| r.1.as_str())))),
+            ("metric", array(StringArray::from_iter_values(rows.iter().map(|r| r.2.to_string())))),
+            ("unit", array(StringArray::from_iter_values(rows.iter().map(|r| self.0.unit(&r.2))))),
+            ("mean", means(rows.iter().map(|r| &r.3))),
+            ("half_width", half_widths(rows.iter().map(|r| &r.3))),
+            ("n", counts(rows.iter().map(|r| &r.3))),
+        ]))
     }
 
     /// Compare the algorithms with one of them, paired by seed (common random numbers).
@@ -451,13 +485,14 @@ impl Results {
         let view = self.view(point, link, None, scope)?;
         let diagram = Diagram::find(diagram)
             .ok_or_else(|| errors::argument(format!("no figure is called \"{diagram}\"")))?;
+        let metric = metric_called(metric)?;
         let choice = Choice {
             point,
             link: view.link.as_deref(),
             seed,
             algorithms: algorithms.as_deref(),
             scope,
-            metric: metric_called(metric)?,
+            metric: Some(&metric),
             over,
             by,
         };

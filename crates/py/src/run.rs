@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Aim, Auto, MAX_SEEDS, Metric, Options, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Quantity, Surround};
 use quell_scenario::{Document, Study};
 use quell_sim::Engine;
 
@@ -74,9 +74,9 @@ impl Progress {
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
 ///     as ``precision`` needs.
 /// precision : dict of str to str, float or None, optional
-///     With ``seeds="auto"``, by the name of a metric (:func:`metric_list`), half the width of the 95 % interval
-///     that is narrow enough: a share of the mean as "1%", or a value in the metric's unit. With a ``baseline``:
-///     below which a difference does not matter, or None.
+///     With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95 %
+///     interval that is narrow enough: a share of the mean as "1%", or a value in the figure's unit. With a
+///     ``baseline``: below which a difference does not matter, or None.
 /// baseline : str, optional
 ///     With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
 ///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
@@ -274,12 +274,9 @@ fn auto(
     Ok(auto)
 }
 
-/// A metric by its name.
-pub fn metric(name: &str) -> PyResult<Metric> {
-    Metric::find(name).ok_or_else(|| {
-        let all: Vec<_> = Metric::ALL.iter().map(|m| m.name()).collect();
-        errors::argument(format!("no metric is called \"{name}\" (there are {})", all.join(", ")))
-    })
+/// A figure by its name.
+pub fn metric(name: &str) -> PyResult<Quantity> {
+    name.parse().map_err(|why| errors::argument(format!("metric \"{name}\": {why}")))
 }
 
 /// The study of one scenario, or of several in a list.

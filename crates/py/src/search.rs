@@ -104,7 +104,7 @@ impl Crossing {
 ///     ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``, with ``:log`` at the end for equal factors. Where a field takes
 ///     whole numbers only, only those are probed.
 /// metric : str
-///     Which figure, by name (:func:`metric_list`).
+///     Which figure, by name, as for :meth:`Results.table`: also of a class, a ratio, or an internal signal.
 /// crosses : float or str
 ///     The value that it crosses, in its unit or with one ("2%", "20 ms").
 /// aqm : str, optional

@@ -138,7 +138,7 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
         }
         ("count", true) => "must be a whole number from 1 to 200000",
         ("bottlenecks", true) => "must be a whole number from 1 to 1000",
-        ("transfers", true) => "must be a whole number of at least 1",
+        ("transfers", true) => "must be a whole number of at least 1, or a table such as { exponential = 5 }",
         ("steady_state", true) => "must be a list of two times, such as [\"30 s\", \"50 s\"]",
         ("schema", true) => "must be 1, the version of the format that this program reads",
         ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",

@@ -32,6 +32,12 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                     let Some(at) = names.iter().position(|n| n == name) else {
                         let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
                         problem.nearest = nearest(name, names.iter().map(String::as_str));
+                        let there: Vec<&str> =
+                            names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                        problem.known = Some(match there.is_empty() {
+                            true => "no name is there: write [0], [1], ...".to_string(),
+                            false => format!("there: {}", there.join(", ")),
+                        });
                         return Err(problem);
                     };
                     node = items.get(at);

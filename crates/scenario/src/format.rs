@@ -11,11 +11,12 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::Dialect;
 use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{
-    Access, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
 };
 use crate::write;
 
@@ -32,6 +33,10 @@ pub struct Scenario {
     /// What the scenario shows and where it comes from.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
     pub description: String,
+    /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
+    /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.
     #[schemars(with = "Text<Duration>")]
     pub duration: Duration,
@@ -255,7 +260,7 @@ link_table! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
-        reverse /// The way back, where it differs: it has the same algorithm, buffer, rate and loss by default.
+        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
         changes /// Changes of rate and delay: a list, or a table with a list or a file.
     }
 }
@@ -282,7 +287,7 @@ link_table! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub access_rate: Option<Access>,
         }
-        reverse /// The way back, where it differs.
+        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
         changes /// Changes of every link's rate and delay: a list, or a table with a list or a file.
     }
 }
@@ -324,7 +329,7 @@ link_table! {
         }
         loss /// The probability that the wire loses a packet; default 0.
         then {}
-        reverse /// The way back, where it differs.
+        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
         changes /// Changes of rate and delay: a list, or a table with a list or a file.
     }
 }
@@ -333,9 +338,9 @@ link_table! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
-    /// Its algorithm; default the forward one.
+    /// Its algorithm, or "same" for that of the forward direction; default drop-tail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aqm: Option<AqmChoice>,
+    pub aqm: Option<BackAqm>,
     /// Its buffer; default the forward one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<QueueSize>>")]
@@ -360,6 +365,67 @@ pub struct Reverse {
     /// forward ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
+}
+
+/// The algorithm of the reverse direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BackAqm {
+    /// The one that the forward direction has.
+    Same,
+    /// One of its own.
+    Own(AqmChoice),
+}
+
+const SAME: &str = "same";
+
+impl Serialize for BackAqm {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            BackAqm::Same => serializer.serialize_str(SAME),
+            BackAqm::Own(choice) => choice.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BackAqm {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> serde::de::Visitor<'de> for Read {
+            type Value = BackAqm;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table with the key \"algorithm\" and the algorithm's parameters, or \"same\"")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<BackAqm, E> {
+                match text {
+                    SAME => Ok(BackAqm::Same),
+                    name if catalog::find(name).is_some() => {
+                        Err(E::custom(format!("must be a table: write {{ algorithm = \"{name}\" }}")))
+                    }
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<BackAqm, A::Error> {
+                AqmChoice::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(BackAqm::Own)
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+impl JsonSchema for BackAqm {
+    fn schema_name() -> Cow<'static, str> {
+        "BackAqm".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [generator.subschema_for::<AqmChoice>(), { "const": SAME }],
+            "description": "An algorithm and its parameters, or \"same\".",
+        })
+    }
 }
 
 impl Reverse {
@@ -765,17 +831,23 @@ pub struct FlowGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
     /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
-    /// "sessions"); default 0 s.
+    /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Dist<Duration>>,
-    /// How many transfers each flow makes ("transfers", "sessions"); default without end for
-    /// "transfers", 1 for "sessions".
+    /// How many transfers each flow makes ("transfers", "sessions"), a number or a distribution (rounded up);
+    /// default without end for "transfers", 1 for "sessions".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfers: Option<u32>,
+    pub transfers: Option<Dist<Count>>,
     /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
     /// last one ("persistent").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionKind>,
+    /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
+    /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
+    /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
+    /// arrives. The transfer's time counts from the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Dist<Bytes>>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,

@@ -26,6 +26,7 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+pub mod dialect;
 mod error;
 mod expression;
 mod fields;

@@ -1,12 +1,14 @@
 //! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quell_aqm::catalog::CATALOG;
 use quell_sim::network::{FlowSpec, Measure};
-use quell_units::Time;
 use quell_units::text::cut;
+use quell_units::{BitRate, Duration, QueueSize, Time};
 
+use crate::dialect;
 use crate::error::{Files, Problem, ScenarioError, Source};
 use crate::expression::evaluate;
 use crate::fields::{assign, resolve, spell_out};
@@ -24,6 +26,8 @@ pub struct Document {
     tree: Node,
     /// What is swept beside what the file sweeps.
     swept: Vec<Axis>,
+    /// What was set, whatever the file says or sweeps.
+    set: Vec<Path>,
 }
 
 /// One setting of a sweep: a field and its value, as written.
@@ -121,6 +125,8 @@ impl Point {
         scenario.aqm[0].label = None;
         // They name it, and change nothing.
         (scenario.title, scenario.description) = Default::default();
+        // What it gives is written out.
+        scenario.dialect = None;
         scenario.seeds = Seeds::Count(1);
         // A file is what it holds, wherever it is.
         for (_, changes) in scenario.changes_mut() {
@@ -146,6 +152,14 @@ impl Point {
     /// The classes that packets are counted in: those of the groups in order, then the acknowledgments.
     pub fn classes(&self) -> Vec<String> {
         plan::classes(&self.scenario)
+    }
+
+    /// Whether another point is the same network with the same algorithms, however they are written.
+    fn is_same(&self, other: &Point) -> bool {
+        let count = self.scenario.aqm.len();
+        let same =
+            |i: usize| self.identity(i).is_some_and(|one| other.identity(i).is_some_and(|two| one == two));
+        self.scenario == other.scenario || (other.scenario.aqm.len() == count && (0..count).all(same))
     }
 
     /// What is simulated for the algorithm number `aqm` of the scenario and a seed.
@@ -309,7 +323,7 @@ impl Document {
         match Node::parse(text) {
             Ok(mut tree) => {
                 spell_out(&mut tree);
-                Ok(Document { source: Arc::new(source), tree, swept: Vec::new() })
+                Ok(Document { source: Arc::new(source), tree, swept: Vec::new(), set: Vec::new() })
             }
             Err((span, message)) => {
                 Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
@@ -322,7 +336,7 @@ impl Document {
         let source = Source { name: name.to_string(), text: None, files: Files::default() };
         let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
         spell_out(&mut tree);
-        Document { source: Arc::new(source), tree, swept: Vec::new() }
+        Document { source: Arc::new(source), tree, swept: Vec::new(), set: Vec::new() }
     }
 
     /// The same document among files that it may name.
@@ -331,7 +345,8 @@ impl Document {
         Document { source: Arc::new(source), ..self }
     }
 
-    /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says.
+    /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says: it varies no more, if
+    /// `[sweep]` has it.
     ///
     /// # Errors
     /// If the path leads nowhere.
@@ -339,7 +354,16 @@ impl Document {
         let node = Node::from_toml(value);
         let path = resolve(&self.tree, field).map_err(|p| self.source.error(&self.tree, p))?;
         assign(&mut self.tree, &path, node);
+        self.set.push(path);
         Ok(())
+    }
+
+    /// Whether `[sweep]` of the file has a field.
+    pub fn sweeps(&self, field: &str) -> bool {
+        let Ok(path) = resolve(&self.tree, field) else { return false };
+        let Some(table) = self.tree.get("sweep") else { return false };
+        sweep::axes(table, &Path::default())
+            .is_ok_and(|axes| axes.iter().any(|axis| axis.has(&self.tree, &path)))
     }
 
     /// [`Document::set`] from text: TOML if it reads as a value, otherwise a string.
@@ -391,12 +415,25 @@ impl Document {
         let sweep = base.remove("sweep");
         let cases = base.remove("cases");
         let fail = |problem| self.source.error(&self.tree, problem);
-        let trees = expand(&base, sweep.as_ref(), &self.swept, cases.as_ref()).map_err(fail)?;
+        let trees = expand(&base, sweep.as_ref(), (&self.swept, &self.set), cases.as_ref()).map_err(fail)?;
         let mut traces = plan::Traces::new(&self.source.files);
-        let (mut points, mut holes, mut first) = (Vec::new(), Vec::new(), None);
+        let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
+        let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
         for (settings, tree) in trees {
             match self.point(settings.clone(), tree, &mut traces, plugins) {
-                Ok(point) => points.push(point),
+                Ok(point) => {
+                    // 1 Mbit/s and 1000 kbit/s.
+                    let meaning =
+                        point.settings.iter().map(|s| (s.field.clone(), meaning(&s.value))).collect();
+                    let at = *known.entry(meaning).or_insert(points.len());
+                    match points.get(at).filter(|other| other.is_same(&point)) {
+                        Some(same) => {
+                            let reason = format!("is the same as {}", same.title());
+                            holes.push(Hole { settings: point.settings, reason });
+                        }
+                        None => points.push(point),
+                    }
+                }
                 Err(error) => {
                     holes.push(Hole { settings, reason: error.reason() });
                     first.get_or_insert(error);
@@ -424,6 +461,7 @@ impl Document {
                 setting.value = plain(node);
             }
         }
+        dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
             .map_err(|fault| self.source.error(&tree, computed(fault.into(), &expressions)))?;
@@ -433,6 +471,20 @@ impl Document {
         plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
         Ok(point)
     }
+}
+
+/// A value without the way in which it is written.
+fn meaning(value: &str) -> String {
+    let number = || value.parse::<f64>().ok().map(|x| x.to_string());
+    let rate = || value.parse::<BitRate>().ok().map(|x| format!("{} bit/s", x.bps()));
+    let time = || value.parse::<Duration>().ok().map(|x| format!("{} ns", x.nanos()));
+    let size = || {
+        Some(match value.parse().ok()? {
+            QueueSize::Packets(x) => format!("{x} packets"),
+            QueueSize::Bytes(x) => format!("{x} bytes"),
+        })
+    };
+    number().or_else(rate).or_else(time).or_else(size).unwrap_or_else(|| value.to_string())
 }
 
 /// The error of a study that has only holes: that of the first, and where they differ, that it is so.

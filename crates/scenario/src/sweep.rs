@@ -55,6 +55,11 @@ impl Axis {
         self.0.iter().try_for_each(|s| resolve(tree, &s.field).map(drop))
     }
 
+    /// Whether the field at `path` is one of its own.
+    pub fn has(&self, tree: &Node, path: &Path) -> bool {
+        self.0.iter().any(|s| resolve(tree, &s.field).is_ok_and(|p| p == *path))
+    }
+
     /// Leaves the fields that `keep` says; none if there are none.
     fn retain(mut self, keep: impl Fn(&Swept) -> bool) -> Option<Axis> {
         self.0.retain(keep);
@@ -189,12 +194,12 @@ fn split(text: &str, sign: char) -> Vec<&str> {
     parts
 }
 
-/// Every combination of the values of all axes, times every one of `[[cases]]`. `more` are axes from elsewhere:
-/// they take the place of those of the same fields in `[sweep]`.
+/// Every combination of the values of all axes, times every one of `[[cases]]`. `more` are axes from elsewhere, and
+/// `set` fields that were set there: they take the place of those of the same fields in `[sweep]`.
 pub(crate) fn expand(
     base: &Node,
     sweep: Option<&Entry>,
-    more: &[Axis],
+    (more, set): (&[Axis], &[Path]),
     cases: Option<&Entry>,
 ) -> Result<Expanded, Problem> {
     let mut trees: Expanded = vec![(Vec::new(), base.clone())];
@@ -213,10 +218,19 @@ pub(crate) fn expand(
             .collect::<Result<Vec<_>, _>>()?;
         let place = |a: &Assignment| resolve(base, &a.field).map_err(|_| a.field.clone());
         in_cases = assignments.iter().flatten().map(place).collect();
+        if let Some(a) = assignments.iter().flatten().find(|a| place(a).is_ok_and(|p| set.contains(&p))) {
+            let rule = format!("sets {}, which is set from outside too: its value would be lost", a.field);
+            return Err(Problem::new(a.written.clone(), rule).with_value(""));
+        }
         trees = product(&trees, &assignments)?;
     }
     let place = |s: &Swept| resolve(base, &s.field).map_err(|_| s.field.clone());
-    let replaced: Vec<_> = more.iter().flat_map(|axis| &axis.0).map(place).collect();
+    if let Some(s) = more.iter().flat_map(|axis| &axis.0).find(|s| place(s).is_ok_and(|p| set.contains(&p))) {
+        let rule = format!("{} is both set and swept: do one of them", s.field);
+        return Err(Problem::new(s.written.clone(), rule).with_value(""));
+    }
+    let replaced: Vec<_> =
+        more.iter().flat_map(|axis| &axis.0).map(place).chain(set.iter().cloned().map(Ok)).collect();
     let of_file = sweep.map_or(Ok(Vec::new()), |entry| axes(&entry.node, &steps!["sweep"]))?;
     let kept = of_file.into_iter().filter_map(|axis| axis.retain(|s| !replaced.contains(&place(s))));
     let axes: Vec<Axis> = kept.chain(more.iter().cloned()).collect();

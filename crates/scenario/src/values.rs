@@ -12,14 +12,53 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tree::known;
 
-/// A quantity that scenarios write as a string with its unit.
-pub trait Quantity: Copy + FromStr<Err = quell_units::ParseError> + fmt::Display {
+/// A quantity that scenarios write as a string with its unit, or a number where it has none.
+pub trait Quantity: Copy + FromStr<Err: fmt::Display> + fmt::Display {
     /// Its name in the JSON Schema.
     const NAME: &'static str;
     /// What the JSON Schema says of it.
     const DESCRIPTION: &'static str;
-    /// The units it may have, as a regular expression.
+    /// The units it may have, as a regular expression; none for a number.
     const UNITS: &'static str;
+}
+
+/// How many of something, on average if it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count(pub f64);
+
+impl Quantity for Count {
+    const NAME: &'static str = "Count";
+    const DESCRIPTION: &'static str = "A number, such as 10.";
+    const UNITS: &'static str = "";
+}
+
+impl FromStr for Count {
+    type Err = &'static str;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        s.parse().map(Count).map_err(|_| "must be a number, or a table")
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Count {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 as i64 {
+            whole if whole as f64 == self.0 => serializer.serialize_i64(whole),
+            _ => serializer.serialize_f64(self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Count)
+    }
 }
 
 impl Quantity for Duration {
@@ -55,6 +94,9 @@ impl<Q: Quantity> JsonSchema for Text<Q> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        if Q::UNITS.is_empty() {
+            return json_schema!({ "type": "number", "description": Q::DESCRIPTION });
+        }
         json_schema!({
             "type": "string",
             "description": Q::DESCRIPTION,

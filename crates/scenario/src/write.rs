@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
+use crate::dialect::{self, Dialect};
 use crate::format::{FlowGroup, Scenario};
 use crate::tree::{Entry, Node, Path, Value};
 
@@ -17,12 +18,15 @@ pub(crate) fn write(resolved: &Scenario) -> Result<String, String> {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
     let root = SCHEMA.get_or_init(Scenario::json_schema);
     let mut out = String::new();
-    Writer { root }.section(&tree, root, &Path::default(), &mut out);
+    let dialect = resolved.dialect.unwrap_or_default();
+    Writer { root, dialect }.section(&tree, root, &Path::default(), &mut out);
     Ok(out)
 }
 
 struct Writer<'a> {
     root: &'a Json,
+    /// What has a default of it is told so.
+    dialect: Dialect,
 }
 
 impl<'a> Writer<'a> {
@@ -38,7 +42,11 @@ impl<'a> Writer<'a> {
                     if matches!(&e.node.value, Value::String(s) if s == "auto") {
                         remark(&e.key, property, out);
                     }
-                    out.push_str(&format!("{} = {}\n", Path(vec![e.key.clone().into()]), value(&e.node)));
+                    out.push_str(&format!("{} = {}", Path(vec![e.key.clone().into()]), value(&e.node)));
+                    if dialect::gives(self.dialect, at, table, &e.key) {
+                        out.push_str(&format!(" # as in {}", self.dialect.name()));
+                    }
+                    out.push('\n');
                 }
             }
             said.push(&e.key);

@@ -165,6 +165,44 @@ FROM
 }
 
 #[test]
+fn the_way_back_has_a_plain_queue_unless_it_is_asked_for_another() {
+    let back = |link: &str| {
+        let text = FRAME.replace("buffer = \"500 packets\" }", &format!("buffer = \"500 packets\"{link} }}"));
+        let text = format!("aqm = [{{ algorithm = \"pi\" }}]\n{text}");
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let shown = study.points[0].scenario.to_toml();
+        let at = |name: &str| study.points[0].scenario.algorithm_at(name, "pi").unwrap().algorithm;
+        assert_eq!(at("bottleneck"), "pi");
+        Ok::<_, String>((at("reverse"), shown.contains("aqm = \"same\"")))
+    };
+    assert_eq!(back(""), Ok(("drop-tail".into(), false)));
+    assert_eq!(back(", reverse = { aqm = \"same\" }"), Ok(("pi".into(), true)));
+    assert_eq!(back(", reverse = { aqm = { algorithm = \"red\" } }"), Ok(("red".into(), false)));
+    let e = back(", reverse = { aqm = \"red\" }").unwrap_err();
+    assert!(
+        e.contains("dumbbell.reverse.aqm = \"red\": must be a table: write { algorithm = \"red\" }"),
+        "{e}"
+    );
+    let e = back(", reverse = { aqm = \"sme\" }").unwrap_err();
+    assert!(e.contains("or \"same\""), "{e}");
+    // Of a link with an algorithm of its own that is meant, as everywhere.
+    let graph = |back: &str| {
+        let text = format!(
+            "schema = 1\nduration = \"10 s\"\naqm = [{{ algorithm = \"pi\" }}]\n[[graph.links]]\nfrom = \"a\"\nto = \
+             \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n{back}[[flows]]\nname = \"x\"\nfrom = \"a\"\nto = \"b\"\n"
+        );
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let own = study.points[0].scenario.algorithm_at("b-a", "pi");
+        Ok::<_, String>(own.map(|choice| choice.algorithm))
+    };
+    let own = "buffer = \"9 packets\"\naqm = { algorithm = \"blue\" }\n";
+    assert_eq!(graph(own), Ok(Some("drop-tail".into())));
+    assert_eq!(graph(&format!("{own}reverse = {{ aqm = \"same\" }}\n")), Ok(Some("blue".into())));
+    let e = graph("reverse = { aqm = \"same\" }\n").unwrap_err();
+    assert!(e.contains("graph.links[0].reverse.aqm"), "{e}");
+}
+
+#[test]
 fn all_algorithms_are_the_catalog_in_its_order() {
     let study = read(&root().join("catalog.toml")).study(&Plugins::new()).unwrap();
     let listed = study.points[0].scenario.aqm.iter().map(|a| a.algorithm.as_str());
@@ -240,6 +278,19 @@ fn every_snippet_about_sweeps_can_be_used() {
 }
 
 #[test]
+fn every_snippet_about_traffic_can_be_used() {
+    let page = std::fs::read_to_string(root().join("../docs/traffic.md")).unwrap();
+    let frame = FRAME.replace("flows = [{ name = \"ftp\" }]\n", "[[aqm]]\nalgorithm = \"red\"\n");
+    let snippets: Vec<_> = page.split("```toml\n").skip(1).collect();
+    for snippet in &snippets {
+        let (snippet, _) = snippet.split_once("```").unwrap();
+        let text = format!("{frame}{snippet}");
+        Study::parse(&text, "docs/traffic.md", &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
+    assert_eq!(snippets.len(), 2);
+}
+
+#[test]
 fn the_published_schema_is_that_of_the_code() {
     let path = root().join("schema.json");
     let text = serde_json::to_string_pretty(&Scenario::json_schema()).unwrap() + "\n";
@@ -264,4 +315,31 @@ fn sweeps_and_settings_reach_flows_and_algorithms_by_name() {
     assert_eq!(study.points[0].scenario.seeds.list(), [3, 4]);
     let e = doc.set_text("flows.fpt.count", "3").unwrap_err().to_string();
     assert!(e.contains("did you mean \"ftp\"?"), "{e}");
+}
+
+#[test]
+fn what_is_set_varies_no_more() {
+    let swept = || read(&root().join("papers/fuzzy-s1.toml"));
+    let mut doc = swept();
+    assert!(doc.sweeps("flows.ftp.count") && doc.sweeps("flows[0].count") && !doc.sweeps("duration"));
+    doc.set_text("flows.ftp.count", "5").unwrap();
+    let study = doc.study(&Plugins::new()).unwrap();
+    assert_eq!((study.points.len(), study.points[0].scenario.flows[0].count), (1, Some(5)));
+    doc.sweep_text("flows.ftp.count=5,6").unwrap();
+    let e = doc.study(&Plugins::new()).unwrap_err().to_string();
+    assert!(e.contains("flows.ftp.count is both set and swept: do one of them"), "{e}");
+    let cases = "schema = 1\nduration = \"1 s\"\n[dumbbell]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n\
+                 [[aqm]]\nalgorithm = \"pi\"\n[[flows]]\nname = \"ftp\"\nrtt = \"50 ms\"\n";
+    let mut doc = Document::parse(&format!("{cases}[[cases]]\nflows.ftp.count = 2\n"), "x").unwrap();
+    doc.set_text("flows.ftp.count", "5").unwrap();
+    let e = doc.study(&Plugins::new()).unwrap_err().to_string();
+    assert!(e.contains("sets flows.ftp.count, which is set from outside too"), "{e}");
+
+    // The same point in two spellings, of a typed field and of an algorithm's parameter, and as an expression.
+    let sweep = "[sweep]\ndumbbell.rate = [\"1 Mbit/s\", \"1000 kbit/s\", \"2 Mbit/s\"]\n\
+                 aqm.pi.q_ref = [\"2 kB\", \"2000 B\", \"dumbbell.buffer / 3\", \"3 packets\"]\n";
+    let study = Study::parse(&format!("{cases}{sweep}"), "x", &Plugins::new()).unwrap();
+    assert_eq!((study.points.len(), study.holes.len()), (4, 8));
+    let reasons: Vec<&str> = study.holes.iter().map(|h| h.reason.as_str()).collect();
+    assert_eq!(reasons[0], "is the same as dumbbell.rate = 1 Mbit/s, aqm.pi.q_ref = 2 kB");
 }

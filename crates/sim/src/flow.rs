@@ -7,12 +7,16 @@
 use std::sync::Arc;
 
 use quell_aqm::{Rng, Seed};
-use quell_units::{Duration, Time};
+use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Traffic, UdpSpec};
+use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Kind, Pkt, SackTable};
 use crate::tcp::{Config, Outgoing, Receiver, Sender};
+
+mod dialog;
+
+use dialog::{Dialog, Habits};
 
 /// What a flow needs from whoever runs it.
 pub(crate) trait Host {
@@ -93,6 +97,8 @@ impl Meter<FlowSegment> {
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Flow {
     Tcp(Arc<Config>, TcpFlow),
+    /// TCP whose transfers are asked for.
+    Dialog(Arc<Config>, Box<Dialog>),
     Udp(Box<UdpFlow>),
 }
 
@@ -100,29 +106,31 @@ impl Flow {
     /// A flow that has not begun; a TCP flow has a configuration.
     pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Config>>, seed: Seed, bounds: &[Time]) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
+        let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
-            (Traffic::Tcp { app, .. }, Some(cfg)) => Flow::Tcp(
-                Arc::clone(cfg),
-                TcpFlow {
-                    id,
-                    epoch: 0,
-                    sender: Sender::new(cfg),
-                    receiver: Receiver::new(),
-                    app: Application::new(app, rng),
-                    app_due: spec.start,
-                    stop: spec.stop.unwrap_or(Time::MAX),
-                    sent: Meter::new(bounds),
-                    received: Meter::new(bounds),
+            (
+                &Traffic::Tcp {
+                    app: App::Transfers { size, think, count, connection, request: Some(request) },
+                    ..
                 },
-            ),
+                Some(cfg),
+            ) => {
+                let habits = Habits { size, think, request, count, connection };
+                let dialog = Dialog::new(id, cfg, habits, spec.precedence, rng, (spec.start, stop), bounds);
+                Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
+            }
+            (Traffic::Tcp { app, .. }, Some(cfg)) => {
+                let app = Application::new(app, rng);
+                Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
+            }
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
-                spec: udp.clone(),
+                packet: udp.packet,
+                ecn: udp.ecn,
                 precedence: spec.precedence,
-                rng,
+                clock: Clock::new(&udp.pace, rng),
                 due: spec.start,
-                on_until: None,
-                stop: spec.stop.unwrap_or(Time::MAX),
+                stop,
                 seq: 0,
                 sent: Meter::new(bounds),
                 received: Meter::new(bounds),
@@ -136,6 +144,7 @@ impl Flow {
     pub fn due(&self) -> Time {
         match self {
             Flow::Tcp(_, f) => f.due(),
+            Flow::Dialog(_, f) => f.due(),
             Flow::Udp(f) => f.due,
         }
     }
@@ -144,6 +153,7 @@ impl Flow {
     pub fn advance(&mut self, now: Time, host: &mut impl Host) {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
+            Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
         }
     }
@@ -153,6 +163,7 @@ impl Flow {
     pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => *f.received.at(now, host) += pkt.bytes() as u64,
         }
     }
@@ -161,6 +172,7 @@ impl Flow {
     pub fn finish(self, bounds: &[Time]) -> Vec<FlowSegment> {
         let (sent, received) = match self {
             Flow::Tcp(_, f) => (f.sent, f.received),
+            Flow::Dialog(_, f) => (f.tcp.sent, f.tcp.received),
             Flow::Udp(f) => (f.sent, f.received),
         };
         let mut segments = sent.finish(bounds);
@@ -189,6 +201,8 @@ pub(crate) struct TcpFlow {
 enum Application {
     Bulk,
     Transfers(Box<Transfers>),
+    /// Transfers that the other end asks for.
+    Replies(Box<Server>),
 }
 
 struct Transfers {
@@ -196,8 +210,13 @@ struct Transfers {
     think: Distribution,
     /// How many are still to begin; `None` for no end.
     left: Option<u32>,
-    connection: Connection,
     rng: Rng,
+    server: Server,
+}
+
+/// What sends one transfer after the other.
+struct Server {
+    connection: Connection,
     /// The transfer under way: its size and when it began.
     current: Option<(u32, Time)>,
     /// When the last one was completed.
@@ -208,22 +227,76 @@ impl Application {
     fn new(app: &App, rng: Rng) -> Self {
         match *app {
             App::Bulk => Application::Bulk,
-            App::Transfers { size, think, count, connection } => {
-                Application::Transfers(Box::new(Transfers {
-                    size,
-                    think,
-                    left: count,
-                    connection,
-                    rng,
-                    current: None,
-                    last: None,
-                }))
+            App::Transfers { size, think, count, connection, .. } => {
+                let server = Server::new(connection);
+                Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
             }
         }
     }
 }
 
+/// The size of a transfer in packets.
+fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
+    libm::ceil(size.draw(rng)).clamp(1.0, 1e9) as u32
+}
+
+/// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.
+fn time_to_think(think: &Distribution, rng: &mut Rng) -> Duration {
+    seconds(think.draw(rng)).max(Duration::from_nanos(1))
+}
+
+impl Server {
+    fn new(connection: Connection) -> Self {
+        Server { connection, current: None, last: None }
+    }
+
+    /// Begins a transfer of so many packets at `now`; `start` is when its time begins to count.
+    fn begin(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        (packets, start): (u32, Time),
+        epoch: &mut u8,
+        sender: &mut Sender,
+    ) {
+        self.current = Some((packets, start));
+        match self.connection {
+            Connection::Fresh if self.last.is_some() => {
+                *epoch = epoch.wrapping_add(1);
+                sender.reopen(cfg);
+            }
+            Connection::Persistent if self.last.is_some_and(|last| now - last > sender.rto()) => {
+                sender.restart_after_idle(cfg);
+            }
+            _ => {}
+        }
+        sender.provide(packets);
+    }
+
+    /// Records the transfer under way, if there is one.
+    fn complete(&mut self, flow: u32, now: Time, host: &mut impl Host) -> bool {
+        let Some((packets, start)) = self.current.take() else { return false };
+        self.last = Some(now);
+        host.finished(Transfer { flow, start, end: now, packets });
+        true
+    }
+}
+
 impl TcpFlow {
+    fn new(id: u32, cfg: &Config, app: Application, app_due: Time, stop: Time, bounds: &[Time]) -> Self {
+        TcpFlow {
+            id,
+            epoch: 0,
+            sender: Sender::new(cfg),
+            receiver: Receiver::new(),
+            app,
+            app_due,
+            stop,
+            sent: Meter::new(bounds),
+            received: Meter::new(bounds),
+        }
+    }
+
     #[inline]
     fn due(&self) -> Time {
         self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
@@ -284,41 +357,34 @@ impl TcpFlow {
                 self.app_due = self.stop;
             }
             Application::Transfers(t) => {
-                let packets = libm::ceil(t.size.draw(&mut t.rng)).clamp(1.0, 1e9) as u32;
                 t.left = t.left.map(|n| n - 1);
-                t.current = Some((packets, now));
-                match t.connection {
-                    Connection::Fresh if t.last.is_some() => {
-                        self.epoch = self.epoch.wrapping_add(1);
-                        self.sender.reopen(cfg);
-                    }
-                    Connection::Persistent if t.last.is_some_and(|last| now - last > self.sender.rto()) => {
-                        self.sender.restart_after_idle(cfg);
-                    }
-                    _ => {}
-                }
-                self.sender.provide(packets);
+                let packets = whole_packets(&t.size, &mut t.rng);
+                t.server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
                 self.app_due = Time::MAX;
             }
+            Application::Replies(_) => self.app_due = Time::MAX,
         }
     }
 
     /// The transfer under way is complete: record it, think, and go on.
     fn complete_transfer(&mut self, now: Time, host: &mut impl Host) {
-        let Application::Transfers(t) = &mut self.app else { return };
-        let Some((packets, start)) = t.current.take() else { return };
-        t.last = Some(now);
-        host.finished(Transfer { flow: self.id, start, end: now, packets });
-        self.app_due = if t.left == Some(0) {
-            Time::MAX
-        } else {
-            // Time must pass, so that zero think times cannot stall the clock.
-            let think = Duration::from_secs_f64(t.think.draw(&mut t.rng));
-            (now + think.max(Duration::from_nanos(1))).min(self.stop)
-        };
+        match &mut self.app {
+            Application::Bulk => {}
+            Application::Transfers(t) => {
+                if t.server.complete(self.id, now, host) {
+                    self.app_due = match t.left {
+                        Some(0) => Time::MAX,
+                        _ => (now + time_to_think(&t.think, &mut t.rng)).min(self.stop),
+                    };
+                }
+            }
+            Application::Replies(server) => {
+                server.complete(self.id, now, host);
+            }
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
@@ -330,7 +396,7 @@ impl TcpFlow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_data(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         let Some(received) = self.receiver.on_packet(cfg, now, pkt) else { return };
         if received.new {
@@ -341,7 +407,7 @@ impl TcpFlow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
         let blocks = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {
@@ -410,13 +476,12 @@ impl TcpFlow {
 
 pub(crate) struct UdpFlow {
     id: u32,
-    spec: UdpSpec,
+    packet: Distribution,
+    ecn: bool,
     precedence: u8,
-    rng: Rng,
+    clock: Clock,
     /// When the next packet goes, or the source looks again.
     due: Time,
-    /// The end of the on period under way.
-    on_until: Option<Time>,
     stop: Time,
     seq: u32,
     sent: Meter<FlowSegment>,
@@ -434,28 +499,54 @@ impl UdpFlow {
 
     /// Sends what is due at `at` and says when the next packet is.
     fn step(&mut self, at: Time, host: &mut impl Host) -> Time {
-        if let Some((on, off)) = self.spec.on_off {
-            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
-            if at >= until {
-                self.on_until = None;
-                return until + seconds(off.draw(&mut self.rng)).max(at - until + Duration::from_nanos(1));
-            }
-        }
-        let rate = self.spec.rate.at(at);
-        if rate.bps() == 0 {
-            // Silent until the rate changes.
-            return self.spec.rate.next_change(at);
-        }
-        let bytes = (self.spec.packet.draw(&mut self.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
+        let rate = match self.clock.rate(at) {
+            Ok(rate) => rate,
+            Err(later) => return later,
+        };
+        let bytes = (self.packet.draw(&mut self.clock.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
-        pkt.set_ect(self.spec.ecn);
+        pkt.set_ect(self.ecn);
         pkt.set_precedence(self.precedence);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);
-        let gap = match self.spec.gaps {
-            Gaps::Constant => bytes as f64 * 8.0 / rate.bps() as f64,
-            Gaps::Exponential => self.rng.exponential(self.spec.packet.mean() * 8.0 / rate.bps() as f64),
+        self.clock.after(at, rate, bytes as f64, self.packet.mean())
+    }
+}
+
+/// The clock of a source, and all its chance.
+struct Clock {
+    pace: Pace,
+    rng: Rng,
+    /// The end of the on period under way.
+    on_until: Option<Time>,
+}
+
+impl Clock {
+    fn new(pace: &Pace, rng: Rng) -> Self {
+        Clock { pace: pace.clone(), rng, on_until: None }
+    }
+
+    /// Its rate if it sends at `at`; if not, when to ask again.
+    fn rate(&mut self, at: Time) -> Result<BitRate, Time> {
+        if let Some((on, off)) = self.pace.on_off {
+            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
+            if at >= until {
+                self.on_until = None;
+                let off = seconds(off.draw(&mut self.rng));
+                return Err(until + off.max(at - until + Duration::from_nanos(1)));
+            }
+        }
+        let rate = self.pace.rate.at(at);
+        // Silent until the rate changes.
+        if rate.bps() == 0 { Err(self.pace.rate.next_change(at)) } else { Ok(rate) }
+    }
+
+    /// When the next packet goes after one of so many bytes at `at`.
+    fn after(&mut self, at: Time, rate: BitRate, bytes: f64, mean_bytes: f64) -> Time {
+        let gap = match self.pace.gaps {
+            Gaps::Constant => bytes * 8.0 / rate.bps() as f64,
+            Gaps::Exponential => self.rng.exponential(mean_bytes * 8.0 / rate.bps() as f64),
         };
         at + seconds(gap).max(Duration::from_nanos(1))
     }

@@ -308,7 +308,20 @@ pub enum App {
         count: Option<u32>,
         /// Whether a transfer opens a connection of its own or continues the last one.
         connection: Connection,
+        /// The size on the wire in bytes (rounded, 40 to 65535) of the packet by which the receiver asks for
+        /// each transfer; none if the sender begins transfers by itself. Thinking is then the receiver's: from
+        /// the last packet of a transfer to the next request. A transfer begins when its request is sent, and
+        /// the request is sent again until the transfer's first packet arrives, by the timer of a connection
+        /// that has measured nothing.
+        request: Option<Distribution>,
     },
+}
+
+impl App {
+    /// Whether the receiver asks for what is sent.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self, App::Transfers { request: Some(_), .. })
+    }
 }
 
 /// How transfers use connections.
@@ -326,17 +339,24 @@ pub enum Connection {
 pub struct UdpSpec {
     /// Packet size in bytes on the wire; rounded, at least 1.
     pub packet: Distribution,
+    /// When it sends them.
+    pub pace: Pace,
+    /// Whether its packets claim to be ECN-capable (and nobody responds).
+    pub ecn: bool,
+}
+
+/// When a source sends by its own clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
     /// The mean rate while on.
     pub rate: Schedule<BitRate>,
     /// Gaps between packets while on.
     pub gaps: Gaps,
     /// Lengths of the on and off periods in seconds; always on if `None`.
     pub on_off: Option<(Distribution, Distribution)>,
-    /// Whether its packets claim to be ECN-capable (and nobody responds).
-    pub ecn: bool,
 }
 
-/// Gaps between the packets of a UDP source.
+/// Gaps between the packets of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
     /// Each packet follows the one before by its own size over the rate: a constant bit rate.

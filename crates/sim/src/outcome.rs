@@ -191,7 +191,7 @@ pub struct FlowSegment {
 pub struct Transfer {
     /// Its flow.
     pub flow: u32,
-    /// When the application gave it to TCP.
+    /// When the application gave it to TCP, or the receiver asked for it.
     pub start: Time,
     /// When its last packet was acknowledged.
     pub end: Time,

@@ -14,7 +14,7 @@ pub(crate) enum Kind {
     Data,
     /// Opens a TCP connection.
     Syn,
-    /// Acknowledges data, or a SYN.
+    /// Acknowledges data, or a SYN; with the number 0 it asks for data instead.
     Ack,
     /// UDP.
     Datagram,
@@ -59,7 +59,7 @@ impl Pkt {
         (self.0 >> 32) as u32
     }
 
-    /// Data: its number. Acknowledgment: the next number expected.
+    /// Data: its number. Acknowledgment: the next number expected, at least 1; 0 for a request.
     #[inline]
     pub fn seq(self) -> u32 {
         self.0 as u32
@@ -87,6 +87,11 @@ impl Pkt {
     pub fn with(self, flow: u32, epoch: u8, seq: u32) -> Self {
         let rest = self.1 & !(0xff << EPOCH);
         Pkt((flow as u64) << 32 | seq as u64, rest | (epoch as u64) << EPOCH)
+    }
+
+    /// The same packet of another size.
+    pub fn sized(self, bytes: u16) -> Self {
+        Pkt(self.0, self.1 & !(0xffff << BYTES) | (bytes as u64) << BYTES)
     }
 
     #[inline]
@@ -278,6 +283,7 @@ mod tests {
         p.set_precedence(7);
         p.set_hop(9);
         assert_eq!((p.precedence(), p.hop(), p.is_ece(), p.bytes()), (7, 9, true, 40));
+        assert_eq!((p.sized(1500).bytes(), p.sized(1500).sized(40)), (1500, p));
         p.set_precedence(2);
         p.set_hop(0);
         assert_eq!(p.with(1, 2, 3), {

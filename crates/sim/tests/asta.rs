@@ -44,9 +44,7 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
         reverse: vec![],
         traffic: Traffic::Udp(UdpSpec {
             packet: Distribution::Constant(1000.0),
-            rate: Schedule::constant(BitRate::from_bps(*rate)),
-            gaps,
-            on_off: None,
+            pace: Pace { rate: Schedule::constant(BitRate::from_bps(*rate)), gaps, on_off: None },
             ecn: false,
         }),
         start: at(0.0),

@@ -231,35 +231,41 @@ fn network(case: &Case) -> Network {
             links.push(back);
             reverse.push(LinkId(links.len() as u32 - 1));
         }
+        // Requests are lost, and sent again, within the run.
+        let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
         let tcp = TcpParams {
             variant: f.variant,
+            initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ecn: case.ecn,
             ..Default::default()
         };
         let traffic = match f.kind {
             0 | 1 => Traffic::Tcp { tcp, app: App::Bulk },
-            2 => Traffic::Tcp {
+            2 | 5 => Traffic::Tcp {
                 tcp,
                 app: App::Transfers {
                     size: Distribution::Pareto { shape: 1.3, scale: 2.0 },
-                    think: Distribution::Exponential(0.05),
-                    count: None,
+                    think: Distribution::Exponential(if i % 3 == 1 { 0.0 } else { 0.05 }),
+                    count: (i % 5 == 4).then_some(3),
                     connection: if i % 2 == 0 { Connection::Fresh } else { Connection::Persistent },
+                    request: (f.kind == 5).then_some(Distribution::Uniform(0.0, 1500.0)),
                 },
             },
             _ => Traffic::Udp(UdpSpec {
                 packet: Distribution::Uniform(100.0, 1000.0),
-                rate: Schedule::constant(BitRate::from_bps(rate / 10)),
-                gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
-                on_off: (f.kind == 4)
-                    .then_some((Distribution::Exponential(0.1), Distribution::Exponential(0.1))),
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps(rate / 10)),
+                    gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
+                    on_off: (f.kind == 4)
+                        .then_some((Distribution::Exponential(0.1), Distribution::Exponential(0.1))),
+                },
                 ecn: false,
             }),
         };
         let stop = (i % 3 == 2).then(|| at(1800));
         flows.push(FlowSpec {
-            class: (f.kind / 2) as u16,
+            class: [0, 0, 1, 2, 2, 1][f.kind as usize],
             forward,
             reverse,
             ack_class: 3,
@@ -283,7 +289,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..5, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..6, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
             variant,

@@ -31,9 +31,11 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {
                 packet,
-                rate: Schedule::constant(BitRate::from_bps((RATE as f64 * rho) as u64)),
-                gaps: Gaps::Exponential,
-                on_off: None,
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps((RATE as f64 * rho) as u64)),
+                    gaps: Gaps::Exponential,
+                    on_off: None,
+                },
                 ecn: false,
             }),
             start: at(0.0),

@@ -33,9 +33,11 @@ fn one_link_of(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {
                 packet: Distribution::Constant(bytes),
-                rate: Schedule::constant(BitRate::from_bps(offered)),
-                gaps: Gaps::Constant,
-                on_off: None,
+                pace: Pace {
+                    rate: Schedule::constant(BitRate::from_bps(offered)),
+                    gaps: Gaps::Constant,
+                    on_off: None,
+                },
                 ecn: false,
             }),
             start: at(0.0),

@@ -74,15 +74,18 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             think: Distribution::Exponential(50.0),
             count: None,
             connection: Connection::Fresh,
+            request: None,
         };
         let traffic = Traffic::Tcp { tcp: tcp.clone(), app };
         flows.push(flow(WEB, rng.uniform_in(0.016, 0.24), rng.uniform_in(0.0, 50.0), traffic));
     }
     let cbr = UdpSpec {
         packet: Distribution::Constant(1000.0),
-        rate: Schedule::constant(BitRate::from_bps(160_000)),
-        gaps: Gaps::Constant,
-        on_off: None,
+        pace: Pace {
+            rate: Schedule::constant(BitRate::from_bps(160_000)),
+            gaps: Gaps::Constant,
+            on_off: None,
+        },
         ecn: false,
     };
     flows.push(flow(CBR, 0.064, 0.0, Traffic::Udp(cbr)));

@@ -43,6 +43,7 @@ fn steady(algorithm: &str, seed: u64) -> Outcome {
             think: Distribution::Exponential(1.0),
             count: None,
             connection: Connection::Fresh,
+            request: None,
         };
         network.flows.push(FlowSpec {
             class: 0,

@@ -37,7 +37,9 @@ fn dumbbell(p: &Parameters) -> String {
         p.is_set("ecn"),
         rate(p.number("accbw")),
     );
-    if p.text("revaqm") != "same" {
+    if p.text("revaqm") == "same" {
+        text.push_str("reverse = { aqm = \"same\" }\n");
+    } else {
         assert_eq!(p.text("revaqm"), "DropTail", "the only other algorithm there");
         let limit = if p.is_set("revbuf") { p.number("revbuf") } else { 100_000.0 };
         let _ = write!(

@@ -353,13 +353,14 @@
 
   // ---- Figures over parameters --------------------------------------------------------------------
 
-  // The points that differ from the chosen one in `axis`, and in `by`, alone, in its order; all points for the
-  // case number.
+  // The points that differ from the chosen one in `axis`, in `by`, and in what is linked with them alone, in its
+  // order; all points for the case number.
   function along(axis, by) {
     const { axes } = data.sweep;
     const points = data.points.map((_, i) => i);
     if (axis < 0) return points;
-    const same = (i) => axes.every((a, k) => k === axis || k === by || a.labels[i] === a.labels[shown.point]);
+    const free = (k, of) => k === of || (of >= 0 && axes[of].linked.includes(k));
+    const same = (i) => axes.every((a, k) => free(k, axis) || free(k, by) || a.labels[i] === a.labels[shown.point]);
     const mine = points.filter((i) => same(i) && axes[axis].labels[i] !== "");
     const n = axes[axis].numbers;
     return n ? mine.sort((i, j) => n[i] - n[j]) : mine;
@@ -370,7 +371,8 @@
     if (!box) return;
     const metric = data.sweep.metrics[byId("sweep-metric").value];
     const at = Number(byId("sweep-axis").value);
-    const by = at < 0 || byId("sweep-by").value === String(at) ? -1 : Number(byId("sweep-by").value);
+    const asked = Number(byId("sweep-by").value);
+    const by = at < 0 || asked === at || data.sweep.axes[at].linked.includes(asked) ? -1 : asked;
     const axis = at < 0 ? { field: "case", labels: data.points.map((p) => p.title), numbers: null, unit: "" } : data.sweep.axes[at];
     const mine = along(at, by);
     const named = !axis.numbers;
@@ -629,7 +631,7 @@
       const axes = data.sweep.axes.map((a, i) => [i, a.field]).filter(([i]) => along(i).length > 1);
       // Numbers along an axis say more than names.
       const [first] = axes.filter(([i]) => data.sweep.axes[i].numbers).concat(axes);
-      const other = first && axes.find(([i]) => i !== first[0]);
+      const other = first && axes.find(([i]) => i !== first[0] && !data.sweep.axes[first[0]].linked.includes(i));
       fill(byId("sweep-axis"), [...axes, [-1, "case"]], first ? first[0] : -1);
       fill(byId("sweep-by"), [[-1, "one panel"], ...axes.map(([i, field]) => [i, "a panel for each " + field])], other ? other[0] : -1);
       byId("sweep-by").hidden = axes.length < 2;

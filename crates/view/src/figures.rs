@@ -1,6 +1,6 @@
 //! Figures for people: units that fit, and no more digits than the interval supports.
 
-use quell_lab::{Estimate, Metric};
+use quell_lab::{Estimate, Metric, Quantity};
 
 /// The unit in which a figure is shown, and what turns the stored value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,15 @@ pub fn scale(metric: Metric, largest: f64) -> Scale {
         "s" if largest >= 1e-3 || largest == 0.0 => Scale { factor: 1e3, unit: "ms" },
         "s" => Scale { factor: 1e6, unit: "µs" },
         unit => Scale { factor: 1.0, unit },
+    }
+}
+
+/// The scale for values of a figure up to `largest`, and the unit to print: metrics are shown in units that fit,
+/// ratios and internal signals in `unit`, which they are stored in.
+pub fn scale_of(figure: &Quantity, unit: &str, largest: f64) -> (Scale, String) {
+    match figure.metric().map(|metric| scale(metric, largest)) {
+        Some(scale) => (scale, scale.unit.to_string()),
+        None => (Scale { factor: 1.0, unit: "" }, if unit == "1" { String::new() } else { unit.to_string() }),
     }
 }
 

@@ -64,7 +64,8 @@ fn point(count: &str, variant: &str) -> usize {
 
 #[test]
 fn a_metric_over_two_fields_has_a_panel_for_each_value_of_the_second() {
-    let chart = chart(Diagram::Metric, &Choice { metric: Metric::QueueMean, ..Choice::default() });
+    let chart =
+        chart(Diagram::Metric, &Choice { metric: Some(&Metric::QueueMean.into()), ..Choice::default() });
     assert_eq!((chart.x.label.as_str(), chart.x.log), ("flows.ftp.count", true));
     assert_eq!(chart.panel_key, "flows.ftp.tcp.variant");
     assert_eq!(chart.panels.iter().map(|p| p.title.as_str()).collect::<Vec<_>>(), ["reno", "sack"]);
@@ -91,6 +92,30 @@ fn names_are_categories_and_shares_are_percent() {
     let table = csv(&chart);
     let first = table.lines().nth(1).expect("a row");
     assert!(first.starts_with("2,drop-tail,reno,9"), "{first}");
+}
+
+#[test]
+fn linked_fields_are_one_axis_of_numbers() {
+    let text = SCENARIO[..SCENARIO.find("[sweep]").expect("a sweep")];
+    let linked = "[[sweep.linked]]\nflows.ftp.count = [8, 2]\ndumbbell.buffer = [\"40 packets\", \"10 packets\"]\n\
+                  [sweep.aqm.red]\nmax_p = [0.1, 0.2]\n";
+    let study =
+        Study::parse(&format!("{text}{linked}"), "x.toml", &Plugins::new()).expect("a sound scenario");
+    let results = run(&study, &Options::default()).expect("it runs");
+    let axis = |over| {
+        let choice = Choice { over, ..Choice::default() };
+        let chart = Chart::of(&results, Diagram::Metric, &choice).expect("a chart");
+        assert!(chart.curves().all(|c| c.y.iter().all(|y| y.is_finite())), "{chart:?}");
+        (chart.x.label.clone(), chart.panel_key.clone(), chart.curves().next().expect("a curve").x.clone())
+    };
+    let by = "aqm.red.max_p".to_string();
+    assert_eq!(axis(None), ("flows.ftp.count".to_string(), by.clone(), vec![2.0, 8.0]));
+    assert_eq!(
+        axis(Some("dumbbell.buffer")),
+        ("dumbbell.buffer (packets)".to_string(), by, vec![10.0, 40.0])
+    );
+    let over_p = axis(Some("aqm.red.max_p"));
+    assert_eq!((over_p.1.as_str(), over_p.2), ("flows.ftp.count", vec![0.1, 0.2]));
 }
 
 #[test]

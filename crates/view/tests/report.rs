@@ -291,3 +291,31 @@ fn a_browser_shows_it_at_any_width() {
         assert!(csv.starts_with("curve,time [s],queue [packets];pi,0.0"), "at {width}: {csv}");
     }
 }
+
+#[test]
+fn points_that_were_left_out_are_one_box_that_opens() {
+    let with_holes = |n: usize| {
+        let mut results = results().clone();
+        results.run.holes = (0..n)
+            .map(|i| quell_scenario::Hole {
+                settings: vec![quell_scenario::Setting { field: "f".into(), value: i.to_string() }],
+                reason: "<b>is not valid".into(),
+            })
+            .collect();
+        report::html(&results)
+    };
+    let few = with_holes(2);
+    assert!(
+        few.contains(
+            "<details class=\"notice\" open><summary>Left out, and not run: 2 of 4 points</summary>"
+        )
+    );
+    let many = with_holes(250);
+    assert!(
+        many.contains(
+            "<details class=\"notice\"><summary>Left out, and not run: 250 of 252 points</summary>"
+        )
+    );
+    assert_eq!(many.matches("<li>f = ").count(), 200);
+    assert!(many.contains("&#60;b&#62;is not valid") && !with_holes(0).contains("Left out"));
+}

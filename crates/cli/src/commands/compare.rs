@@ -32,7 +32,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
-    simulate::check_link(&selection, &study)?;
+    simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, Some(&args.baseline), &study)?;
     let place = match &args.out {
         Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),
@@ -40,8 +40,8 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     };
     scenario::say_notes(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
-    let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
-    let kept = place.map_or_else(run::Kept::default, |place| run::keep(place, &results, true));
+    let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
+    let kept = run::keep(place, &results, true, false);
     selection.say_lacking(&results);
     print(&results, args, &selection, kept.folder.clone())?;
     if let Some(failure) = kept.failure {

@@ -44,6 +44,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Scenario(ScenarioCommand::Show { file, point, changes }) => {
             scenario::show(&file, &changes, point)
         }
+        Command::Scenario(ScenarioCommand::Dialects { format }) => scenario::dialects(format.format),
         Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
     }
 }

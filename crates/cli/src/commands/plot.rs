@@ -1,6 +1,8 @@
 //! `quell plot`.
 
-use quell_lab::{Metric, Results};
+use std::path::{Path, PathBuf};
+
+use quell_lab::Results;
 use quell_view::chart::{Chart, Choice, Diagram, csv, text};
 use quell_view::picture::{self, Sheet};
 
@@ -11,14 +13,11 @@ use crate::{folder, terminal, unknown_name};
 /// Draws a figure of a results folder.
 pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let diagram = diagram(args)?;
-    let metric = match &args.metric {
-        Some(name) => {
-            let names = Metric::ALL.iter().map(|m| m.name());
-            Metric::find(name).ok_or_else(|| unknown_name("metric", name, names))?
-        }
-        None => Metric::Utilization,
-    };
-    for file in args.svg.iter().chain(&args.csv) {
+    if is_stdout(&args.svg) && is_stdout(&args.csv) {
+        let why = "--svg - and --csv -: both go to standard output; give one of them a file";
+        return Err(Failure::BadInput(why.to_string()));
+    }
+    for file in args.svg.iter().chain(&args.csv).filter(|file| file.as_os_str() != STDOUT) {
         folder::check_writable(file)?;
     }
     let results = folder::read(&args.results)?;
@@ -32,32 +31,53 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         seed: args.seed,
         algorithms: (!args.aqm.is_empty()).then_some(&args.aqm),
         scope: args.class.as_deref().unwrap_or("all"),
-        metric,
+        metric: args.metric.as_ref(),
         over: args.over.as_deref(),
         by: args.by.as_deref(),
     };
     let chart = Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?;
     let chart = if args.panels { chart.apart() } else { chart };
+    let picture = || picture::chart(&Sheet::new(&chart.title, &results.run.title), &chart);
     let mut said = String::new();
     if let Some(file) = &args.svg {
-        let sheet = Sheet::new(&chart.title, &results.run.title);
-        folder::write_whole(&picture::chart(&sheet, &chart), file)?;
-        said.push_str(&format!("picture  {}\n", file.display()));
+        put(&picture(), file, "picture", &mut said)?;
     }
     if let Some(file) = &args.csv {
-        folder::write_whole(&csv(&chart), file)?;
-        said.push_str(&format!("numbers  {}\n", file.display()));
+        put(&csv(&chart), file, "numbers", &mut said)?;
     }
-    if said.is_empty() {
+    if args.svg.is_none() && args.csv.is_none() {
         said = text(&chart, terminal::text_width(), terminal::colors());
     }
-    terminal::print(&said)
+    // What goes to standard output goes there alone.
+    match is_stdout(&args.svg) || is_stdout(&args.csv) {
+        true => said.lines().for_each(terminal::say),
+        false => terminal::print(&said)?,
+    }
+    Ok(())
+}
+
+/// The name of standard output, as for files that are read.
+const STDOUT: &str = "-";
+
+fn is_stdout(file: &Option<PathBuf>) -> bool {
+    file.as_ref().is_some_and(|file| file.as_os_str() == STDOUT)
+}
+
+/// Writes a text to a file, which is then said, or to standard output.
+fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Failure> {
+    if file.as_os_str() == STDOUT {
+        return terminal::print(text);
+    }
+    folder::write_whole(text, file)?;
+    said.push_str(&format!("{what}  {}\n", file.display()));
+    Ok(())
 }
 
 /// What was asked for; what belongs to metrics asks for one.
 fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
-    let of_metric = [("--metric", &args.metric), ("--over", &args.over), ("--by", &args.by)];
-    match (args.diagram, of_metric.iter().find(|(_, given)| given.is_some())) {
+    let of_metric =
+        [("--metric", args.metric.is_some()), ("--over", args.over.is_some()), ("--by", args.by.is_some())];
+    match (args.diagram, of_metric.iter().find(|(_, given)| *given)) {
         (None, Some(_)) => Ok(Some(Diagram::Metric)),
         (Some(other), Some((option, _))) if other != Diagram::Metric => Err(Failure::BadInput(format!(
             "{option}: belongs to --diagram metric, not to --diagram {}; leave one of them out",

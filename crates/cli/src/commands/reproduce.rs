@@ -245,7 +245,7 @@ fn output<'a>(judged: &'a [JudgedExperiment<'a>]) -> Output<'a> {
                 id: &c.cell.id,
                 experiment: &j.experiment.id,
                 reading: table.reading,
-                algorithm: &table.of.algorithm[&c.cell.algorithm],
+                algorithm: c.label,
                 unit: &c.cell.unit,
                 low: c.cell.low.value,
                 high: c.cell.high.value,

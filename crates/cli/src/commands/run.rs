@@ -15,14 +15,16 @@ use crate::{selection, simulate};
 pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read_all(&args.scenarios, &args.simulation)?;
-    simulate::check_link(&selection, &study)?;
+    simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
     scenario::say_notes(&study, 1);
     let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
-    simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
-    let results = simulate::run(&study, &args.simulation, auto.as_ref(), line)?;
+    if !args.finished {
+        simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
+    }
+    let results = simulate::run(&study, &args.simulation, auto.as_ref(), args.finished, line)?;
     // The findings are printed even if the files cannot be written.
-    let kept = keep(place, &results, !args.no_report);
+    let kept = keep(Some(place), &results, !args.no_report, args.finished);
     let path = |p: &PathBuf| p.display().to_string();
     let (folder, report) = (kept.folder.as_ref().map(path), kept.report.as_ref().map(path));
     match args.format.format {
@@ -50,7 +52,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    interrupted(&results, kept.folder.as_deref())
+    if args.finished { Ok(()) } else { interrupted(&results, kept.folder.as_deref()) }
 }
 
 /// What became of the results.
@@ -67,8 +69,11 @@ pub struct Kept {
 /// What helps when results cannot be written after the work.
 const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
 
-/// Writes results and, if wanted, their report.
-pub fn keep(place: Place, results: &Results, with_report: bool) -> Kept {
+/// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache
+/// does not have them or `partial` ones are wanted: whoever stops a large study does not wait for its files.
+pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial: bool) -> Kept {
+    let in_cache = results.run.partial && results.run.kept && !partial;
+    let Some(place) = place.filter(|_| !in_cache) else { return Kept::default() };
     let folder = match place.save(results) {
         Ok(folder) => folder,
         Err(failure) => {
@@ -92,8 +97,15 @@ pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failu
         return Ok(());
     }
     let (finished, asked) = (results.replications.len(), results.asked());
-    let kept =
-        folder.map_or(String::new(), |f| format!("; they are kept in {} and marked partial", f.display()));
+    let kept = match folder {
+        Some(folder) => format!("; they are kept in {} and marked partial", folder.display()),
+        None if results.run.kept => {
+            "; they are in the cache: the same command goes on from there, and `quell run` with \
+                                     --finished makes results of them"
+                .to_string()
+        }
+        None => String::new(),
+    };
     Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
 }
 

@@ -1,7 +1,9 @@
 //! `quell scenario`: what files say, without running them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use quell_scenario::dialect::{self, Dialect, Row};
 use quell_scenario::format::{FlowGroup, Kind, Scenario};
 use quell_scenario::values::OneOr;
 use quell_scenario::{Hole, Plugins, ScenarioError, Setting, Study};
@@ -11,7 +13,7 @@ use serde::Serialize;
 use crate::args::{Changes, Format};
 use crate::failure::Failure;
 use crate::simulate;
-use crate::{json, terminal};
+use crate::{json, table, terminal};
 
 /// What a file describes.
 #[derive(Debug, Serialize)]
@@ -167,6 +169,55 @@ fn title(settings: &[Setting]) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The dialects, for JSON.
+#[derive(Serialize)]
+struct Dialects {
+    schema: u32,
+    dialects: Vec<Release>,
+    keys: Vec<Key>,
+}
+
+#[derive(Serialize)]
+struct Release {
+    name: &'static str,
+    release: &'static str,
+}
+
+/// A key that dialects give values to.
+#[derive(Serialize)]
+struct Key {
+    table: &'static str,
+    key: &'static str,
+    /// By the name of the dialect.
+    defaults: BTreeMap<&'static str, String>,
+    source: &'static str,
+}
+
+/// Lists the dialects.
+pub fn dialects(format: Format) -> Result<(), Failure> {
+    let all = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
+    let value = |row: &Row, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
+    if format == Format::Json {
+        let key = |row: &Row| {
+            let defaults = all().map(|d| (d.name(), value(row, d))).collect();
+            Key { table: row.table, key: row.key, defaults, source: row.source }
+        };
+        return json::print(&Dialects {
+            schema: json::SCHEMA,
+            dialects: all().map(|d| Release { name: d.name(), release: d.release() }).collect(),
+            keys: dialect::TABLE.iter().map(key).collect(),
+        });
+    }
+    let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
+    let row = |row: &Row| {
+        let names = [row.table, row.key].map(str::to_string);
+        names.into_iter().chain(all().map(|d| value(row, d))).collect()
+    };
+    let rows: Vec<Vec<String>> = dialect::TABLE.iter().map(row).collect();
+    let releases: String = all().map(|d| format!("{}: {}\n", d.name(), d.release())).collect();
+    terminal::print(&format!("{}\n{releases}", table::text(&header, &rows)))
 }
 
 /// Prints the JSON Schema.

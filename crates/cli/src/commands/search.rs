@@ -1,10 +1,10 @@
 //! `quell search`.
 
-use quell_lab::{Ending, Estimate, MAX_SEEDS, Metric, Probe, Search, SearchError, Searched, Side, Width};
+use quell_lab::{Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, SearchError, Searched, Side, Width};
 use quell_view::figures;
 use serde::Serialize;
 
-use crate::align::scale;
+use crate::align::scale_of;
 use crate::args::{Format, SearchArgs};
 use crate::failure::Failure;
 use crate::selection;
@@ -20,9 +20,9 @@ struct Output<'a> {
     over: &'a str,
     /// Of the axis; empty for pure numbers.
     over_unit: &'a str,
-    metric: &'static str,
+    metric: String,
     crosses: f64,
-    unit: &'static str,
+    unit: &'a str,
     algorithm: &'a str,
     link: &'a str,
     scope: &'a str,
@@ -49,7 +49,7 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
     let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
     let question = Search {
         over: args.over.clone(),
-        metric: args.metric,
+        metric: args.metric.clone(),
         crosses: args.metric.read(&args.crosses).map_err(|why| bad("--crosses", why))?,
         algorithm: args.aqm.clone(),
         link: args.link.clone(),
@@ -77,14 +77,21 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
 
 /// A tolerance, perhaps with the unit of the axis.
 fn tolerance(text: &str, unit: &str) -> Result<Width, String> {
-    text.trim().strip_suffix(unit).unwrap_or(text).parse()
+    let width = text.trim().strip_suffix(unit).unwrap_or(text).parse();
+    let example = if unit.is_empty() { "2".to_string() } else { format!("2 {unit}") };
+    width.map_err(|_| {
+        format!(
+            "\"{}\" must be above 0: a share of the crossing (5%), or a length of the axis ({example})",
+            quell_units::text::cut(text.trim())
+        )
+    })
 }
 
 fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenario: &'a str) -> Output<'a> {
     let probe = |p: &Probe| ProbeOutput {
         at: p.at,
         side: p.side,
-        value: json::Value::of(question.metric.unit().to_string(), &p.estimate),
+        value: json::Value::of(found.unit.clone(), &p.estimate),
     };
     let interval = found.crossing.interval;
     Output {
@@ -93,9 +100,9 @@ fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenari
         scenario,
         over: &question.over.name,
         over_unit: &question.over.unit,
-        metric: question.metric.name(),
+        metric: question.metric.to_string(),
         crosses: question.crosses,
-        unit: question.metric.unit(),
+        unit: &found.unit,
         algorithm: &found.algorithm,
         link: &found.link,
         scope: &question.scope,
@@ -126,29 +133,32 @@ fn probes(question: &Search, found: &Searched) -> String {
     let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string())).collect();
     let sides = probes.iter().map(|p| plain(side(p).to_string())).collect();
     let columns = [
-        selection::column(&question.metric.into(), &estimates, |largest| {
-            let scale = scale(question.metric, largest);
-            (scale, scale.unit.to_string())
+        selection::column(&question.metric, &estimates, |largest| {
+            scale_of(&question.metric, &found.unit, largest)
         }),
         Column { title: "seeds".to_string(), unit: String::new(), cells: seeds },
-        Column { title: figure(question.metric, question.crosses), unit: String::new(), cells: sides },
+        Column {
+            title: figure(&question.metric, &found.unit, question.crosses),
+            unit: String::new(),
+            cells: sides,
+        },
     ];
     table::figures(&names, &columns) + "\n"
 }
 
 /// A value of a metric for people.
-fn figure(metric: Metric, value: f64) -> String {
-    let scale = figures::scale(metric, value);
+fn figure(metric: &Quantity, unit: &str, value: f64) -> String {
+    let (scale, unit) = scale_of(metric, unit, value);
     let text = figures::round(&Estimate { mean: value, half_width: None, n: 1 }, scale, false).mean;
     // Without the zeros that an exact value does not need.
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if scale.unit.is_empty() { text.to_string() } else { format!("{text} {}", scale.unit) }
+    if unit.is_empty() { text.to_string() } else { format!("{text} {unit}") }
 }
 
 /// Says what was found.
 fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), Failure> {
     let crossing = &found.crossing;
-    let value = figure(question.metric, question.crosses);
+    let value = figure(&question.metric, &found.unit, question.crosses);
     let what = format!("{} of {} at {}", question.metric.title(), found.algorithm, found.link);
     let (name, text) = (&question.over.name, |x: f64| question.text(x));
     let between = crossing.interval.map(|(low, high)| {

@@ -9,6 +9,7 @@ use quell_aqm::catalog;
 use quell_units::text::cut;
 use serde::de::Error;
 
+use crate::dialect;
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
 use crate::format::{FlowGroup, Scenario};
@@ -17,8 +18,19 @@ use crate::tree::{Fault, Node, Path, Step, Value};
 use parse::{Expression, read};
 
 /// Fields that hold text: there nothing is computed.
-const TEXTS: &[&str] =
-    &["title", "description", "name", "class", "from", "to", "label", "algorithm", "file", "sha256"];
+const TEXTS: &[&str] = &[
+    "title",
+    "description",
+    "dialect",
+    "name",
+    "class",
+    "from",
+    "to",
+    "label",
+    "algorithm",
+    "file",
+    "sha256",
+];
 
 /// The field that may hold the name of a file, or a list in which something may be computed.
 const FILE: &str = "changes";
@@ -258,6 +270,8 @@ const STAND_INS: &[&str] = &["1", "1 s", "1 Mbit/s", "1 packet", "1 kB"];
 
 /// The scenario that a tree is, with its defaults.
 fn resolved(tree: &Node) -> Result<Node, Fault> {
+    let mut tree = tree.clone();
+    dialect::speak(&mut tree);
     let mut scenario = tree.read::<Scenario>()?;
     scenario.flows.iter_mut().for_each(FlowGroup::complete);
     let table = toml::Table::try_from(plan::resolved(&scenario)).map_err(Fault::custom)?;

@@ -142,7 +142,7 @@ pub(super) fn draw_flows(
                     forward: way.forward,
                     reverse: way.reverse,
                     ack_class: acks,
-                    traffic: traffic(g, &at_group)?,
+                    traffic: traffic(g, &at_group, || stream("transfers"))?,
                     precedence: g.precedence.unwrap_or(0),
                     start: at(start),
                     stop: stop.map(at),

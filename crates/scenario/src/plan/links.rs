@@ -9,7 +9,7 @@ use super::limits;
 use super::measure::at;
 use super::traffic::{UDP_PACKET, smallest_packet};
 use crate::error::{Problem, require};
-use crate::format::{AqmChoice, Change, Changes, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
+use crate::format::{AqmChoice, BackAqm, Change, Changes, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
 use crate::values::{Access, OneOr, Shape};
 
@@ -212,7 +212,11 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     };
     r.loss.map_or(Ok(()), |loss| check_loss(loss, back.then("loss")))?;
     r.buffer.map_or(Ok(()), |buffer| check_buffer(buffer, back.then("buffer")))?;
-    let own_back = r.aqm.as_ref().map(|choice| (choice.clone(), back.then("aqm"))).or(own.clone());
+    let own_back = match &r.aqm {
+        Some(BackAqm::Same) => own.clone(),
+        Some(BackAqm::Own(choice)) => Some((choice.clone(), back.then("aqm"))),
+        None => Some((AqmChoice::named("drop-tail"), back.then("aqm"))),
+    };
     let [name, name_back] = d.names;
     let [from, to] = d.ends;
     let buffer_back = r.buffer.or(link.buffer);

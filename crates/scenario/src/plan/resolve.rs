@@ -6,14 +6,17 @@ use quell_units::Duration;
 use super::links::{access_rate, mean_packet};
 use super::measure::series_step;
 use super::traffic::UDP_PACKET;
-use crate::format::{AqmChoice, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario};
+use crate::format::{
+    AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario,
+};
 use crate::tree::Node;
-use crate::values::{Access, OneOr};
+use crate::values::{Access, Count, OneOr};
 
 /// The same scenario with every default that is a value written out: what it draws and decides is the same.
 /// What is left out then has no value, such as the stop of a flow that never stops.
 pub(crate) fn resolved(s: &Scenario) -> Scenario {
     let mut out = s.clone();
+    out.dialect = Some(s.dialect.unwrap_or_default());
     out.series_step = Some(series_step(s));
     out.mean_packet = Some(mean_packet(s)).filter(|bytes| (1..=65_535).contains(&bytes.get()));
     let access = access_rate(s);
@@ -22,7 +25,12 @@ pub(crate) fn resolved(s: &Scenario) -> Scenario {
         r.buffer = r.buffer.or(buffer);
         r.ecn = r.ecn.or(r.buffer.map(|_| ecn));
         r.loss = r.loss.or(Some(loss));
-        r.aqm.iter_mut().for_each(complete);
+        if r.buffer.is_some() {
+            let aqm = r.aqm.get_or_insert_with(|| BackAqm::Own(AqmChoice::named("drop-tail")));
+            if let BackAqm::Own(choice) = aqm {
+                complete(choice);
+            }
+        }
     };
     if let Some(d) = &mut out.dumbbell {
         d.access_rate = Some(access);
@@ -81,7 +89,7 @@ fn fill(g: &mut FlowGroup, access: Access) {
             g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
             g.connection = g.connection.or(Some(ConnectionKind::Fresh));
             if g.kind == Kind::Sessions {
-                g.transfers = g.transfers.or(Some(1));
+                g.transfers = g.transfers.or(Some(OneOr::One(Count(1.0))));
             }
         }
         Kind::Udp => {

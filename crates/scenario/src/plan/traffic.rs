@@ -1,13 +1,14 @@
 //! What the flows of a group send.
 
-use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Schedule, Traffic, UdpSpec};
+use quell_aqm::Rng;
+use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Pace, Schedule, Traffic, UdpSpec};
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::at as moment;
 use crate::error::{Problem, require};
 use crate::format::{FlowGroup, Kind};
 use crate::tree::Path;
-use crate::values::{Dist, OneOr, Quantity, Shape};
+use crate::values::{Count, Dist, OneOr, Quantity, Shape};
 
 /// A distribution as the simulator wants it, in the unit that `convert` gives.
 fn distribution<Q: Quantity>(
@@ -79,9 +80,8 @@ pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
     (smallest.max(1.0), "UDP")
 }
 
-/// What the flows of a group send.
-pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
-    let seconds = |d: Duration| d.as_secs_f64();
+/// What a flow of a group sends; `rng` is asked only if chance decides how many transfers it makes.
+pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Result<Traffic, Problem> {
     match g.kind {
         Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app: App::Bulk }),
         Kind::Transfers | Kind::Sessions => {
@@ -97,8 +97,15 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
                 None => Distribution::Constant(0.0),
             };
             let default = if g.kind == Kind::Sessions { Some(1) } else { None };
+            let count = g.transfers.as_ref().map(|n| count(n, &at.then("transfers"), rng)).transpose()?;
             let connection = g.connection.map_or(Connection::Fresh, Connection::from);
-            let app = App::Transfers { size, think, count: g.transfers.or(default), connection };
+            let app = App::Transfers {
+                size,
+                think,
+                count: count.or(default),
+                connection,
+                request: request(g, at)?,
+            };
             Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
         }
         Kind::Udp => {
@@ -109,27 +116,65 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path) -> Result<Traffic, Problem> {
             };
             let mean = packet.mean();
             require((1.0..=1e6).contains(&mean), here, "must have a mean between 1 B and 1 MB")?;
-            let on_off = g.on_off.as_ref().map(|o| {
-                let at = at.then("on_off");
-                let period = |d: &Dist<Duration>, field: &str| {
-                    let here = at.then(field);
-                    let d = distribution(d, &here, seconds)?;
-                    require(d.mean() > 0.0, here, "must be longer than 0 s")?;
-                    Ok::<_, Problem>(d)
-                };
-                Ok::<_, Problem>((period(&o.on, "on")?, period(&o.off, "off")?))
-            });
-            let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
-            Ok(Traffic::Udp(UdpSpec {
-                packet,
-                rate: Schedule::changing(
-                    rate,
-                    g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect::<Vec<_>>(),
-                ),
-                gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
-                on_off: on_off.transpose()?,
-                ecn: g.ecn.unwrap_or(false),
-            }))
+            Ok(Traffic::Udp(UdpSpec { packet, pace: pace(g, at)?, ecn: g.ecn.unwrap_or(false) }))
         }
     }
+}
+
+/// How many transfers a flow makes.
+fn count(n: &Dist<Count>, at: &Path, rng: impl FnOnce() -> Rng) -> Result<u32, Problem> {
+    let drawn = distribution(n, at, |n: Count| n.0)?;
+    let most = f64::from(u32::MAX);
+    match n {
+        OneOr::One(Count(n)) => {
+            require(*n >= 1.0 && n.fract() == 0.0, at.clone(), "must be a whole number of at least 1")?;
+        }
+        OneOr::Spread(_) => {
+            require(drawn.mean() >= 1.0, at.clone(), "must have a mean of at least 1")?;
+        }
+    }
+    // A Pareto may have no mean.
+    let bounded = drawn.mean() <= most || drawn.mean().is_infinite();
+    require(bounded, at.clone(), format!("must be at most {most}: leave it out for no end"))?;
+    Ok(match drawn {
+        Distribution::Constant(n) => n,
+        drawn => drawn.draw(&mut rng()).ceil().clamp(1.0, most),
+    } as u32)
+}
+
+/// The packets by which the receivers of a group ask for transfers.
+fn request(g: &FlowGroup, at: &Path) -> Result<Option<Distribution>, Problem> {
+    let Some(request) = &g.request else { return Ok(None) };
+    let here = at.then("request");
+    let bytes = distribution(request, &here, |b: Bytes| b.get() as f64)?;
+    let (least, most) = (ACK_BYTES, Bytes::new(65_535));
+    let what = if matches!(request, OneOr::One(_)) { "be" } else { "have a mean" };
+    let within = (least.get() as f64..=most.get() as f64).contains(&bytes.mean());
+    require(within, here, format!("must {what} between {least} (a TCP header) and {most}"))?;
+    Ok(Some(bytes))
+}
+
+/// When the sources of a group send by their own clock.
+fn pace(g: &FlowGroup, at: &Path) -> Result<Pace, Problem> {
+    let Some(rate) = g.rate else { return Err(Problem::new(at.then("rate"), "is missing")) };
+    let changes: Vec<_> = g.rate_changes.iter().map(|c| (moment(c.at), c.rate)).collect();
+    let on_off = g.on_off.as_ref().map(|o| {
+        let at = at.then("on_off");
+        let period = |d: &Dist<Duration>, field: &str| {
+            let here = at.then(field);
+            let d = distribution(d, &here, seconds)?;
+            require(d.mean() > 0.0, here, "must be longer than 0 s")?;
+            Ok::<_, Problem>(d)
+        };
+        Ok::<_, Problem>((period(&o.on, "on")?, period(&o.off, "off")?))
+    });
+    Ok(Pace {
+        rate: Schedule::changing(rate, changes),
+        gaps: g.gaps.map_or(Gaps::Constant, Gaps::from),
+        on_off: on_off.transpose()?,
+    })
+}
+
+fn seconds(d: Duration) -> f64 {
+    d.as_secs_f64()
 }

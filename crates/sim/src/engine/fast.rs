@@ -485,14 +485,14 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     let delay = |link: &LinkId| delays[link.0 as usize];
     for (flow, spec) in network.flows.iter().enumerate() {
         // A source of UDP hears nothing: no arrival causes what its timer does.
-        let (hears, delayed_ack) = match &spec.traffic {
-            Traffic::Tcp { tcp, .. } => (true, tcp.delayed_ack.is_some()),
+        let (hears, timer_back) = match &spec.traffic {
+            Traffic::Tcp { tcp, app } => (true, tcp.delayed_ack.is_some() || app.asks()),
             Traffic::Udp(_) => (false, false),
         };
         let (mut since_stop, mut since_timer) = (NEVER, NEVER);
         // Data follows acknowledgments: the second time round the last stop before it is known.
         for direction in [0, 1, 0] {
-            if direction == 0 || delayed_ack {
+            if direction == 0 || timer_back {
                 since_timer = 0;
             }
             for step in plan.way(flow, direction) {

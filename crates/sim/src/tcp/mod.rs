@@ -64,6 +64,7 @@ mod scoreboard;
 mod sender;
 
 pub(crate) use receiver::Receiver;
+pub(crate) use rtt::RttEstimator;
 pub(crate) use sender::{Outgoing, Sender};
 
 use crate::packet::ACK_BYTES;

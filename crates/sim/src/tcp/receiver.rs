@@ -55,6 +55,11 @@ impl Receiver {
         self.deadline
     }
 
+    /// The next packet in order.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
     fn restart(&mut self, epoch: u8) {
         self.blocks.clear();
         *self = Receiver { epoch, blocks: std::mem::take(&mut self.blocks), ..Receiver::new() };

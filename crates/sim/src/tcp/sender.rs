@@ -149,6 +149,11 @@ impl Sender {
         self.limit = self.limit.min(self.max);
     }
 
+    /// One past the last packet that the application gave.
+    pub fn end_of_data(&self) -> u32 {
+        self.limit
+    }
+
     /// Whether everything the application gave has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Charts from results.
 
-use quell_lab::{LinkSeries, Metric, PointInfo, Replication, Results, View};
+use quell_lab::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View};
 
 use super::sweep::{Parameter, parameters};
 use super::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel, events, queue};
@@ -61,8 +61,8 @@ pub struct Choice<'a> {
     pub algorithms: Option<&'a [String]>,
     /// Which traffic: "all", a class or, but for throughput, "data".
     pub scope: &'a str,
-    /// Which metric.
-    pub metric: Metric,
+    /// Which figure; none for the utilization.
+    pub metric: Option<&'a Quantity>,
     /// The field along the axis; none for the first that varies, numbers before names.
     pub over: Option<&'a str>,
     /// The field that has a panel for each of its values; none for the next that varies, if there is one.
@@ -77,7 +77,7 @@ impl Default for Choice<'_> {
             seed: None,
             algorithms: None,
             scope: "all",
-            metric: Metric::Utilization,
+            metric: None,
             over: None,
             by: None,
         }
@@ -259,7 +259,14 @@ impl<'a> Found<'a> {
         self.chart(&what, "queueing delay (ms)", "share of packets that waited no longer", Form::Line, curves)
     }
 
+    fn figure(&self) -> Quantity {
+        self.choice.metric.cloned().unwrap_or_else(|| Metric::Utilization.into())
+    }
+
     fn metric(&self) -> Result<Chart, String> {
+        if let Some(why) = self.results.lacks(&self.figure()) {
+            return Err(format!("metric {why}"));
+        }
         let (choice, points) = (self.choice, &self.results.run.points);
         let all = parameters(points);
         let named = |field: &str| {
@@ -275,7 +282,8 @@ impl<'a> Found<'a> {
             Some(field) => Some(named(field)?),
             // Numbers along an axis say more than names.
             None => {
-                let free = || all.iter().filter(varies).filter(|p| by.is_none_or(|b| b.field != p.field));
+                let other = |p: &&Parameter<'a>| by.is_none_or(|b| b.field != p.field && !b.leads(&all, p));
+                let free = || all.iter().filter(varies).filter(other);
                 free().find(|p| p.numbers.is_some()).or_else(|| free().next())
             }
         };
@@ -285,17 +293,18 @@ impl<'a> Found<'a> {
                 by.map_or("", |p| p.field)
             ));
         }
-        let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| p.field != o.field)));
+        let apart = |o: &Parameter<'a>, p: &Parameter<'a>| p.field != o.field && !o.leads(&all, p);
+        let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| apart(o, p))));
         if points.len() < 2 {
             return Err("the results are of one point; a metric needs a sweep to be drawn over".to_string());
         }
         // Cases that set several fields at once have only their number.
         let Some(over) = over else { return Ok(self.over_cases()) };
-        let within = over.along(&all, choice.point, by.map(|p| p.field));
+        let within = over.along(&all, choice.point, by);
         let (places, x) = Places::of(over, &within);
         let mut panels = Vec::new();
         let distinct = by.map_or(vec![""], |by| {
-            let mut order = by.along(&all, choice.point, Some(over.field));
+            let mut order = by.along(&all, choice.point, Some(over));
             // Where the field along the axis is set too.
             order.retain(|i| within.contains(i));
             let mut labels: Vec<&str> = Vec::new();
@@ -337,7 +346,7 @@ impl<'a> Found<'a> {
                     scope: self.choice.scope.to_string(),
                     ..View::of_point(point_of(place)?)
                 };
-                self.results.estimate(&view, label, self.choice.metric)
+                self.results.estimate(&view, label, self.figure())
             };
             let found: Vec<_> = (0..xs.len()).map(estimate).collect();
             found.iter().any(Option::is_some).then(|| Curve {
@@ -352,22 +361,22 @@ impl<'a> Found<'a> {
     }
 
     fn of_metric(&self, x: Horizontal, panel_key: &str, mut panels: Vec<Panel>) -> Chart {
-        let metric = self.choice.metric;
+        let figure = self.figure();
         let curves = || panels.iter().flat_map(|p| &p.curves);
         let largest =
             curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
-        let scale = figures::scale(metric, largest);
+        let (scale, unit) = figures::scale_of(&figure, &self.results.unit(&figure), largest);
         for curve in panels.iter_mut().flat_map(|p| &mut p.curves) {
             curve.y.iter_mut().chain(&mut curve.half_width).for_each(|v| *v *= scale.factor);
         }
-        let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
         let scope =
             if self.choice.scope == "all" { String::new() } else { format!(" of {}", self.choice.scope) };
         let link = self.choice.link.map_or(String::new(), |l| format!(", link {l}"));
         Chart {
-            title: format!("{}{scope} over {}{link}", metric.title(), x.label),
+            title: format!("{}{scope} over {}{link}", figure.title(), x.label),
             x,
-            y: format!("{}{unit}", metric.title()),
+            y: format!("{}{unit}", figure.title()),
             panel_key: panel_key.to_string(),
             curve_key: ALGORITHM.to_string(),
             panels,

@@ -1,5 +1,7 @@
 //! The parameters that a study varies, as axes.
 
+use std::collections::HashMap;
+
 use quell_lab::PointInfo;
 use quell_units::{BitRate, Duration, QueueSize};
 
@@ -15,6 +17,8 @@ pub(crate) struct Parameter<'a> {
     pub numbers: Option<Vec<f64>>,
     /// Whether the numbers follow each other in equal ratios rather than in equal steps.
     pub geometric: bool,
+    /// The parameters, by number, that advance with this one: each of its values has one of theirs.
+    pub linked: Vec<usize>,
 }
 
 /// Every field that points set, in the order of the study.
@@ -30,9 +34,20 @@ pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
         let labels: Vec<&str> = points.iter().map(label).collect();
         let (unit, numbers) = numbers(&labels).map_or(("", None), |(unit, n)| (unit, Some(n)));
         let geometric = numbers.as_deref().is_some_and(is_geometric);
-        Parameter { field, unit, labels, numbers, geometric }
+        Parameter { field, unit, labels, numbers, geometric, linked: Vec::new() }
     };
-    fields.into_iter().map(parameter).collect()
+    let mut all: Vec<Parameter<'_>> = fields.into_iter().map(parameter).collect();
+    for i in 0..all.len() {
+        let follows = |j: &usize| *j != i && is_function(&all[*j].labels, &all[i].labels);
+        all[i].linked = (0..all.len()).filter(follows).collect();
+    }
+    all
+}
+
+/// Whether where two of `of` are equal, so are those of `labels`.
+fn is_function(labels: &[&str], of: &[&str]) -> bool {
+    let mut known = HashMap::new();
+    of.iter().zip(labels).all(|(x, y)| known.insert(x, y).is_none_or(|before| before == y))
 }
 
 fn settings<'a>(point: &'a PointInfo, field: &str) -> Option<&'a str> {
@@ -40,12 +55,15 @@ fn settings<'a>(point: &'a PointInfo, field: &str) -> Option<&'a str> {
 }
 
 impl Parameter<'_> {
-    /// The points that set this field and agree with point `at` in every one of `parameters` but this and
-    /// `also`, in the order of the axis.
-    pub fn along(&self, parameters: &[Parameter<'_>], at: usize, also: Option<&str>) -> Vec<usize> {
-        let fixed = |p: &&Parameter<'_>| p.field != self.field && Some(p.field) != also;
+    /// The points that set this field and agree with point `at` in every one of `parameters` but this, `also`, and
+    /// what is linked with them, in the order of the axis.
+    pub fn along(&self, parameters: &[Parameter<'_>], at: usize, also: Option<&Parameter<'_>>) -> Vec<usize> {
+        let free = |i: usize, p: &Parameter<'_>| p.field == parameters[i].field || p.linked.contains(&i);
+        let is_fixed = |i: &usize| !free(*i, self) && !also.is_some_and(|also| free(*i, also));
+        let fixed: Vec<&Parameter<'_>> =
+            (0..parameters.len()).filter(is_fixed).map(|i| &parameters[i]).collect();
         let agrees = |i: &usize| {
-            let same = parameters.iter().filter(fixed).all(|p| p.labels[*i] == p.labels[at]);
+            let same = fixed.iter().all(|p| p.labels[*i] == p.labels[at]);
             same && !self.labels[*i].is_empty()
         };
         let mut points: Vec<usize> = (0..self.labels.len()).filter(agrees).collect();
@@ -53,6 +71,11 @@ impl Parameter<'_> {
             points.sort_by(|i, j| numbers[*i].total_cmp(&numbers[*j]));
         }
         points
+    }
+
+    /// Whether another parameter of `parameters` advances with this one.
+    pub fn leads(&self, parameters: &[Parameter<'_>], other: &Parameter<'_>) -> bool {
+        self.linked.iter().any(|i| parameters[*i].field == other.field)
     }
 
     /// The field with the unit of its numbers.
@@ -120,6 +143,30 @@ mod tests {
         assert_eq!(numbers(&["10 ms", "10 packets"]), None);
         let (_, with_hole) = numbers(&["1", "", "3"]).unwrap();
         assert!(with_hole[1].is_nan() && with_hole[2] == 3.0);
+    }
+
+    #[test]
+    fn what_advances_together_is_one_axis() {
+        let point = |settings: &[(&str, &str)]| {
+            let set =
+                |(field, value): &(&str, &str)| format!("{{\"field\": \"{field}\", \"value\": \"{value}\"}}");
+            let settings = settings.iter().map(set).collect::<Vec<_>>().join(", ");
+            let rest = "\"algorithms\": [], \"seeds\": [], \"links\": [], \"classes\": [], \"segments\": []";
+            let json = format!("{{\"settings\": [{settings}], \"scenario\": \"\", {rest}}}");
+            serde_json::from_str::<PointInfo>(&json).unwrap()
+        };
+        let mut points = Vec::new();
+        for p in ["0.1", "0.2"] {
+            for (n, rate) in [("40", "20 Mbit/s"), ("10", "5 Mbit/s"), ("20", "10 Mbit/s")] {
+                points.push(point(&[("count", n), ("rate", rate), ("max_p", p)]));
+            }
+        }
+        let all = parameters(&points);
+        assert_eq!(all.iter().map(|p| p.linked.clone()).collect::<Vec<_>>(), [vec![1], vec![0], vec![]]);
+        assert_eq!(all[0].along(&all, 0, None), [1, 2, 0]);
+        assert_eq!(all[1].along(&all, 4, None), [4, 5, 3]);
+        assert_eq!(all[2].along(&all, 4, None), [1, 4]);
+        assert_eq!(all[2].along(&all, 4, Some(&all[0])), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]

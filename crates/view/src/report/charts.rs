@@ -202,6 +202,8 @@ struct Axis<'a> {
     numbers: Option<Vec<f64>>,
     /// Whether its axis is logarithmic.
     log: bool,
+    /// The axes, by number, that advance with it.
+    linked: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -524,6 +526,7 @@ fn sweep<'a>(results: &'a Results, algorithms: &[&str]) -> Sweep<'a> {
         labels: p.labels,
         numbers: p.numbers,
         log: p.geometric,
+        linked: p.linked,
     };
     Sweep {
         axes: parameters(&results.run.points).into_iter().map(axis).collect(),

@@ -19,7 +19,9 @@ use tables::Table;
 /// Points beyond this have no tables on the page, only their place in the charts over parameters.
 const MOST_POINTS: usize = 100;
 /// Points beyond this that are not valid are only counted.
-const MOST_HOLES: usize = 20;
+const MOST_HOLES: usize = 200;
+/// More of them than this are folded.
+const OPEN_HOLES: usize = 3;
 /// Points beyond this have only the main table.
 const DETAILED_POINTS: usize = 20;
 
@@ -42,12 +44,8 @@ pub fn html(results: &Results) -> String {
             .take(MOST_POINTS)
             .map(|(i, p)| section(results, i, p))
             .collect(),
-        notices: left_out(results, &charts)
-            .into_iter()
-            .chain(rules(run))
-            .chain(results.notes())
-            .chain(holes(run))
-            .collect(),
+        notices: left_out(results, &charts).into_iter().chain(rules(run)).chain(results.notes()).collect(),
+        holes: holes(run),
         command: command(run),
         run,
         replications: results.replications.iter().map(replication).collect(),
@@ -100,6 +98,7 @@ struct Page<'a> {
     points: Vec<Section>,
     /// What is not shown, and what to know about what is.
     notices: Vec<String>,
+    holes: Option<Holes>,
     command: String,
     run: &'a RunInfo,
     replications: Vec<Row>,
@@ -111,6 +110,14 @@ struct Page<'a> {
     uplot_license: &'static str,
     css: &'static str,
     js: &'static str,
+}
+
+/// What of a sweep was not run.
+struct Holes {
+    count: usize,
+    points: usize,
+    lines: Vec<String>,
+    open: bool,
 }
 
 struct Partial {
@@ -254,12 +261,10 @@ fn text_of(point: &PointInfo, key: &str) -> Option<String> {
     scenario.get(key)?.as_str().map(str::to_string)
 }
 
-/// What of a sweep was not run.
-fn holes(run: &RunInfo) -> Vec<String> {
-    let all = run.points.len() + run.holes.len();
-    let intro = format!("Not valid, and not run ({} of {all} points):", run.holes.len());
-    let intro = (!run.holes.is_empty()).then_some(intro);
-    intro.into_iter().chain(run.hole_lines(MOST_HOLES)).collect()
+fn holes(run: &RunInfo) -> Option<Holes> {
+    let count = run.holes.len();
+    let (points, lines) = (run.points.len() + count, run.hole_lines(MOST_HOLES));
+    (count > 0).then_some(Holes { count, points, lines, open: count <= OPEN_HOLES })
 }
 
 /// What the page does not show for lack of room.

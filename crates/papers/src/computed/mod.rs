@@ -1,0 +1,182 @@
+//! What the documents compute rather than simulate: numbers and figures of the theory.
+
+mod red_tail;
+mod vrc;
+
+use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
+use serde::Deserialize;
+
+use red_tail::Simulated;
+
+/// A number or a figure that the document computes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Computed {
+    /// The id of the printed number, if it is one.
+    #[serde(default)]
+    pub cell: Option<String>,
+    /// The number of the figure, if it is one.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// What it shows.
+    #[serde(default)]
+    pub title: String,
+    /// How it is computed.
+    pub compute: Compute,
+}
+
+/// What is computed, and for which values.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Compute {
+    /// A number: the largest K_I (Park et al. 2004, eq. 20).
+    VrcLargestIntegral {
+        /// K_D in seconds per packet.
+        k_d: f64,
+        /// R in seconds.
+        rtt: f64,
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+    },
+    /// A number: the largest K_P (Park et al. 2004, eq. 21).
+    VrcLargestProportional {
+        /// K_I per packet and second.
+        k_i: f64,
+        /// K_D in seconds per packet.
+        k_d: f64,
+        /// R in seconds.
+        rtt: f64,
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+    },
+    /// A number: the longest round-trip time at which PID gains are stable, in seconds (Park et al. 2004, eq. 17).
+    VrcLongestRtt {
+        /// K_P per packet.
+        k_p: f64,
+        /// K_I per packet and second.
+        k_i: f64,
+        /// K_D in seconds per packet.
+        k_d: f64,
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+        /// This many packets of queueing are taken off: the longest propagation delay remains.
+        #[serde(default)]
+        q_ref: f64,
+    },
+    /// A number: the longest round-trip time at which AVQ is stable, in seconds (Kunniyur and Srikant 2001, Theorem
+    /// 4.1).
+    AvqLongestRtt {
+        /// phi per second.
+        phi: f64,
+        /// tau: the utilization that is aimed for.
+        tau: f64,
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+    },
+    /// A figure: the longest stable round-trip time over C, for several N (Park et al. 2004, Fig. 3).
+    VrcStabilitySurface {
+        /// K_P per packet.
+        k_p: f64,
+        /// K_I per packet and second.
+        k_i: f64,
+        /// K_D in seconds per packet.
+        k_d: f64,
+        /// N, a curve each.
+        flows: Vec<f64>,
+        /// The ends of the axis of C, in packets per second.
+        capacity: [f64; 2],
+    },
+    /// A figure: the largest K_P over K_I, for several K_D and R (Park et al. 2004, Fig. 4 and 8).
+    VrcGainRegions {
+        /// K_D in seconds per packet, a curve each.
+        k_d: Vec<f64>,
+        /// R in seconds, a panel each.
+        rtt: Vec<f64>,
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+    },
+    /// A figure: the longest stable propagation delay over K_P = K_I, for several K_D (Park et al. 2004, Fig. 7).
+    VrcLongestDelay {
+        /// K_D in seconds per packet, a curve each.
+        k_d: Vec<f64>,
+        /// The ends of the axis of K_P = K_I.
+        gain: [f64; 2],
+        /// N.
+        flows: f64,
+        /// C in packets per second.
+        capacity: f64,
+        /// The target in packets, whose delay is taken off.
+        q_ref: f64,
+    },
+    /// A figure: the map of the queue from slot to slot (Jou et al. 2003, Fig. 18 and 19).
+    RedTailMap(red_tail::Mapped),
+    /// A figure: the queue slot by slot, with noise (Jou et al. 2003, Fig. 17 and 20).
+    RedTailTrajectory(red_tail::Trajectory),
+    /// A figure: the distribution of the queue (Jou et al. 2003, Fig. 21).
+    RedTailDistribution(red_tail::Distribution),
+}
+
+/// What was computed.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A number.
+    Number(f64),
+    /// A figure.
+    Chart(Box<Chart>),
+}
+
+impl Compute {
+    /// Computes it; `simulated` gives a run's density of the queue, in packets, where one stands beside.
+    ///
+    /// # Errors
+    /// A sentence, if a value is not physical.
+    pub fn answer(&self, simulated: &Simulated<'_>) -> Result<Answer, String> {
+        match self {
+            Compute::RedTailMap(of) => of.chart(),
+            Compute::RedTailTrajectory(of) => of.chart(),
+            Compute::RedTailDistribution(of) => of.chart(simulated),
+            of => vrc::answer(of),
+        }
+    }
+}
+
+/// Evenly spaced values.
+fn steps(from: f64, to: f64, n: usize) -> Vec<f64> {
+    (0..=n).map(|i| from + (to - from) * i as f64 / n as f64).collect()
+}
+
+/// A chart of lines.
+fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: Vec<Panel>) -> Answer {
+    Answer::Chart(Box::new(Chart {
+        title: String::new(),
+        x: Horizontal { label: x.to_string(), log: false, names: Vec::new() },
+        y: y.to_string(),
+        panel_key: panel_key.to_string(),
+        curve_key: curve_key.to_string(),
+        panels,
+        form: Form::Line,
+        warmup: None,
+        events: Vec::new(),
+    }))
+}
+
+/// A line of a chart.
+fn line(label: String, style: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
+    let (x, y) = points.into_iter().unzip();
+    Curve { label, style, x, y, half_width: Vec::new() }
+}
+
+/// An error of the theory, as a sentence.
+fn why(error: quell_theory::TheoryError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,453 @@
+//! Dialects: named sets of defaults, those of the releases of ns-2 with which the source papers were simulated.
+//!
+//! A dialect gives a value to keys that a file leaves out; what the file says always wins. [`TABLE`] is all that
+//! there is to know about them: a row for each key, with the value in each release and where that is written.
+
+use quell_aqm::catalog::{self, AqmConfig, CATALOG};
+use quell_aqm::params::ParamDoc;
+use quell_sim::tcp::TcpParams;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tree::{Entry, Node, Path, Step, Value};
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Dialect {
+    /// Quell's own defaults.
+    #[default]
+    #[serde(rename = "quell")]
+    Quell,
+    /// ns-2 2.1b8 of June 2001.
+    #[serde(rename = "ns-2.1b")]
+    Ns21b,
+    /// ns-2.27 of January 2004; 2.1b9a (July 2002) and 2.26 had the same defaults.
+    #[serde(rename = "ns-2.27")]
+    Ns227,
+    /// ns-2.35 of November 2011.
+    #[serde(rename = "ns-2.35")]
+    Ns235,
+}
+
+impl Dialect {
+    /// Those that depart from Quell's own, in the order of [`Row::values`].
+    pub const ALL: [Dialect; 3] = [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Quell => "quell",
+            Dialect::Ns21b => "ns-2.1b",
+            Dialect::Ns227 => "ns-2.27",
+            Dialect::Ns235 => "ns-2.35",
+        }
+    }
+
+    /// The release that it describes.
+    pub fn release(self) -> &'static str {
+        match self {
+            Dialect::Quell => "this program",
+            Dialect::Ns21b => "2.1b8, 6 June 2001",
+            Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
+            Dialect::Ns235 => "2.35, 4 November 2011",
+        }
+    }
+
+    fn column(self) -> Option<usize> {
+        Dialect::ALL.iter().position(|d| *d == self)
+    }
+}
+
+/// Where a key stands.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the table `tcp` of a group of flows.
+    Tcp,
+    /// Beside `algorithm`, wherever an algorithm is named, if it is one of these and has the parameter.
+    Aqm(fn(&catalog::Entry) -> bool),
+    /// In the table `reverse` of a link that changes.
+    Reverse,
+}
+
+/// The value of a key in a dialect.
+#[derive(Clone, Copy)]
+enum Given {
+    Text(&'static str),
+    Whole(i64),
+    Real(f64),
+    Flag(bool),
+    /// An empty list.
+    Nothing,
+    /// As many packets as the unit of the algorithm's thresholds asks for.
+    ByUnit {
+        packets: i64,
+        bytes: i64,
+    },
+    /// What another parameter of the same algorithm is.
+    As(&'static str),
+}
+
+/// A key, and what it is in each dialect.
+pub struct Row {
+    place: Place,
+    /// Which tables it is about, such as "flows.tcp" or "aqm (red and its descendants)".
+    pub table: &'static str,
+    /// The key.
+    pub key: &'static str,
+    values: [Given; 3],
+    /// Where the values are written.
+    pub source: &'static str,
+}
+
+use Given::{As, ByUnit, Flag, Nothing, Real, Text, Whole};
+
+const TCP: &str = "flows.tcp";
+const RED: &str = "aqm, RED family";
+
+/// What the ways of spreading signals apply to: RED, and what is RED with another curve or another average.
+/// (DSRED was published with simulations of its own, and GREEN spreads nothing.)
+fn red_family(entry: &catalog::Entry) -> bool {
+    let has = |key: &str| (entry.params)().iter().any(|doc| doc.name == key);
+    has("spacing") && has("min_backlog")
+}
+
+fn gentle(entry: &catalog::Entry) -> bool {
+    red_family(entry) && entry.name != "wred"
+}
+
+fn of_ns2(entry: &catalog::Entry) -> bool {
+    ["red", "feng-ared"].contains(&entry.name)
+}
+
+fn rem(entry: &catalog::Entry) -> bool {
+    entry.name == "rem"
+}
+
+/// Every dialect. "ns-default.tcl" is the file of ns-2 that has its defaults, whose comments say when some of
+/// them changed; the "change log" is ns-2's own. Releases: 2.1b7 October 2000, 2.1b8 6 June 2001, 2.1b9 13 April
+/// 2002, 2.1b9a 3 July 2002, 2.26 February 2003, 2.27 18 January 2004, 2.28 February 2005, 2.29 October 2005,
+/// 2.30 September 2006, 2.31 March 2007, 2.33 March 2008, 2.34 June 2009, 2.35 4 November 2011.
+pub static TABLE: &[Row] = &[
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "min_rto",
+        values: [Text("1 s"), Text("1 s"), Text("200 ms")],
+        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
+                 none, two ticks in effect",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "initial_rto",
+        values: [Text("6 s"), Text("6 s"), Text("3 s")],
+        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "max_rto",
+        values: [Text("100000 s"), Text("100000 s"), Text("60 s")],
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in 2.27 \
+                 (not found)",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "granularity",
+        values: [Text("100 ms"), Text("10 ms"), Text("10 ms")],
+        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "header",
+        values: [Text("0 B"), Text("40 B"), Text("40 B")],
+        source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "limited_transmit",
+        values: [Flag(false), Flag(true), Flag(true)],
+        source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "syn",
+        values: [Flag(true), Flag(true), Flag(true)],
+        source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "initial_window",
+        values: [Whole(2), Whole(2), Whole(2)],
+        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "ecn_retransmissions",
+        values: [Flag(true), Flag(true), Flag(true)],
+        source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it runs; \
+                 earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
+                 default since 5 June 2008; Quell has one key for both",
+    },
+    Row {
+        place: Place::Aqm(red_family),
+        table: RED,
+        key: "spacing",
+        values: [Text("wait"), Text("wait"), Text("wait")],
+        source: "wait_: true (ns-default.tcl since 1997)",
+    },
+    Row {
+        place: Place::Aqm(gentle),
+        table: "aqm, RED family without wred",
+        key: "gentle",
+        values: [Flag(true), Flag(true), Flag(true)],
+        source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
+    },
+    Row {
+        place: Place::Aqm(red_family),
+        table: RED,
+        key: "signal",
+        values: [Text("per-packet"), Text("per-packet"), Text("by-size")],
+        source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
+                 it; here the unit of the thresholds says how the queue is measured",
+    },
+    Row {
+        place: Place::Aqm(red_family),
+        table: RED,
+        key: "mark_limit",
+        values: [As("max_p"), Real(0.1), Real(0.1)],
+        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which is on). \
+                 Before, an average below max_th was the condition (red.cc): p below max_p",
+    },
+    Row {
+        place: Place::Aqm(red_family),
+        table: RED,
+        key: "min_backlog",
+        values: [
+            ByUnit { packets: 2, bytes: 1 },
+            ByUnit { packets: 2, bytes: 1 },
+            ByUnit { packets: 2, bytes: 1 },
+        ],
+        source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
+                 releases are taken to do the same)",
+    },
+    Row {
+        place: Place::Aqm(of_ns2),
+        table: "aqm, red and feng-ared",
+        key: "weight",
+        values: [Real(0.002), Text("link-rate"), Text("link-rate")],
+        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s on \
+                 links of up to 33 ms",
+    },
+    Row {
+        place: Place::Aqm(rem),
+        table: "aqm, rem",
+        key: "mark_at",
+        values: [Text("departure"), Text("departure"), Text("departure")],
+        source: "2.35, as it runs: drops on arrival, marks on departure; earlier releases are taken to do the same",
+    },
+    Row {
+        place: Place::Aqm(rem),
+        table: "aqm, rem",
+        key: "update_interval",
+        values: [Text("2 ms"), Text("2 ms"), Text("2 ms")],
+        source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
+    },
+    Row {
+        place: Place::Reverse,
+        table: "reverse of a link with changes",
+        key: "changes",
+        values: [Nothing, Nothing, Nothing],
+        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of 2.35); \
+                 earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
+    },
+];
+
+impl Row {
+    /// The key's default in Quell, as text.
+    pub fn quell(&self) -> String {
+        let shown = |docs: &[ParamDoc]| {
+            let doc = docs.iter().find(|doc| doc.name == self.key);
+            doc.map(|doc| if doc.default == "none" { "left out".to_string() } else { doc.default.clone() })
+        };
+        let shown = match self.place {
+            Place::Tcp => shown(&TcpParams::docs()),
+            Place::Aqm(of) => {
+                let entries = CATALOG.iter().filter(|e| of(e));
+                let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
+                all.sort();
+                all.dedup();
+                (!all.is_empty()).then(|| all.join(" or "))
+            }
+            Place::Reverse => Some("the forward ones".to_string()),
+        };
+        shown.unwrap_or_default()
+    }
+
+    /// The key's value in a dialect, as text; none in Quell's own.
+    pub fn value(&self, dialect: Dialect) -> Option<String> {
+        Some(match self.values[dialect.column()?] {
+            Text(text) => text.to_string(),
+            Whole(n) => n.to_string(),
+            Real(x) => x.to_string(),
+            Flag(flag) => flag.to_string(),
+            Nothing => "none".to_string(),
+            ByUnit { packets, bytes } => format!("{packets}; {bytes} with thresholds in bytes"),
+            As(key) => format!("the value of {key}"),
+        })
+    }
+
+    /// The key's value in a dialect; `all` are the other parameters of the same algorithm.
+    fn given(&self, dialect: Dialect, all: impl Fn() -> Option<toml::Table>) -> Option<toml::Value> {
+        Some(match self.values[dialect.column()?] {
+            Text(text) => toml::Value::String(text.to_string()),
+            Whole(n) => n.into(),
+            Real(x) => x.into(),
+            Flag(flag) => flag.into(),
+            Nothing => toml::Value::Array(Vec::new()),
+            ByUnit { packets, bytes } => {
+                let all = all()?;
+                let in_bytes = all
+                    .get("min_th")
+                    .and_then(toml::Value::as_str)
+                    .is_some_and(|length| length.ends_with('B'));
+                if in_bytes { bytes.into() } else { packets.into() }
+            }
+            As(key) => all()?.get(key).cloned().unwrap_or(toml::Value::Float(0.1)),
+        })
+    }
+}
+
+/// The rows about an algorithm of the catalog.
+fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static Row> {
+    let entry = catalog::find(algorithm);
+    TABLE.iter().filter(move |row| {
+        let Place::Aqm(of) = row.place else { return false };
+        entry.is_some_and(|e| of(e) && (e.params)().iter().any(|doc| doc.name == row.key))
+    })
+}
+
+/// Whether a key of a resolved scenario has the value that the dialect gives it. It is in `table`, which is at
+/// `at`.
+pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
+    let within = |name: &str| matches!(at.0.last(), Some(Step::Key(last)) if last == name);
+    let algorithm = table.get("algorithm").and_then(text);
+    let row = TABLE.iter().find(|row| {
+        row.key == key
+            && match row.place {
+                Place::Tcp => within("tcp"),
+                Place::Reverse => within("reverse"),
+                Place::Aqm(_) => algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row))),
+            }
+    });
+    let given = row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)));
+    given.is_some_and(|given| table.get(key).is_some_and(|node| node.same(&Node::from_toml(&given))))
+}
+
+/// Gives the keys that a scenario leaves out the values that they have in the dialect that it names.
+pub(crate) fn speak(tree: &mut Node) {
+    let Some(Ok(dialect)) = tree.get("dialect").map(Node::read::<Dialect>) else { return };
+    if dialect == Dialect::Quell {
+        return;
+    }
+    if let Some(all) = tree_entry(tree, "aqm").filter(|node| text(node) == Some("all")) {
+        let named = |e: &catalog::Entry| toml::Table::from_iter([("algorithm".to_string(), e.name.into())]);
+        let list = CATALOG.iter().map(|e| toml::Value::Table(named(e))).collect();
+        all.value = Node::from_toml(&toml::Value::Array(list)).value;
+    }
+    each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, choice));
+    each(tree_entry(tree, "flows"), |group| {
+        if group.get("kind").and_then(text) != Some("udp") {
+            let tcp = TABLE.iter().filter(|row| matches!(row.place, Place::Tcp));
+            let tcp = tcp.filter_map(|row| Some((row.key, row.given(dialect, || None)?)));
+            if let Some(table) = table(group, "tcp") {
+                fill(table, tcp);
+            }
+        }
+    });
+    for topology in ["dumbbell", "parking_lot"] {
+        if let Some(node) = tree_entry(tree, topology) {
+            link(dialect, node);
+        }
+    }
+    let links = tree_entry(tree, "graph").and_then(|graph| tree_entry(graph, "links"));
+    each(links, |node| link(dialect, node));
+}
+
+fn link(dialect: Dialect, node: &mut Node) {
+    if let Some(own) = tree_entry(node, "aqm") {
+        algorithm(dialect, own);
+    }
+    if node.get("changes").is_some() {
+        let rows = TABLE.iter().filter(|row| matches!(row.place, Place::Reverse));
+        let rows = rows.filter_map(|row| Some((row.key, row.given(dialect, || None)?)));
+        if let Some(back) = table(node, "reverse") {
+            fill(back, rows);
+        }
+    }
+    let own_back = tree_entry(node, "reverse").and_then(|back| tree_entry(back, "aqm"));
+    if let Some(own) = own_back {
+        algorithm(dialect, own);
+    }
+}
+
+/// What the dialect says of an algorithm.
+fn algorithm(dialect: Dialect, choice: &mut Node) {
+    let Some(name) = choice.get("algorithm").and_then(text).map(str::to_string) else { return };
+    // What follows other parameters is found from those that are written.
+    let given: Vec<_> = rows_of(&name)
+        .filter_map(|row| Some((row.key, row.given(dialect, || parameters(&name, choice))?)))
+        .collect();
+    fill(choice, given);
+}
+
+/// All parameters of an algorithm of the catalog, those that are written and the defaults; none if they cannot
+/// be read.
+fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
+    let mut own = choice.clone();
+    own.remove("algorithm");
+    own.remove("label");
+    let config = AqmConfig::deserialize_named(algorithm, own.reader())?.ok()?;
+    toml::Table::try_from(config).ok()
+}
+
+fn text(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::String(s) => Some(s),
+        _ => None,
+    }
+}
+
+fn tree_entry<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
+    let Value::Table(entries) = &mut node.value else { return None };
+    entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+}
+
+/// The items of a list.
+fn each(list: Option<&mut Node>, what: impl FnMut(&mut Node)) {
+    if let Some(Node { value: Value::Array(items), .. }) = list {
+        items.iter_mut().for_each(what);
+    }
+}
+
+/// The table called `key`, which may be new.
+fn table<'a>(node: &'a mut Node, key: &'static str) -> Option<&'a mut Node> {
+    fill(node, [(key, toml::Value::Table(toml::Table::new()))]);
+    tree_entry(node, key)
+}
+
+/// Adds the keys that a table lacks; what is no table stays as it is.
+fn fill(node: &mut Node, given: impl IntoIterator<Item = (&'static str, toml::Value)>) {
+    let Value::Table(entries) = &mut node.value else { return };
+    for (key, value) in given {
+        if !entries.iter().any(|e| e.key == key) {
+            entries.push(Entry { key: key.to_string(), key_span: None, node: Node::from_toml(&value) });
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What flow groups send, from the words of a scenario to packets.
+
+use quell_scenario::{Document, Plugins, Point, Study};
+use quell_sim::network::{App, Distribution, Traffic};
+use quell_sim::outcome::Outcome;
+use quell_sim::{Control, Engine};
+
+/// A dumbbell of 1 Mbit/s and 20 ms there and back, and one group of flows.
+fn text(group: &str) -> String {
+    format!(
+        r#"schema = 1
+duration = "20 s"
+aqm = [{{ algorithm = "drop-tail" }}]
+[dumbbell]
+rate = "1 Mbit/s"
+delay = "10 ms"
+buffer = "100 packets"
+[[flows]]
+name = "web"
+rtt = "100 ms"
+{group}
+"#
+    )
+}
+
+fn point(group: &str) -> Point {
+    let text = text(group);
+    let study = Study::parse(&text, "x.toml", &Plugins::new());
+    study.unwrap_or_else(|e| panic!("{e}\n{text}")).points.remove(0)
+}
+
+fn refused(group: &str) -> String {
+    match Study::parse(&text(group), "x.toml", &Plugins::new()) {
+        Ok(_) => panic!("{group:?} was accepted"),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// What each flow sends.
+fn apps(point: &Point, seed: u64) -> Vec<App> {
+    let app = |traffic: &Traffic| match traffic {
+        Traffic::Tcp { app, .. } => app.clone(),
+        Traffic::Udp(_) => panic!("it is TCP"),
+    };
+    let plan = point.plan(0, seed, &Plugins::new()).unwrap();
+    plan.network.flows.iter().map(|f| app(&f.traffic)).collect()
+}
+
+/// By both engines.
+fn run(point: &Point) -> Outcome {
+    let [fast, reference] = [Engine::Fast, Engine::Reference].map(|engine| {
+        let network = point.plan(0, 1, &Plugins::new()).unwrap().network;
+        quell_sim::run(network, engine, &Control::default()).unwrap()
+    });
+    assert_eq!((fast.digest, &fast.transfers), (reference.digest, &reference.transfers));
+    fast
+}
+
+const WEB: &str = "kind = \"transfers\"\nsize = \"1 packets\"\n";
+
+#[test]
+fn a_request_is_a_size_or_a_distribution() {
+    let request = |how: &str| match apps(&point(&format!("{WEB}{how}")), 1).as_slice() {
+        [App::Transfers { request, .. }] => *request,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(request(""), None);
+    assert_eq!(request("request = \"500 B\""), Some(Distribution::Constant(500.0)));
+    let drawn = request("request = { exponential = \"300 B\" }");
+    assert_eq!(drawn, Some(Distribution::Exponential(300.0)));
+    // It is asked on each session's behalf as well.
+    let sessions =
+        "kind = \"sessions\"\nsessions_per_second = 1.0\nsize = \"1 packets\"\nrequest = \"500 B\"";
+    let sessions = apps(&point(sessions), 1);
+    assert!(
+        sessions.len() > 5 && sessions.iter().all(|a| matches!(a, App::Transfers { request: Some(_), .. }))
+    );
+}
+
+#[test]
+fn a_request_that_is_none_is_refused() {
+    for (how, why) in [
+        ("request = \"39 B\"", "must be between 40 B (a TCP header) and 65535 B"),
+        ("request = \"70 kB\"", "must be between 40 B (a TCP header) and 65535 B"),
+        ("request = { uniform = [\"1 B\", \"10 B\"] }", "must have a mean between 40 B"),
+        ("request = 500", "not a size with its unit"),
+        ("request = { pareto = { shape = 1.0, min = \"100 B\" } }", "must have a mean between 40 B"),
+    ] {
+        let e = refused(&format!("{WEB}{how}"));
+        assert!(e.starts_with("x.toml:13: flows[0].request") && e.contains(why), "{e}");
+    }
+    let e = refused("request = \"500 B\"");
+    assert!(e.contains("does not apply to kind \"bulk\"; it belongs to \"transfers\", \"sessions\""), "{e}");
+}
+
+/// A client of one packet at a time: the request, the packet, its acknowledgment.
+#[test]
+fn a_request_goes_the_way_of_acknowledgments() {
+    let more = "think = \"1 s\"\nconnection = \"persistent\"\naccess_rate = \"10 Gbit/s\"\n";
+    let took = |request: &str| {
+        let all = run(&point(&format!("{WEB}{more}{request}"))).transfers;
+        assert!(all.len() > 10, "{}", all.len());
+        // The first one opens the connection.
+        let took = all[1].end - all[1].start;
+        assert!(all[1..].iter().all(|t| t.end - t.start == took), "{request}");
+        took.as_secs_f64()
+    };
+    // Half a round trip of 100 ms and the transmission of 4000 bits at 1 Mbit/s.
+    let more = took("request = \"500 B\"") - took("");
+    assert!((more - 0.054).abs() < 1e-6, "{more}");
+}
+
+#[test]
+fn a_scenario_with_requests_survives_being_written_out() {
+    for request in ["request = \"500 B\"", "request = { uniform = [\"100 B\", \"500 B\"] }", ""] {
+        let p = point(&format!("{WEB}{request}"));
+        let text = p.scenario.to_toml();
+        assert_eq!(text.contains("# request: "), request.is_empty(), "{text}");
+        let again = Document::parse(&text, "again").unwrap().study(&Plugins::new()).unwrap();
+        assert_eq!(apps(&again.points[0], 1), apps(&p, 1));
+    }
+}
+
+#[test]
+fn transfers_are_a_number_or_drawn_for_each_flow() {
+    let group = |more: &str| {
+        point(&format!("kind = \"sessions\"\nsessions_per_second = 20.0\nsize = \"1 packets\"\n{more}"))
+    };
+    let counts = |more: &str, seed| -> Vec<Option<u32>> {
+        let count = |app: &App| match app {
+            App::Transfers { count, .. } => *count,
+            _ => None,
+        };
+        apps(&group(more), seed).iter().map(count).collect()
+    };
+    assert!(counts("", 1).iter().all(|n| *n == Some(1)));
+    assert!(counts("transfers = 10", 1).iter().all(|n| *n == Some(10)));
+    // Rounded up: the mean is 1 / (1 - exp(-1/5)) = 5.52, the standard deviation 4.99.
+    let drawn = counts("transfers = { exponential = 5 }", 1);
+    assert_eq!(drawn, counts("transfers = { exponential = 5.0 }", 1));
+    assert_ne!(drawn, counts("transfers = { exponential = 5 }", 2));
+    let n = drawn.len() as f64;
+    let mean = drawn.iter().map(|n| f64::from(n.unwrap())).sum::<f64>() / n;
+    assert!(n > 300.0 && (mean - 5.52).abs() < 4.0 * 4.99 / n.sqrt(), "{mean} of {n}");
+    assert!(drawn.iter().all(|n| *n >= Some(1)));
+    // What is drawn draws nothing else: the sessions arrive at the same times.
+    let starts = |more: &str| -> Vec<_> {
+        let plan = group(more).plan(0, 1, &Plugins::new()).unwrap();
+        plan.network.flows.iter().map(|f| f.start).collect()
+    };
+    assert_eq!(starts("transfers = { exponential = 5 }"), starts("transfers = 5"));
+    let text = group("transfers = { uniform = [1, 3] }").scenario.to_toml();
+    assert!(text.contains("transfers = { uniform = [1, 3] }"), "{text}");
+    let of_three = apps(&point(&format!("{WEB}count = 50\ntransfers = {{ uniform = [0, 3] }}")), 1);
+    let of_three: Vec<_> =
+        of_three.iter().map(|a| matches!(a, App::Transfers { count: Some(1..=3), .. })).collect();
+    assert!(of_three.len() == 50 && of_three.iter().all(|ok| *ok));
+}
+
+#[test]
+fn numbers_of_transfers_that_are_none_are_refused() {
+    for (how, why) in [
+        ("transfers = 0", "must be a whole number of at least 1"),
+        ("transfers = 2.5", "must be a whole number of at least 1"),
+        ("transfers = -1", "must be a whole number of at least 1"),
+        ("transfers = true", "must be a whole number of at least 1, or a table"),
+        ("transfers = 1e10", "must be at most 4294967295: leave it out for no end"),
+        ("transfers = { exponential = 0.5 }", "must have a mean of at least 1"),
+        ("transfers = { uniform = [5, 1] }", "must increase"),
+    ] {
+        let e = refused(&format!("{WEB}{how}"));
+        assert!(e.starts_with("x.toml:13: flows[0].transfers") && e.contains(why), "{e}");
+    }
+}
