@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run papers papers-quick compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -25,6 +25,12 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 	cargo run --release --quiet --bin quell -- analyze --rate 12Mbit/s --rtt 500ms --flows 30 --aqm hred --check \
 	  --svg docs/images/hred_cycle.svg --diagram series > /dev/null
 	$(PYTHON) docs/theory.py < results/theory.json
+
+papers: ## Run every experiment of the documents, judge each printed number, and write docs/papers
+	cargo run --release --quiet --bin quell -- reproduce --record --docs docs/papers --out results/papers
+
+papers-quick: ## The same with one seed, which judges less, and writes only results/papers
+	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
 
 validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md

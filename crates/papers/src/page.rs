@@ -302,7 +302,7 @@ pub fn html(page: &Page<'_>) -> String {
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
         notes: &page.document.about.notes,
-        rules: RULES.replace("**", ""),
+        rules: RULES.replace("**", "").replace('`', ""),
         scores: page
             .score()
             .iter()
@@ -341,6 +341,8 @@ struct Section {
 
 struct Block {
     caption: String,
+    /// Of each metric: printed, found, and ns-2's where there is one.
+    columns: usize,
     metrics: Vec<String>,
     rows: Vec<(String, String, Vec<Option<Shown>>)>,
     reasons: Vec<(String, String)>,
@@ -426,6 +428,7 @@ fn block(table: &JudgedTable<'_>) -> Block {
     }
     Block {
         caption: caption(table),
+        columns: if table.cells.iter().any(|c| c.ns2.is_some()) { 3 } else { 2 },
         metrics: metrics.into_iter().map(|(m, u)| format!("{} ({u})", m.replace('_', " "))).collect(),
         rows,
         reasons: reasons(table).into_iter().map(|(why, cells)| (cells, why.to_string())).collect(),

@@ -164,8 +164,8 @@ fn lexical(path: &std::path::Path) -> std::path::PathBuf {
     clean
 }
 
-/// What was found, by experiment, reading and run.
-#[derive(Debug)]
+/// What was found, by experiment, reading and run; nothing by default.
+#[derive(Debug, Default)]
 pub struct Found {
     parts: Vec<(Part, Results)>,
     /// True if the run was stopped before all was done.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quell_lab::Series;
 use quell_papers::{
-    Experiment, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, draw, html,
+    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, draw, html,
     judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
@@ -27,22 +27,8 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
-    if plan.study.points.is_empty() {
-        return Err(Failure::BadInput("nothing to run: none of these experiments has a [[run]]".to_string()));
-    }
-    let watch =
-        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache).with_series(Series::Drawn);
-    let results = watch.run(&plan.study, (0, 1), line);
-    watch.finish();
-    let results = results?;
-    if results.run.partial {
-        let (done, all) = (results.replications.len(), results.asked());
-        let why = format!(
-            "{done} of {all} replications are finished and kept; the same command goes on from there"
-        );
-        return Err(Failure::Interrupted(why));
-    }
-    let found = plan.apart(results);
+    // Experiments that only compute have nothing to simulate.
+    let found = if plan.study.points.is_empty() { Found::default() } else { simulate(&plan, args, line)? };
     let judged: Vec<JudgedExperiment<'_>> = chosen.iter().map(|e| judge(&papers, e, &found)).collect();
     let now = Record::of(&judged);
     let file = papers.folder.join(RECORD);
@@ -101,6 +87,22 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
         }
         _ => Ok(()),
     }
+}
+
+/// Runs what is planned, or goes on with it.
+fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Found, Failure> {
+    let watch =
+        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache).with_series(Series::Drawn);
+    let results = watch.run(&plan.study, (0, 1), line);
+    watch.finish();
+    let results = results?;
+    if results.run.partial {
+        let (done, all) = (results.replications.len(), results.asked());
+        let why =
+            format!("{done} of {all} replications are finished and kept; the same command goes on from there");
+        return Err(Failure::Interrupted(why));
+    }
+    Ok(plan.apart(results))
 }
 
 fn bad(error: &quell_papers::PaperError) -> Failure {

@@ -1,0 +1,64 @@
+//! `quell reproduce` on the documents of this repository.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn quell(args: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_quell")).args(args).current_dir(root).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// One row at one seed: its numbers have values, its claims can be tested, its pages are written.
+#[test]
+fn a_row_at_one_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (cache, out, docs) = (at("cache"), at("out"), at("docs"));
+    let run = |more: &[&str]| {
+        let args = ["reproduce", "redtail-v", "--quick", "--quiet", "--cache", &cache];
+        let output = quell(&[&args, more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let said: serde_json::Value = serde_json::from_str(&run(&["--format", "json"])).unwrap();
+    for cell in said["cells"].as_array().unwrap() {
+        assert!(cell["mean"].is_number(), "{cell}");
+        assert_eq!(cell["seeds"], 1);
+    }
+    for claim in said["claims"].as_array().unwrap() {
+        assert_ne!(claim["verdict"], "missing", "{claim}");
+    }
+    let table = run(&["--out", &out, "--docs", &docs]);
+    assert!(table.contains("redtail/sec. V"), "{table}");
+    let page = std::fs::read_to_string(folder.path().join("out/redtail.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("id=\"redtail-v\""));
+    let page = std::fs::read_to_string(folder.path().join("docs/redtail.md")).unwrap();
+    assert!(page.contains("](images/redtail-v-"), "{page}");
+    assert!(folder.path().join("docs/README.md").exists());
+}
+
+/// What is only computed needs no simulation.
+#[test]
+fn computed_numbers() {
+    let output = quell(&["reproduce", "vrc/sec. 3.2 example", "--quiet", "--no-cache"]);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(said.contains("vrc/sec. 3.2 example"), "{said}");
+}
+
+#[test]
+fn names_that_are_not_there() {
+    let output = quell(&["reproduce", "vrc-b3"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("vrc-b3") && said.contains("--list"), "{said}");
+    let output = quell(&["reproduce", "--papers", "no/such/folder"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no/such/folder: there is no such folder"));
+    let output = quell(&["reproduce", "--list", "hred"]);
+    assert!(text(&output.stdout).contains("hred-t2"));
+}
