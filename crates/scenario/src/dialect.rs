@@ -405,6 +405,10 @@ fn algorithm(dialect: Dialect, choice: &mut Node) {
         .filter_map(|row| Some((row.key, row.given(dialect, || parameters(&name, choice))?)))
         .collect();
     fill(choice, given);
+    // An algorithm may have another one as a parameter, as RED+Tail has its second queue's.
+    if let Value::Table(entries) = &mut choice.value {
+        entries.iter_mut().for_each(|entry| algorithm(dialect, &mut entry.node));
+    }
 }
 
 /// All parameters of an algorithm of the catalog, those that are written and the defaults; none if they cannot

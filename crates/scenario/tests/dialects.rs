@@ -228,3 +228,13 @@ fn the_page_has_the_table() {
         "docs/dialects.md is stale: run the tests with QUELL_UPDATE_DOCS=1"
     );
 }
+
+/// RED+Tail's second queue has an algorithm of its own, which speaks the dialect as well.
+#[test]
+fn an_algorithm_within_another_speaks_too() {
+    let within = r#"[{ algorithm = "red+tail", vq2 = { algorithm = "ared", gentle = false } }]"#;
+    let point = speaking("ns-2.1b", &[("aqm", within)]);
+    let own = point.scenario.aqm[0].parameters["vq2"].as_table().unwrap();
+    assert_eq!(own["spacing"].as_str(), Some("wait"));
+    assert_eq!(own["gentle"].as_bool(), Some(false));
+}
