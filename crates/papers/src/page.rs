@@ -1,11 +1,13 @@
 //! Pages for people: a document's results in Markdown and in HTML, and the score of all.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 
 use crate::experiment::{Document, Papers, Reading};
 use crate::figures::Drawn;
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
-use crate::score::{Score, scores};
+use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores};
 
 /// What a page is made of.
 #[derive(Clone, Debug)]
@@ -66,8 +68,12 @@ it lies in the 95 % prediction interval of what was printed (one run, a mean of 
 that was chosen because it fits the numbers makes none of them agree. A claim **holds** or **fails** if the 95 % \
 interval of the difference, paired by seed, lies on one side, and is **undecided** otherwise.\n";
 
-/// The score of all documents, in Markdown.
-pub fn scoreboard(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
+/// The score of all documents and of the algorithms, in Markdown.
+pub fn scoreboard(
+    papers: &Papers,
+    judged: &[JudgedExperiment<'_>],
+    algorithms: &BTreeMap<String, Reproduced>,
+) -> String {
     let keys: Vec<&str> = papers.documents.iter().map(|d| d.key.as_str()).collect();
     let rows = scores(papers, &keys, judged);
     let mut all = Score::default();
@@ -86,8 +92,19 @@ pub fn scoreboard(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
          Every printed number of the five documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
          experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes out; \
          `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table.\n\n{RULES}\n\
-         {HEADING}{lines}{total}"
+         {HEADING}{lines}{total}\n## By algorithm\n\nAn algorithm is labeled `reproduced` \
+         ([the algorithms](../algorithms/README.md)) if at least {LEAST_NUMBERS} printed numbers are of it, and \
+         {} % of them agree or are inside.\n\n| algorithm | numbers | agree or inside | reproduced |\n\
+         | --- | --: | --: | --- |\n{}",
+        100.0 * LEAST_SHARE,
+        algorithms.iter().map(by_algorithm).collect::<String>()
     )
+}
+
+fn by_algorithm((name, of): (&String, &Reproduced)) -> String {
+    let page = name.replace(['-', '+'], "_");
+    let yes = if of.holds() { "yes" } else { "" };
+    format!("| [{name}](../algorithms/{page}.md) | {} | {} | {yes} |\n", of.numbers, of.come_out)
 }
 
 impl<'a> Page<'a> {

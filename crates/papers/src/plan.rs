@@ -63,6 +63,14 @@ impl Plan {
         Ok(Plan { study: Study::join(studies), parts })
     }
 
+    /// The algorithm of the catalog that a label stands for in an experiment.
+    pub fn algorithm(&self, e: &Experiment, label: &str) -> Option<&str> {
+        let own = self.parts.iter().filter(|part| part.experiment == e.id);
+        let points = own.flat_map(|part| &self.study.points[part.points.clone()]);
+        let mut choices = points.flat_map(|point| &point.scenario.aqm);
+        choices.find(|choice| choice.label() == label).map(|choice| choice.algorithm.as_str())
+    }
+
     /// Takes the results of the study apart.
     pub fn apart(&self, results: Results) -> Found {
         let Results { run, mut replications } = results;

@@ -1,8 +1,12 @@
 //! How many printed numbers and claims come out.
 
+use std::collections::BTreeMap;
+
 use crate::cells::Cell;
 use crate::experiment::Papers;
 use crate::judge::{Holds, JudgedExperiment, Verdict};
+use crate::plan::Plan;
+use crate::record::Record;
 
 /// How many numbers and claims have each verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +72,46 @@ pub fn scores(
         let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == *key);
         of_document.flat_map(|j| &j.claims).for_each(|c| claims.claims[c.holds as usize] += 1);
         all.push((key.to_string(), String::new(), claims));
+    }
+    all
+}
+
+/// So many printed numbers of an algorithm must be judged before it can count as reproduced.
+pub const LEAST_NUMBERS: usize = 12;
+
+/// This share of them must agree or be inside.
+pub const LEAST_SHARE: f64 = 0.8;
+
+/// Printed numbers of an algorithm: how many there are, and how many agree or are inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reproduced {
+    /// How many there are.
+    pub numbers: usize,
+    /// How many agree or are inside.
+    pub come_out: usize,
+}
+
+impl Reproduced {
+    /// Whether the algorithm's published results are reproduced: [`LEAST_NUMBERS`] and [`LEAST_SHARE`].
+    pub fn holds(self) -> bool {
+        self.numbers >= LEAST_NUMBERS && self.come_out as f64 >= LEAST_SHARE * self.numbers as f64
+    }
+}
+
+/// How many numbers of each algorithm of the catalog come out by the verdicts on record, over all documents.
+pub fn by_algorithm(papers: &Papers, plan: &Plan, record: &Record) -> BTreeMap<String, Reproduced> {
+    let mut all: BTreeMap<String, Reproduced> = BTreeMap::new();
+    for e in papers.experiments() {
+        for of in &e.cells {
+            for cell in papers.cells_of(of) {
+                let Some(algorithm) = plan.algorithm(e, &of.algorithm[&cell.algorithm]) else { continue };
+                let own = all.entry(algorithm.to_string()).or_default();
+                own.numbers += 1;
+                let verdict = record.0.get(&cell.id).map(String::as_str);
+                let comes_out = [Verdict::Agrees, Verdict::Inside].map(|v| Some(v.name())).contains(&verdict);
+                own.come_out += usize::from(comes_out);
+            }
+        }
     }
     all
 }

@@ -2,15 +2,51 @@
 
 use std::path::Path;
 
-use quell_papers::{Extent, Papers, Plan};
+use quell_aqm::catalog::{CATALOG, Label};
+use quell_papers::{Extent, Papers, Plan, Record, by_algorithm};
+
+fn read() -> Papers {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    Papers::read(&folder).unwrap_or_else(|e| panic!("{e}"))
+}
 
 /// Every experiment can be run: its scenarios, readings and tests fit together.
 #[test]
 fn every_experiment_can_be_run() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
-    let papers = Papers::read(&folder).unwrap_or_else(|e| panic!("{e}"));
+    let papers = read();
     for e in papers.experiments() {
         let plan = Plan::of(&papers, [e], Extent::default()).unwrap_or_else(|e| panic!("{e}"));
         assert!(plan.study.holes.is_empty(), "{}: {:?}", e.id, plan.study.holes);
+    }
+}
+
+/// Printed numbers have an experiment, and a verdict on record.
+#[test]
+fn every_number_is_judged() {
+    let papers = read();
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    for cell in &papers.cells {
+        let verdict = record.0.get(&cell.id).map(String::as_str);
+        assert!(verdict.is_some_and(|v| v != "missing"), "{}: {verdict:?}", cell.id);
+    }
+    for (e, claim) in papers.experiments().flat_map(|e| e.claims.iter().map(move |claim| (e, claim))) {
+        let id = format!("{}#{}", e.id, claim.name);
+        let verdict = record.0.get(&id).map(String::as_str);
+        assert!(verdict.is_some_and(|v| v != "missing"), "{id}: {verdict:?}; run make papers");
+        assert!(verdict != Some("fails") || claim.because.is_some(), "{id} fails, and says not why");
+    }
+}
+
+/// The label "reproduced" is earned by the verdicts on record.
+#[test]
+fn labels_are_earned() {
+    let papers = read();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_or_else(|e| panic!("{e}"));
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let earned = by_algorithm(&papers, &plan, &record);
+    for entry in CATALOG {
+        let of = earned.get(entry.name).copied().unwrap_or_default();
+        let (is, should) = (entry.label == Label::Reproduced, of.holds());
+        assert_eq!(is, should, "{}: {of:?}; change its label in crates/aqm/src/catalog/mod.rs", entry.name);
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use quell_lab::Series;
 use quell_papers::{
-    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, draw, html,
-    judge, markdown, scoreboard, scores,
+    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict,
+    by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
 
@@ -67,7 +67,9 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
         }
     }
     if let Some(docs) = &args.docs {
-        folder::write_whole(&scoreboard(&papers, &judged), &docs.join("README.md"))?;
+        let record = on_record.clone().with(now.clone());
+        let algorithms = by_algorithm(&papers, &plan, &record);
+        folder::write_whole(&scoreboard(&papers, &judged, &algorithms), &docs.join("README.md"))?;
     }
     if args.record {
         folder::write_whole(&on_record.clone().with(now.clone()).text(), &file)?;
@@ -98,8 +100,9 @@ fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Foun
     let results = results?;
     if results.run.partial {
         let (done, all) = (results.replications.len(), results.asked());
-        let why =
-            format!("{done} of {all} replications are finished and kept; the same command goes on from there");
+        let why = format!(
+            "{done} of {all} replications are finished and kept; the same command goes on from there"
+        );
         return Err(Failure::Interrupted(why));
     }
     Ok(plan.apart(results))
