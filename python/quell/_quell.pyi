@@ -300,6 +300,7 @@ def run(
     engine: Literal["fast", "reference"] = "fast",
     cache: _Cache | None = None,
     fresh: bool = False,
+    finished: bool = False,
     verify: float = 0.0,
     series: _Series = "drawn",
 ) -> Results: ...

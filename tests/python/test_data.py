@@ -56,6 +56,9 @@ def test_a_run_is_found_again(scenario: dict[str, Any], tmp_path: pathlib.Path) 
     assert first.digest == plain.digest == again.digest
     assert (first.info["reused"], again.info["reused"]) == (0, 6)
     assert quell.run(scenario, cache=cache, fresh=True).info["reused"] == 0
+    part = quell.run(scenario, seeds=9, cache=cache, finished=True)
+    assert part.partial
+    assert part.info["digest"] == again.info["digest"]
     assert quell.run(scenario, cache=cache, engine="reference", seeds=1).info["reused"] == 0
     none = quell.run(scenario, cache=cache, series="none")
     assert (none.info["reused"], len(none.series), len(first.series) > 0) == (6, 0, True)

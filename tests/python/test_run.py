@@ -40,6 +40,16 @@ def test_digests_depend_on_the_seed_and_on_nothing_else(scenario: dict[str, Any]
     assert (0, "red", 7) in other.digests
 
 
+def test_a_dialect_gives_defaults_and_explicit_keys_win(scenario: dict[str, Any]) -> None:
+    scenario["flows"][0]["tcp"] = {"min_rto": "300 ms"}
+    results = quell.run(scenario, seeds=1, overrides={"dialect": "ns-2.27", "duration": "6 s"})
+    tcp = results.scenario["flows"][0]["tcp"]
+    assert (tcp["min_rto"], tcp["initial_rto"]) == ("300 ms", "6 s")
+    assert results.scenario["aqm"][1]["spacing"] == "wait"
+    with pytest.raises(quell.ScenarioError, match="did you mean"):
+        quell.check(scenario, overrides={"dialect": "ns2.27"})
+
+
 def test_overrides_win_and_sweeps_become_points(scenario: dict[str, Any]) -> None:
     scenario["sweep"] = {"flows.ftp.count": [2, 4]}
     results = quell.run(scenario, seeds=1, overrides={"aqm": [{"algorithm": "red"}], "duration": "6 s"})

@@ -188,7 +188,7 @@ pub fn tables(results: &Results, selection: &Selection) -> String {
     out
 }
 
-/// The points of a sweep that are not valid; empty if there are none.
+/// The points of a sweep that were left out; empty if there are none.
 pub fn holes(results: &Results) -> String {
     let holes = &results.run.holes;
     if holes.is_empty() {
@@ -196,7 +196,7 @@ pub fn holes(results: &Results) -> String {
     }
     let all = holes.len() + results.run.points.len();
     let lines: String = results.run.hole_lines(MOST_HOLES).iter().map(|line| format!("  {line}\n")).collect();
-    format!("not valid, left out ({} of {all} points):\n{lines}\n", holes.len())
+    format!("left out ({} of {all} points):\n{lines}\n", holes.len())
 }
 
 /// The heading of a point; empty if there is only one.

@@ -255,7 +255,7 @@ mod unix {
             let json = bench.json(&["show", "r", "--format", "json"]);
             assert_eq!(json["partial"], true);
             let finished = json["replications_finished"].as_u64().unwrap();
-            assert!((2..40_000).contains(&finished), "{finished}");
+            assert!((1..40_000).contains(&finished), "{finished}");
             assert!(ran.err.contains(&format!("{finished} of 40000")), "{}", ran.err);
         }
     }
@@ -332,6 +332,12 @@ mod unix {
             .unwrap();
         std::thread::sleep(Duration::from_millis(700));
         signal(&child, "-HUP");
+        // Until something is finished.
+        let is_kept = || std::fs::read_dir(bench.cache()).is_ok_and(|mut folders| folders.next().is_some());
+        let since = Instant::now();
+        while !is_kept() && since.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
         std::thread::sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "it still runs");
         signal(&child, "-INT");

@@ -202,7 +202,7 @@ fn what_cannot_be_asked_is_refused() {
     assert!(refuse(auto::<Metric>(&[], None, 9)).contains("no metric"));
     let of_class = ["goodput_bps[web]/goodput_bps".parse::<Quantity>().unwrap()];
     let why = refuse(auto(&of_class.map(|q| (q, None)), Some("pi"), 9));
-    assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp");
+    assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp, acks");
     assert!(refuse(auto(&[(Metric::QueueMean, None)], None, 9)).contains("queue_packets: needs a width"));
     assert!(refuse(auto(&[mean], Some("blue"), 9)).contains("\"blue\""));
     assert!(refuse(Auto { link: Some("x".into()), ..auto(&[mean], None, 9) }).contains("\"x\""));
@@ -228,15 +228,16 @@ fn what_is_reached_is_what_is_printed() {
 #[test]
 fn ratios_classes_and_internal_signals_decide_too() {
     let figure = |name: &str| name.parse::<Quantity>().unwrap();
-    let (ratio, signal) = (figure("queue_std_packets/queue_packets[ftp]"), figure("internal:p"));
+    let (ratio, signal) = (figure("loss_rate[ftp]/queue_packets"), figure("internal:p"));
     let ask = |aims: &[(Quantity, Option<Width>)]| {
         run_auto(&study(SCENARIO), &auto(aims, None, 40), &Options::default())
     };
     let results =
-        ask(&[(ratio.clone(), Some(Width::Relative(0.1))), (signal.clone(), Some(Width::Relative(0.2)))]);
+        ask(&[(ratio.clone(), Some(Width::Relative(0.005))), (signal.clone(), Some(Width::Relative(0.01)))]);
     let results = results.unwrap();
     for stop in stops(&results) {
-        for (figure, share) in [(&ratio, 0.1), (&signal, 0.2)] {
+        assert!(results.estimate(&View::default(), &stop.algorithm, &ratio).is_some());
+        for (figure, share) in [(&ratio, 0.005), (&signal, 0.01)] {
             // Drop-tail has no p: there is nothing to know.
             let Some(estimate) = results.estimate(&View::default(), &stop.algorithm, figure) else {
                 continue;

@@ -423,9 +423,9 @@ pub struct Figure {
     /// The point: fields and their values.
     #[serde(default)]
     pub at: BTreeMap<String, toml::Value>,
-    /// The metric, of a figure over a field.
-    #[serde(default)]
-    pub metric: Option<String>,
+    /// The quantity, of a figure over a field.
+    #[serde(default, deserialize_with = "quantity")]
+    pub metric: Option<Quantity>,
     /// The field along the axis.
     #[serde(default)]
     pub x: Option<String>,
@@ -451,6 +451,10 @@ pub struct PrintedCurve {
     pub label: String,
     /// Points, as pairs of x and y in the units of the axes.
     pub points: Vec<[f64; 2]>,
+}
+
+fn quantity<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// Fields that are written as text and parse.

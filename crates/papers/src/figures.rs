@@ -1,6 +1,5 @@
 //! The documents' figures, drawn from what was found.
 
-use quell_lab::Metric;
 use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
@@ -80,10 +79,7 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
         (Diagram::Metric, true) => 0,
         _ => found.spot(e, figure.reading.as_deref(), &place)?.view.point,
     };
-    let metric = match &figure.metric {
-        Some(name) => Metric::find(name).ok_or_else(|| format!("metric \"{name}\": there is none"))?,
-        None => Metric::Utilization,
-    };
+    let metric = figure.metric.as_ref();
     let choice = Choice {
         point,
         link: figure.link.as_deref(),

@@ -92,7 +92,8 @@ impl Progress {
 ///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
 ///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
-///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``.
+///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps varies no
+///     more.
 /// sweep : dict of str to sequence or str, optional
 ///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
 ///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
@@ -108,6 +109,8 @@ impl Progress {
 ///     Those with algorithms written in Python, and those of the reference engine, are not kept.
 /// fresh : bool, default False
 ///     Run every replication again, whatever the cache has.
+/// finished : bool, default False
+///     Run nothing: take what the cache has, and mark the results partial unless that is all.
 /// verify : float, default 0.0
 ///     The share of the replications from the cache that are run again; one that differs raises RunError.
 /// series : {"drawn", "all", "none"}, default "drawn"
@@ -148,11 +151,13 @@ impl Progress {
 #[pyfunction]
 #[pyo3(signature = (
     scenario, *, seeds=None, precision=None, baseline=None, max_seeds=MAX_SEEDS, threads=None, aqms=None,
-    overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, verify=0.0, series="drawn"
+    overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, finished=false, verify=0.0,
+    series="drawn"
 ))]
 #[pyo3(
     text_signature = "(scenario, *, seeds=None, precision=None, baseline=None, max_seeds=50, threads=None, \
-    aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, verify=0.0, series='drawn')"
+    aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, finished=False, \
+    verify=0.0, series='drawn')"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
@@ -170,6 +175,7 @@ pub fn run(
     engine: &str,
     cache: Option<&Bound<'_, PyAny>>,
     fresh: bool,
+    finished: bool,
     verify: f64,
     series: &str,
 ) -> PyResult<Results> {
@@ -207,6 +213,7 @@ pub fn run(
     let options = Options {
         cache: cache.as_ref(),
         fresh,
+        finished,
         verify,
         series: tasks::series(series)?,
         warn: Some(&warn),

@@ -16,7 +16,8 @@ use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{
-    Access, Count, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line,
+    title,
 };
 use crate::write;
 
@@ -172,7 +173,7 @@ fn one_seed() -> Seeds {
 /// What all links between routers have, wherever they are written.
 pub(crate) struct LinkFields<'a> {
     pub(crate) rate: BitRate,
-    pub(crate) delay: Duration,
+    pub(crate) delay: Delay,
     pub(crate) buffer: Option<QueueSize>,
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
@@ -205,8 +206,8 @@ macro_rules! link_table {
             #[schemars(with = "Text<BitRate>")]
             pub rate: BitRate,
             $(#[$delay])*
-            #[schemars(with = "Text<Duration>")]
-            pub delay: Duration,
+            /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+            pub delay: Delay,
             $($buffer)*
             /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
             #[serde(default)]
@@ -851,20 +852,21 @@ pub struct FlowGroup {
     /// Sessions that arrive each second, as a Poisson process ("sessions").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,
-    /// The sending rate of each flow while it is on ("udp").
+    /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
+    /// ("bulk"; default: as fast as TCP takes it). What TCP cannot send yet waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
-    /// New sending rates at given times ("udp").
+    /// New rates at given times ("udp", "bulk" with a rate).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
     /// The size of a packet on the wire ("udp"); default 1000 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Dist<Bytes>>,
-    /// The gaps between packets ("udp"): "constant" (the default) or "exponential".
+    /// The gaps between packets ("udp", "bulk" with a rate): "constant" (the default) or "exponential".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<GapKind>,
-    /// On and off periods ("udp"); default always on.
+    /// On and off periods ("udp", "bulk" with a rate); default always on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_off: Option<OnOff>,
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
@@ -932,7 +934,7 @@ impl<'de> Deserialize<'de> for Tcp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// TCP, data without end (FTP).
+    /// TCP, data without end (FTP), or what a source hands over at a `rate`.
     #[default]
     Bulk,
     /// TCP, a fixed population of clients: transfers with times to think in between (HTTP).

@@ -382,6 +382,36 @@ impl<Q: Quantity, T: JsonSchema> JsonSchema for OneOr<Q, T> {
     }
 }
 
+/// The one-way propagation delay of a link between routers.
+pub type Delay = OneOr<Duration, DelaySpread>;
+
+/// How a link's delay differs between replications.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelaySpread {
+    /// Drawn uniformly between two values in each replication.
+    Uniform(#[schemars(with = "[Text<Duration>; 2]")] [Duration; 2]),
+}
+
+impl Delay {
+    /// What it is on average.
+    pub fn mean(&self) -> Duration {
+        match *self {
+            OneOr::One(delay) => delay,
+            OneOr::Spread(DelaySpread::Uniform([low, high])) => (low + high) / 2,
+        }
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OneOr::One(delay) => delay.fmt(f),
+            OneOr::Spread(DelaySpread::Uniform([low, high])) => write!(f, "{low} to {high}"),
+        }
+    }
+}
+
 /// Round-trip propagation times of a group's flows.
 pub type Rtt = OneOr<Duration, RttSpread>;
 

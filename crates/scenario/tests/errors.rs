@@ -640,12 +640,14 @@ fn thresholds_follow_a_buffer_that_varies() {
         found,
         [
             of("10 packets", "30 packets", "dumbbell.buffer = 100 packets, aqm.red.max_p = 0.1"),
-            // The value that results, even if it is one of the others.
-            of("10 packets", "30 packets", "dumbbell.buffer = 100 packets, aqm.red.max_p = 0.1"),
             of("20 packets", "60 packets", "dumbbell.buffer = 200 packets, aqm.red.max_p = 0.1"),
             of("20 packets", "60 packets", "dumbbell.buffer = 200 packets, aqm.red.max_p = 0.05"),
         ]
     );
+    // The value that results is one of the others: that point is run once.
+    let same = "dumbbell.buffer = 100 packets, aqm.red.max_p = 0.1";
+    let left_out: Vec<_> = study.holes.iter().map(|hole| (hole.title(), hole.reason.clone())).collect();
+    assert_eq!(left_out, [(same.to_string(), format!("is the same as {same}"))]);
     for (to, want) in [
         (
             "count = \"flows.web.rtt / 40 ms\"",

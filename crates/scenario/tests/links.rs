@@ -538,3 +538,84 @@ proptest! {
         }
     }
 }
+
+/// The delays between the routers and the round-trip times of the flows that seeds draw.
+fn drawn(text: &str, seed: u64, aqm: usize) -> (Vec<Duration>, Vec<Duration>) {
+    let study = Study::parse(text, "x.toml", &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    let plan = study.points[0].plan(aqm, seed, &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
+    let between = plan.network.links.iter().filter(|l| l.name.starts_with('r') && l.name.contains('-'));
+    let delays = between.map(|l| l.delay.initial).collect();
+    (delays, plan.facts.flows.iter().map(|f| f.base_rtt).collect())
+}
+
+#[test]
+fn a_delay_may_be_drawn_in_each_replication() {
+    let text = |delay: &str, more: &str| {
+        format!(
+            "schema = 1\nduration = \"10 s\"\naqm = [{{ algorithm = \"red\" }}, {{ algorithm = \"pi\" }}]\n\
+             [parking_lot]\nbottlenecks = 3\nrate = \"10 Mbit/s\"\ndelay = {delay}\nbuffer = \"100 packets\"\n{more}\
+             [[flows]]\nname = \"x\"\nrtt = \"100 ms\"\n[[flows]]\nname = \"y\"\ndirection = \"cross\"\n"
+        )
+    };
+    let spread = text("{ uniform = [\"5 ms\", \"15 ms\"] }", "");
+    let sum = |delays: &[Duration]| delays.iter().fold(Duration::ZERO, |a, b| a + *b);
+    let (mut all, mut rtts) = (Vec::new(), Vec::new());
+    for seed in 1..=300 {
+        let (delays, base) = drawn(&spread, seed, 0);
+        assert_eq!(drawn(&spread, seed, 1), (delays.clone(), base.clone()), "every algorithm meets the same");
+        assert_eq!(delays.len(), 6);
+        for (k, pair) in delays.chunks(2).enumerate() {
+            assert_eq!(pair[0], pair[1], "there and back");
+            assert!(pair[0] >= ms(5) && pair[0] < ms(15), "{}", pair[0]);
+            // Without an rtt the flow over one link has that of the link.
+            assert_eq!(base[1 + k], pair[0] * 2);
+        }
+        assert!(delays[0] != delays[2] && delays[2] != delays[4], "each link draws its own");
+        // The access link adds what the mean delays leave: 40 ms.
+        assert_eq!(base[0], ms(40) + sum(&delays));
+        all.extend(delays.into_iter().step_by(2).map(|d| d.as_secs_f64()));
+        rtts.push(base[0].as_secs_f64());
+    }
+    // Uniform on 5 to 15 ms: mean 10 ms, deviation 2.9 ms; four standard errors.
+    let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+    let deviation = 0.010 / 12f64.sqrt();
+    assert!((mean(&all) - 0.010).abs() < 4.0 * deviation / (all.len() as f64).sqrt(), "{}", mean(&all));
+    let error = 2.0 * deviation * (3.0 / rtts.len() as f64).sqrt();
+    assert!((mean(&rtts) - 0.100).abs() < 4.0 * error, "{}", mean(&rtts));
+    // One that is not drawn is the mean, and so is what the theory takes.
+    let fixed = text("\"10 ms\"", "");
+    assert_eq!(drawn(&fixed, 1, 0).1[0], ms(100));
+    let study = Study::parse(&spread, "x.toml", &Plugins::new()).unwrap();
+    let flows = study.points[0].flows_at("r0-r1", Time::ZERO, 7).unwrap();
+    assert_eq!(flows.iter().map(|(_, f)| f.base_rtt).collect::<Vec<_>>(), [ms(100), ms(20)]);
+    // The way back with a delay of its own takes no part.
+    let own = text("{ uniform = [\"5 ms\", \"15 ms\"] }", "reverse = { delay = \"1 ms\" }\n");
+    assert!(drawn(&own, 3, 0).0.chunks(2).all(|pair| pair[1] == ms(1) && pair[0] >= ms(5)));
+    // Written out it is the same.
+    let again = study.points[0].scenario.to_toml();
+    assert_eq!(drawn(&again, 5, 0), drawn(&spread, 5, 0));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused() {
+    let refuse = |delay: &str, rtt: &str| {
+        let text = format!(
+            "schema = 1\nduration = \"10 s\"\naqm = [{{ algorithm = \"red\" }}]\n[dumbbell]\nrate = \"10 Mbit/s\"\n\
+             delay = {delay}\nbuffer = \"100 packets\"\n[[flows]]\nname = \"x\"\nrtt = \"{rtt}\"\n"
+        );
+        Study::parse(&text, "x.toml", &Plugins::new()).unwrap_err().to_string()
+    };
+    let e = refuse("{ uniform = [\"15 ms\", \"5 ms\"] }", "90 ms");
+    assert!(
+        e.contains("dumbbell.delay") && e.contains("must increase from the first value to the second"),
+        "{e}"
+    );
+    let e = refuse("{ uniform = [\"5 ms\", \"2000 s\"] }", "90 ms");
+    assert!(e.contains("dumbbell.delay") && e.contains("must be at most"), "{e}");
+    let e = refuse("{ exponential = \"5 ms\" }", "90 ms");
+    assert!(e.contains("dumbbell.delay") && e.contains("uniform"), "{e}");
+    let e = refuse("{ uniform = [\"5 ms\", \"15 ms\"] }", "4 * dumbbell.delay");
+    assert!(e.contains("flows[0].rtt") && e.contains("dumbbell.delay is { uniform"), "{e}");
+    let e = refuse("{ uniform = [\"5 ms\", \"15 ms\"] }", "19 ms");
+    assert!(e.contains("is less than the 20 ms"), "{e}");
+}

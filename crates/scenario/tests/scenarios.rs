@@ -287,7 +287,7 @@ fn every_snippet_about_traffic_can_be_used() {
         let text = format!("{frame}{snippet}");
         Study::parse(&text, "docs/traffic.md", &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
-    assert_eq!(snippets.len(), 2);
+    assert_eq!(snippets.len(), 3);
 }
 
 #[test]

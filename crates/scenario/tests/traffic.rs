@@ -172,3 +172,66 @@ fn numbers_of_transfers_that_are_none_are_refused() {
         assert!(e.starts_with("x.toml:13: flows[0].transfers") && e.contains(why), "{e}");
     }
 }
+
+#[test]
+fn a_source_over_tcp_has_the_words_of_one_over_udp() {
+    let source = "rate = \"128 kbit/s\"\ngaps = \"exponential\"\n\
+                  rate_changes = [{ at = \"5 s\", rate = \"64 kbit/s\" }]\n\
+                  on_off = { on = { pareto = { shape = 1.5, mean = \"1 s\" } }, off = \"1 s\" }";
+    let tcp = point(source);
+    let [App::Paced(pace)] = &apps(&tcp, 1)[..] else { panic!("it has a rate") };
+    let udp = point(&format!("kind = \"udp\"\n{source}")).plan(0, 1, &Plugins::new()).unwrap();
+    let Traffic::Udp(udp) = &udp.network.flows[0].traffic else { panic!("it is UDP") };
+    assert_eq!(*pace, udp.pace);
+    assert_eq!(apps(&point(""), 1), [App::Bulk]);
+    // It does not always have data to send.
+    let bulk = |p: &Point| p.plan(0, 1, &Plugins::new()).unwrap().facts.flows[0].bulk;
+    assert!(bulk(&point("")) && !bulk(&tcp));
+    // More than the link takes is in order: it waits.
+    run(&point("rate = \"10 Mbit/s\"\naccess_rate = \"5 Mbit/s\""));
+    let again = Document::parse(&tcp.scenario.to_toml(), "again").unwrap().study(&Plugins::new()).unwrap();
+    assert_eq!(apps(&again.points[0], 1), apps(&tcp, 1));
+    assert!(point("rate = \"1 Mbit/s\"").scenario.to_toml().contains("gaps = \"constant\""));
+}
+
+#[test]
+fn what_belongs_to_a_rate_needs_one() {
+    for how in [
+        "on_off = { on = \"1 s\", off = \"1 s\" }",
+        "gaps = \"exponential\"",
+        "rate_changes = [{ at = \"5 s\", rate = \"1 Mbit/s\" }]",
+    ] {
+        let e = refused(how);
+        assert!(e.contains("needs a rate: that of the source while it is on"), "{e}");
+        let e = refused(&format!("{WEB}rate = \"1 Mbit/s\"\n{how}"));
+        assert!(e.contains("does not apply to kind \"transfers\"; it belongs to \"bulk\", \"udp\""), "{e}");
+    }
+    let e = refused("rate = \"0 bit/s\"");
+    assert!(e.contains("flows[0].rate") && e.contains("must lie between 1 bit/s"), "{e}");
+}
+
+/// Jou et al. 2003, Table I, without losses: the time of a file alone on 3 Mbit/s, from its request on.
+#[test]
+fn files_that_are_asked_for_take_as_long_as_in_table_1_of_jou_et_al() {
+    for (size, printed) in [("30 kB", 0.88), ("90 kB", 1.18), ("150 kB", 1.34)] {
+        let file = format!(
+            r#"
+kind = "transfers"
+size = "{size}"
+request = "100 B"
+think = "1 s"
+tcp = {{ variant = "tahoe", initial_window = 1, initial_ssthresh = 64 }}"#
+        );
+        let text = text(&file)
+            .replace("rate = \"1 Mbit/s\"", "rate = \"3 Mbit/s\"")
+            .replace("100 packets", "1000 packets")
+            .replace("rtt = \"100 ms\"", "rtt = \"128 ms\"");
+        let point = Study::parse(&text, "x.toml", &Plugins::new()).unwrap().points.remove(0);
+        let transfers = run(&point).transfers;
+        assert!(transfers.len() > 5);
+        for t in transfers {
+            let seconds = (t.end - t.start).as_secs_f64();
+            assert_eq!((100.0 * seconds).round() / 100.0, printed, "{size}: {seconds}");
+        }
+    }
+}

@@ -200,6 +200,7 @@ pub(crate) struct TcpFlow {
 
 enum Application {
     Bulk,
+    Paced(Box<Paced>),
     Transfers(Box<Transfers>),
     /// Transfers that the other end asks for.
     Replies(Box<Server>),
@@ -212,6 +213,13 @@ struct Transfers {
     left: Option<u32>,
     rng: Rng,
     server: Server,
+}
+
+/// What hands over data by its own clock.
+struct Paced {
+    clock: Clock,
+    /// Since when all of it is acknowledged.
+    idle_since: Option<Time>,
 }
 
 /// What sends one transfer after the other.
@@ -227,6 +235,9 @@ impl Application {
     fn new(app: &App, rng: Rng) -> Self {
         match *app {
             App::Bulk => Application::Bulk,
+            App::Paced(ref pace) => {
+                Application::Paced(Box::new(Paced { clock: Clock::new(pace, rng), idle_since: None }))
+            }
             App::Transfers { size, think, count, connection, .. } => {
                 let server = Server::new(connection);
                 Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
@@ -346,7 +357,7 @@ impl TcpFlow {
     fn on_application(&mut self, cfg: &Config, now: Time) {
         if now >= self.stop {
             self.app_due = Time::MAX;
-            if let Application::Bulk = self.app {
+            if let Application::Bulk | Application::Paced(_) = self.app {
                 self.sender.stop();
             }
             return;
@@ -355,6 +366,20 @@ impl TcpFlow {
             Application::Bulk => {
                 self.sender.provide(u32::MAX);
                 self.app_due = self.stop;
+            }
+            Application::Paced(p) => {
+                let next = match p.clock.rate(now) {
+                    Err(later) => later,
+                    Ok(rate) => {
+                        if p.idle_since.take().is_some_and(|since| now - since > self.sender.rto()) {
+                            self.sender.restart_after_idle(cfg);
+                        }
+                        self.sender.provide(1);
+                        let bytes = cfg.payload_bytes as f64;
+                        p.clock.after(now, rate, bytes, bytes)
+                    }
+                };
+                self.app_due = next.min(self.stop);
             }
             Application::Transfers(t) => {
                 t.left = t.left.map(|n| n - 1);
@@ -366,10 +391,14 @@ impl TcpFlow {
         }
     }
 
-    /// The transfer under way is complete: record it, think, and go on.
-    fn complete_transfer(&mut self, now: Time, host: &mut impl Host) {
+    /// All that the application gave is acknowledged. A transfer under way is complete: record it, think,
+    /// and go on.
+    fn on_all_acknowledged(&mut self, now: Time, host: &mut impl Host) {
         match &mut self.app {
             Application::Bulk => {}
+            Application::Paced(p) => {
+                p.idle_since.get_or_insert(now);
+            }
             Application::Transfers(t) => {
                 if t.server.complete(self.id, now, host) {
                     self.app_due = match t.left {
@@ -423,7 +452,7 @@ impl TcpFlow {
             self.sent.round_trip(now, rtt, self.id, host);
         }
         if self.sender.is_done() {
-            self.complete_transfer(now, host);
+            self.on_all_acknowledged(now, host);
         }
         self.pump(cfg, now, host);
     }

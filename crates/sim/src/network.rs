@@ -298,6 +298,10 @@ pub enum Traffic {
 pub enum App {
     /// Data without end, until the flow stops (or after 2^32 packets, an hour at 10 Gbit/s).
     Bulk,
+    /// What a source hands over by its own clock, a packet (without its header) at a time. TCP sends it when its
+    /// window allows; what is not sent yet waits. After an idle time longer than the retransmission timeout TCP
+    /// slow starts again (RFC 5681 section 4.1).
+    Paced(Pace),
     /// Transfers, each followed by a time to think.
     Transfers {
         /// The size of a transfer in packets; rounded up, at least one.

@@ -242,6 +242,18 @@ fn network(case: &Case) -> Network {
         };
         let traffic = match f.kind {
             0 | 1 => Traffic::Tcp { tcp, app: App::Bulk },
+            6 => {
+                let period = || Distribution::Pareto { shape: 1.5, scale: 0.03 };
+                let pace = Pace {
+                    rate: Schedule::changing(
+                        BitRate::from_bps(rate / 4),
+                        vec![(at(1000), BitRate::from_bps(0)), (at(1400), BitRate::from_bps(rate))],
+                    ),
+                    gaps: if i % 2 == 0 { Gaps::Constant } else { Gaps::Exponential },
+                    on_off: (i % 3 > 0).then(|| (period(), period())),
+                };
+                Traffic::Tcp { tcp, app: App::Paced(pace) }
+            }
             2 | 5 => Traffic::Tcp {
                 tcp,
                 app: App::Transfers {
@@ -265,7 +277,7 @@ fn network(case: &Case) -> Network {
         };
         let stop = (i % 3 == 2).then(|| at(1800));
         flows.push(FlowSpec {
-            class: [0, 0, 1, 2, 2, 1][f.kind as usize],
+            class: [0, 0, 1, 2, 2, 1, 0][f.kind as usize],
             forward,
             reverse,
             ack_class: 3,
@@ -289,7 +301,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..6, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..7, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
             variant,

@@ -193,8 +193,8 @@ fn a_lost_request_is_sent_again_by_the_timer_of_tcp() {
     }
     assert!(t.len() > 1990, "{}", t.len());
     // Neither lost: 1/4. One of them once: 2/8. Both once wait 3 s; one of them twice, 2/16, 4.5 s.
-    for (n, share) in requests.iter().zip([0.25, 0.25, 0.125]) {
-        let sd = (2000.0 * share * (1.0 - share) as f64).sqrt();
+    for (n, share) in requests.iter().zip([0.25_f64, 0.25, 0.125]) {
+        let sd = (2000.0 * share * (1.0 - share)).sqrt();
         assert!((f64::from(*n) - 2000.0 * share).abs() < 4.0 * sd, "{requests:?}");
     }
 }

@@ -96,7 +96,7 @@ fn names_are_categories_and_shares_are_percent() {
 
 #[test]
 fn linked_fields_are_one_axis_of_numbers() {
-    let text = SCENARIO[..SCENARIO.find("[sweep]").expect("a sweep")];
+    let text = &SCENARIO[..SCENARIO.find("[sweep]").expect("a sweep")];
     let linked = "[[sweep.linked]]\nflows.ftp.count = [8, 2]\ndumbbell.buffer = [\"40 packets\", \"10 packets\"]\n\
                   [sweep.aqm.red]\nmax_p = [0.1, 0.2]\n";
     let study =

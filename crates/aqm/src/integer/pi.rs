@@ -22,6 +22,8 @@ pub struct PiConstants {
     pub gauge: FixedGauge,
     /// What a packet's size does to its probability.
     pub sizer: FixedSizer,
+    /// The probability at the start, with 62 places.
+    pub initial_p: u64,
     /// Between two updates, in nanoseconds.
     pub interval: u64,
 }
@@ -39,7 +41,8 @@ pub struct PiFixed {
 impl PiFixed {
     /// An empty queue at time zero.
     pub const fn new(constants: PiConstants) -> Self {
-        PiFixed { constants, p: 0, q_old: 0, ticker: Ticker::every(Duration::from_nanos(constants.interval)) }
+        let ticker = Ticker::every(Duration::from_nanos(constants.interval));
+        PiFixed { constants, p: constants.initial_p, q_old: 0, ticker }
     }
 
     /// Chen 2010, eq. 3.7, written `p + (a - b)(q - q_ref) + b (q - q_old)`.

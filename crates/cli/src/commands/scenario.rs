@@ -108,7 +108,7 @@ pub fn say_holes(study: &Study, most: usize) {
     let holes = study.holes.len();
     let Some(first) = study.holes.first() else { return };
     let are = if holes == 1 { "is" } else { "are" };
-    let what = format!("{holes} of {} points {are} not valid and left out", study.points.len() + holes);
+    let what = format!("{holes} of {} points {are} left out", study.points.len() + holes);
     if most == 1 {
         let example = if holes == 1 { "" } else { "such as " };
         terminal::note(&format!("{what}: {example}{}: {}", first.title(), first.reason));

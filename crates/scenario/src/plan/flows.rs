@@ -85,6 +85,8 @@ pub(super) fn draw_flows(
     let names = classes(s);
     let class_of = |name: &str| names.iter().position(|c| c == name).unwrap_or(0) as u16;
     let acks = class_of(ACKS);
+    // What a link's delay draws is not made up for, as little as what it changes to.
+    let usual = frame.topology(None)?;
     let (mut flows, mut facts) = (Vec::new(), Vec::new());
     for (index, g) in s.flows.iter().enumerate() {
         let at_group = steps!["flows", index];
@@ -102,7 +104,7 @@ pub(super) fn draw_flows(
                 // A session that has arrived runs to its end.
                 let stop = g.stop.as_ref().filter(|_| sessions.is_none());
                 let stop = stop.map(|w| when_of(w, i, || stream("stop")));
-                let access = access_of(g, i, n, topology, route, &at_group, stream)?;
+                let access = access_of(g, i, n, &usual, route, &at_group, stream)?;
                 let source = endpoint(g.access_rate.unwrap_or(access_rate(s)), &access);
                 let receiver = endpoint(g.receiver_rate.unwrap_or(Access::None), &access);
                 let share = if source.is_some() && receiver.is_some() { 2 } else { 1 };
@@ -134,7 +136,7 @@ pub(super) fn draw_flows(
                     base_rtt,
                     start: at(start),
                     stop: stop.map(at),
-                    bulk: g.kind == Kind::Bulk,
+                    bulk: g.kind == Kind::Bulk && g.rate.is_none(),
                     links: route.there.clone(),
                 });
                 flows.push(FlowSpec {

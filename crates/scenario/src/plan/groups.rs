@@ -25,11 +25,11 @@ const OWNED: &[Owned] = {
         ("request", |g| g.request.is_some(), &[Transfers, Sessions]),
         ("connection", |g| g.connection.is_some(), &[Transfers, Sessions]),
         ("sessions_per_second", |g| g.sessions_per_second.is_some(), &[Sessions]),
-        ("rate", |g| g.rate.is_some(), &[Udp]),
-        ("rate_changes", |g| !g.rate_changes.is_empty(), &[Udp]),
+        ("rate", |g| g.rate.is_some(), &[Bulk, Udp]),
+        ("rate_changes", |g| !g.rate_changes.is_empty(), &[Bulk, Udp]),
         ("packet", |g| g.packet.is_some(), &[Udp]),
-        ("gaps", |g| g.gaps.is_some(), &[Udp]),
-        ("on_off", |g| g.on_off.is_some(), &[Udp]),
+        ("gaps", |g| g.gaps.is_some(), &[Bulk, Udp]),
+        ("on_off", |g| g.on_off.is_some(), &[Bulk, Udp]),
         ("ecn", |g| g.ecn.is_some(), &[Udp]),
     ]
 };
@@ -66,6 +66,15 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         Sessions => &[("size", g.size.is_some()), ("sessions_per_second", g.sessions_per_second.is_some())],
         Udp => &[("rate", g.rate.is_some())],
     };
+    for (field, present, _) in OWNED {
+        // Without a rate TCP sends what it can.
+        let of_rate = ["rate_changes", "gaps", "on_off"].contains(field) && present(g);
+        require(
+            !of_rate || g.rate.is_some(),
+            at.then(*field),
+            "needs a rate: that of the source while it is on",
+        )?;
+    }
     for (field, present) in needed {
         require(*present, at.then(*field), format!("is missing: kind \"{}\" needs it", word(g.kind)))?;
     }
@@ -97,9 +106,10 @@ pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), 
         }
     }
     match g.kind {
-        Kind::Udp => check_udp(s, g, at),
+        Kind::Udp => Ok(()),
         _ => check_tcp(g, &at.then("tcp")),
     }?;
+    check_rates(s, g, at)?;
     // What chance decides is sound for every seed or for none.
     traffic(g, at, || Seed(1).stream("check")).map(|_| ())
 }
@@ -199,7 +209,7 @@ fn check_tcp(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     )
 }
 
-fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+fn check_rates(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     let rates = g.rate.map(|r| (r, at.then("rate"))).into_iter().chain(
         g.rate_changes
             .iter()
@@ -209,7 +219,8 @@ fn check_udp(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     let access = g.access_rate.unwrap_or(access_rate(s));
     for (rate, here) in rates {
         check_rate(rate, here.clone())?;
-        if let Access::Rate(limit) = access {
+        // What TCP cannot send it does not take to the link.
+        if let (Access::Rate(limit), Kind::Udp) = (access, g.kind) {
             let rule =
                 format!("exceeds the access link's rate ({limit}), so its queue would grow without bound");
             require(rate <= limit, here, rule)?;

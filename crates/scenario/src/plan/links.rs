@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quell_aqm::Seed;
 use quell_sim::network::{self as sim, Schedule};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -11,7 +12,7 @@ use super::traffic::{UDP_PACKET, smallest_packet};
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, BackAqm, Change, Changes, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
 use crate::tree::{Path, steps};
-use crate::values::{Access, OneOr, Shape};
+use crate::values::{Access, DelaySpread, OneOr, Shape};
 
 /// A link between two routers, before its queue is built.
 pub(super) struct LinkPlan {
@@ -20,9 +21,31 @@ pub(super) struct LinkPlan {
     pub(super) to: String,
     pub(super) rate: Schedule<BitRate>,
     pub(super) delay: Schedule<Duration>,
+    /// How its delay is drawn; without, or where nothing is drawn, it is as above.
+    pub(super) drawn: Option<Drawn>,
     pub(super) loss: f64,
     pub(super) queue: Option<QueuePlan>,
     pub(super) observe: bool,
+}
+
+/// A delay that differs between replications.
+#[derive(Clone)]
+pub(super) struct Drawn {
+    between: [Duration; 2],
+    /// The link that it belongs to, in both directions.
+    name: String,
+}
+
+impl LinkPlan {
+    /// Its delay in a replication; without a seed the mean.
+    pub(super) fn delay(&self, seed: Option<Seed>) -> Schedule<Duration> {
+        let mut delay = self.delay.clone();
+        if let (Some(Drawn { between: [low, high], name }), Some(seed)) = (&self.drawn, seed) {
+            let mut rng = seed.stream(&format!("links.{name}.delay"));
+            delay.initial = *low + (*high - *low).mul_f64(rng.uniform());
+        }
+        delay
+    }
 }
 
 pub(super) struct QueuePlan {
@@ -183,7 +206,16 @@ pub(crate) fn own_algorithm(s: &Scenario, name: &str) -> Option<Option<AqmChoice
 fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let link = &d.link;
     d.finest.check(link.rate, d.at.then("rate"))?;
-    check_delay(link.delay, d.at.then("delay"))?;
+    let drawn = match link.delay {
+        OneOr::One(_) => None,
+        OneOr::Spread(DelaySpread::Uniform([low, high])) => {
+            check_delay(high, d.at.then("delay"))?;
+            require(low <= high, d.at.then("delay"), "must increase from the first value to the second")?;
+            Some(Drawn { between: [low, high], name: d.names[0].clone() })
+        }
+    };
+    let usual = link.delay.mean();
+    check_delay(usual, d.at.then("delay"))?;
     check_loss(link.loss, d.at.then("loss"))?;
     let back = d.at.then("reverse");
     if let Some(buffer) = link.buffer {
@@ -194,7 +226,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     }
     let there = d.course(link.changes, d.at.then("changes"))?;
     let rate = Schedule::following(link.rate, &there.rate);
-    let delay = Schedule::following(link.delay, &there.delay);
+    let delay = Schedule::following(usual, &there.delay);
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
     let r = link.reverse;
     r.rate.map_or(Ok(()), |rate| d.finest.check(rate, back.then("rate")))?;
@@ -203,7 +235,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let (rate_back, delay_back) = match own_course {
         Some(own) => (
             Schedule::following(r.rate.unwrap_or(link.rate), &own.rate),
-            Schedule::following(r.delay.unwrap_or(link.delay), &own.delay),
+            Schedule::following(r.delay.unwrap_or(usual), &own.delay),
         ),
         None => (
             r.rate.map_or(rate.clone(), Schedule::constant),
@@ -231,6 +263,7 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             to: to.clone(),
             rate,
             delay,
+            drawn: drawn.clone(),
             loss: link.loss,
             queue: link.buffer.map(|buffer| QueuePlan { buffer, own, ecn: link.ecn }),
             observe: false,
@@ -241,6 +274,8 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
             to: from,
             rate: rate_back,
             delay: delay_back,
+            // With a delay of its own it takes no part in the other's.
+            drawn: drawn.filter(|_| r.delay.is_none()),
             loss: r.loss.unwrap_or(link.loss),
             queue: buffer_back.map(|buffer| QueuePlan {
                 buffer,

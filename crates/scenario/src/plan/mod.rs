@@ -77,7 +77,7 @@ pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Proble
     for aqm in 0..scenario.aqm.len() {
         frame.queues(scenario, aqm, plugins)?;
     }
-    draw_flows(scenario, &mut frame.topology()?, &frame, Seed(seeds[0]), None)?;
+    draw_flows(scenario, &mut frame.topology(None)?, &frame, Seed(seeds[0]), None)?;
     Ok(())
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Proble
 pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins) -> Result<Plan, Problem> {
     let seed = Seed(seed);
     let frame = Frame::of(scenario)?;
-    let mut topology = frame.topology()?;
+    let mut topology = frame.topology(Some(seed))?;
     let (flows, facts) = draw_flows(scenario, &mut topology, &frame, seed, None)?;
     let mut links = topology.into_links();
     for (link, queue) in links.iter_mut().zip(frame.queues(scenario, aqm, plugins)?) {
@@ -153,7 +153,7 @@ pub(crate) fn flows_at(
     seed: u64,
 ) -> Result<Vec<(FlowSpec, FlowFact)>, Problem> {
     let frame = Frame::of(s)?;
-    let (specs, facts) = draw_flows(s, &mut frame.topology()?, &frame, Seed(seed), Some(time))?;
+    let (specs, facts) = draw_flows(s, &mut frame.topology(None)?, &frame, Seed(seed), Some(time))?;
     let crosses =
         |f: &FlowFact| f.links.iter().any(|l| frame.links.get(l.0 as usize).is_some_and(|l| l.name == name));
     Ok(specs.into_iter().zip(facts).filter(|(_, f)| crosses(f)).collect())

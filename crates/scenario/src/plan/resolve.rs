@@ -84,7 +84,7 @@ fn fill(g: &mut FlowGroup, access: Access) {
         g.count = g.count.or(Some(1));
     }
     match g.kind {
-        Kind::Bulk => {}
+        Kind::Bulk => g.gaps = g.gaps.or(g.rate.map(|_| GapKind::Constant)),
         Kind::Transfers | Kind::Sessions => {
             g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
             g.connection = g.connection.or(Some(ConnectionKind::Fresh));

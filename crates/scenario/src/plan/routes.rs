@@ -1,6 +1,6 @@
 //! The links of a scenario, and the routes of its groups over them.
 
-use quell_aqm::Link;
+use quell_aqm::{Link, Seed};
 use quell_sim::network::{LinkId, LinkSpec, QueueSpec};
 use quell_sim::topology::{self, Topology};
 
@@ -28,7 +28,8 @@ impl Frame {
     pub(super) fn of(s: &Scenario) -> Result<Frame, Problem> {
         let links = links(s)?;
         let mut frame = Frame { links, routes: Vec::new() };
-        let topology = frame.topology()?;
+        // Routes are the same in all replications.
+        let topology = frame.topology(None)?;
         for (i, group) in s.flows.iter().enumerate() {
             let ends = ends(s, group, &topology, &steps!["flows", i])?;
             let routes = ends
@@ -59,15 +60,15 @@ impl Frame {
         Ok(frame)
     }
 
-    /// The links without their queues.
-    pub(super) fn topology(&self) -> Result<Topology, Problem> {
+    /// The links without their queues, with the delays that a seed draws; without one, with the mean delays.
+    pub(super) fn topology(&self, seed: Option<Seed>) -> Result<Topology, Problem> {
         let mut topology = Topology::new();
         for link in &self.links {
             let (from, to) = (topology.node(&link.from), topology.node(&link.to));
             let spec = LinkSpec {
                 name: link.name.clone(),
                 rate: link.rate.clone(),
-                delay: link.delay.clone(),
+                delay: link.delay(seed),
                 queue: None,
                 loss: link.loss,
                 observe: link.observe,

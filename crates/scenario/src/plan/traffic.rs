@@ -83,7 +83,10 @@ pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
 /// What a flow of a group sends; `rng` is asked only if chance decides how many transfers it makes.
 pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Result<Traffic, Problem> {
     match g.kind {
-        Kind::Bulk => Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app: App::Bulk }),
+        Kind::Bulk => {
+            let app = if g.rate.is_some() { App::Paced(pace(g, at)?) } else { App::Bulk };
+            Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
+        }
         Kind::Transfers | Kind::Sessions => {
             let packet = g.tcp.packet;
             let here = at.then("size");

@@ -13,7 +13,7 @@
 use quell_units::{Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, reachable, require};
+use crate::params::{ParamError, ParamValue, in_range, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -34,6 +34,8 @@ params! {
         q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "ns-2";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
+        /// Probability at the start, from which the integral goes on.
+        initial_p: f64 = 0.0, unit "1", source "ns-2; Joo et al. 2006, section IV says that it can be set";
         /// Whether a packet's size matters: "per-packet" or "by-size".
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
@@ -102,14 +104,16 @@ impl PiParams {
     ///
     /// # Errors
     /// Names the field that breaks a rule: gains that do not integrate, a target that the buffer
-    /// cannot hold, a rate of updates outside [0.001, 10^6] Hz, a design without phase margin.
+    /// cannot hold, a rate of updates outside [0.001, 10^6] Hz, a design without phase margin, a
+    /// probability outside [0, 1].
     pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
         link.check()?;
         let (a, b) = self.gains(link)?;
         let q_ref = reachable("q_ref", self.q_ref, link)?;
+        in_range("initial_p", self.initial_p, 0.0, 1.0, "a probability")?;
         let interval = Duration::from_secs_f64(1.0 / self.sampling_rate);
         Ok(Pi {
-            p: 0.0,
+            p: self.initial_p,
             q_old: 0.0,
             gains: Gains { a, b, q_ref },
             gauge: Gauge::of(self.q_ref, link),

@@ -52,6 +52,8 @@ params! {
         q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "ns-2";
         /// Time between two updates of the price.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
+        /// Probability at the start; the price is the one that it belongs to.
+        initial_p: f64 = 0.0, unit "1", source "ns-2";
         /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
         form: PriceForm = PriceForm::Rate, unit "name", source "Chen 2010, eq. 3.8; Athuraliya et al. 2001";
         /// Whether a packet's size matters: "per-packet" or "by-size".
@@ -67,7 +69,7 @@ impl RemParams {
     ///
     /// # Errors
     /// Names the field that breaks a rule: a step that is not positive, an alpha outside (0, 1], a
-    /// base that does not exceed 1, a target that the buffer cannot hold.
+    /// base that does not exceed 1, a target that the buffer cannot hold, a probability outside [0, 1).
     pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
         link.check()?;
         require(
@@ -89,10 +91,17 @@ impl RemParams {
             "must exceed 1 [Chen 2010, eq. 3.10]",
         )?;
         let q_ref = reachable("q_ref", self.q_ref, link)?;
+        require(
+            (0.0..1.0).contains(&self.initial_p),
+            "initial_p",
+            self.initial_p,
+            "must lie in [0, 1): no price makes it 1 [Chen 2010, eq. 3.10]",
+        )?;
+        let ln_phi = libm::log(self.phi);
         Ok(Rem {
-            price: 0.0,
-            p: 0.0,
-            ln_phi: libm::log(self.phi),
+            price: price_of(ln_phi, self.initial_p),
+            p: self.initial_p,
+            ln_phi,
             law: Law { gamma: self.gamma, alpha: self.alpha, q_ref },
             form: self.form,
             q_old: 0.0,
@@ -222,6 +231,11 @@ pub fn exponential_marking(ln_phi: f64, price: f64) -> f64 {
     -libm::expm1(-price * ln_phi)
 }
 
+/// Chen 2010, eq. 3.10 solved for the price: `-log_phi(1 - p)`.
+pub fn price_of(ln_phi: f64, p: f64) -> f64 {
+    -libm::log1p(-p) / ln_phi
+}
+
 /// Park et al. 2004, eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I
 /// leaves out `1/T_s`.
 pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
@@ -235,6 +249,7 @@ equations! {
     Law::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
         Law { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
     exponential_marking(phi, price) -> p = exponential_marking(libm::log(phi), price);
+    price_of(phi, p) -> price = price_of(libm::log(phi), p);
     continuous_gains(gamma, alpha, phi, t_s) -> k_p, k_i =
         continuous_gains(&Law { gamma, alpha, q_ref: 0.0 }, phi, t_s);
 }

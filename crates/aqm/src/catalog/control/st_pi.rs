@@ -34,6 +34,8 @@ params! {
         q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "as PI's (ns-2); Chen 2010, section 6.4 has 150 packets, with a buffer of 1000";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "Chen 2010, section 6.4";
+        /// Probability at the start, from which the integral goes on.
+        initial_p: f64 = 0.0, unit "1", source "as PI's";
         /// 1/phi1: time constant of the measured deviation; not less than the time in which the queue settles.
         time_constant: Duration = Duration::from_secs(7), unit "s", source "Chen 2010, section 6.4";
         /// phi2/phi1: rate of the detecting average against the measuring one.
@@ -64,6 +66,7 @@ impl StPiParams {
             design: None,
             q_ref: self.q_ref,
             sampling_rate: self.sampling_rate,
+            initial_p: self.initial_p,
             signal: self.signal,
         }
         .build(link)?;
