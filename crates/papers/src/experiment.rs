@@ -700,7 +700,7 @@ impl Papers {
         let mut names: Vec<&str> = self.documents.iter().map(|d| d.key.as_str()).collect();
         names.extend(self.experiments().map(|e| e.id.as_str()));
         let (rule, nearest) = quell_scenario::unknown("document, experiment or table", name, &names);
-        let known = "quell reproduce --list names them; a table is written vrc/2";
-        Err(quell_scenario::suggest(&rule, nearest.as_deref(), Some(known)))
+        let rule = format!("\"{name}\": {}", quell_scenario::suggest(&rule, nearest.as_deref(), None));
+        Err(format!("{rule}; a table is written vrc/2, and --list names the rest"))
     }
 }

@@ -405,7 +405,13 @@ fn algorithm(dialect: Dialect, choice: &mut Node) {
         .filter_map(|row| Some((row.key, row.given(dialect, || parameters(&name, choice))?)))
         .collect();
     fill(choice, given);
-    // An algorithm may have another one as a parameter, as RED+Tail has its second queue's.
+    // An algorithm may have another one as a parameter, as RED+Tail has its second queue's, by default one with
+    // its own defaults.
+    let within = parameters(&name, choice).into_iter().flatten().filter_map(|(key, value)| {
+        let name = value.get("algorithm")?.clone();
+        Some((key, toml::Value::Table(toml::Table::from_iter([("algorithm".to_string(), name)]))))
+    });
+    fill(choice, within.collect::<Vec<_>>());
     if let Value::Table(entries) = &mut choice.value {
         entries.iter_mut().for_each(|entry| algorithm(dialect, &mut entry.node));
     }
@@ -447,11 +453,12 @@ fn table<'a>(node: &'a mut Node, key: &'static str) -> Option<&'a mut Node> {
 }
 
 /// Adds the keys that a table lacks; what is no table stays as it is.
-fn fill(node: &mut Node, given: impl IntoIterator<Item = (&'static str, toml::Value)>) {
+fn fill(node: &mut Node, given: impl IntoIterator<Item = (impl Into<String>, toml::Value)>) {
     let Value::Table(entries) = &mut node.value else { return };
     for (key, value) in given {
+        let key = key.into();
         if !entries.iter().any(|e| e.key == key) {
-            entries.push(Entry { key: key.to_string(), key_span: None, node: Node::from_toml(&value) });
+            entries.push(Entry { key, key_span: None, node: Node::from_toml(&value) });
         }
     }
 }

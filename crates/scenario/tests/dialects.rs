@@ -232,9 +232,9 @@ fn the_page_has_the_table() {
 /// RED+Tail's second queue has an algorithm of its own, which speaks the dialect as well.
 #[test]
 fn an_algorithm_within_another_speaks_too() {
-    let within = r#"[{ algorithm = "red+tail", vq2 = { algorithm = "ared", gentle = false } }]"#;
+    let within = r#"[{ algorithm = "red+tail", vq2 = { algorithm = "ared", mark_limit = 0.2 } }]"#;
     let point = speaking("ns-2.1b", &[("aqm", within)]);
     let own = point.scenario.aqm[0].parameters["vq2"].as_table().unwrap();
     assert_eq!(own["spacing"].as_str(), Some("wait"));
-    assert_eq!(own["gentle"].as_bool(), Some(false));
+    assert_eq!(own["mark_limit"].as_float(), Some(0.2));
 }

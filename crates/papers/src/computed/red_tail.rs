@@ -177,7 +177,7 @@ impl Distribution {
     }
 }
 
-/// Normal deviates (Box and Muller 1958).
+/// Normal deviates, by the transform of Box and Muller.
 struct Normal {
     rng: Pcg64Mcg,
 }
