@@ -103,9 +103,9 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
 
 /// Adds printed points beside the curve of the same label, in each panel that has it.
 fn overlay(chart: &mut Chart, label: &str, points: &[[f64; 2]]) {
-    let styles = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
+    // A color of its own, beside that of the curve.
+    let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
     for panel in &mut chart.panels {
-        let style = panel.curves.iter().find(|c| c.label == label).map_or(styles, |c| c.style);
         panel.curves.push(Curve {
             label: format!("{label}, printed"),
             style,

@@ -61,7 +61,7 @@ fn table_name(document: &str, table: &str) -> String {
 }
 
 const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open | missing | claims | hold | fail | undecided | \
-                       missing |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+                       untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
 A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), and is **inside** \

@@ -209,7 +209,7 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("hold", &|s| s.claim(Holds::Holds)),
         column("fail", &|s| s.claim(Holds::Fails)),
         column("undecided", &|s| s.claim(Holds::Undecided)),
-        column("missing", &|s| s.claim(Holds::Missing)),
+        column("untested", &|s| s.claim(Holds::Missing)),
     ];
     table::figures(&names, &columns) + "\n"
 }

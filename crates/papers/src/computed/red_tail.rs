@@ -109,7 +109,7 @@ impl Trajectory {
                 }
             }
             let curve = line(format!("S = {rtts} RTT"), i, points);
-            panels.push(Panel { title: curve.label.clone(), curves: vec![curve] });
+            panels.push(Panel { title: format!("{rtts} RTT"), curves: vec![curve] });
         }
         Ok(lines("time (s)", "queue (Mbit)", "slot", "S", panels))
     }
@@ -171,7 +171,7 @@ impl Distribution {
             if let Some(run) = self.runs.get(i) {
                 curves.push(line("packets".to_string(), 2, simulated(run)?));
             }
-            panels.push(Panel { title: format!("N = {flows}"), curves });
+            panels.push(Panel { title: flows.to_string(), curves });
         }
         Ok(lines("queue (packets)", "share per packet", "from", "N", panels))
     }

@@ -46,7 +46,7 @@ pub(super) fn answer(of: &Compute) -> Result<Answer, String> {
             };
             let panels = vec![
                 panel("first-order lag (eq. 17)", Delay::FirstOrderLag),
-                panel("exact delay", Delay::Exact),
+                panel("exact", Delay::Exact),
             ];
             Ok(lines("C (packets/s)", "longest stable R (s)", "N", "delay", panels))
         }
@@ -62,7 +62,7 @@ pub(super) fn answer(of: &Compute) -> Result<Answer, String> {
                         axis.iter().rev().filter_map(|k_i| Some((*k_i, range(*k_i)?.0))).collect();
                     line(format!("K_D = {k_d}"), i, [upper, lower].concat())
                 });
-                Panel { title: format!("R = {r} s"), curves: curves.collect() }
+                Panel { title: format!("{r} s"), curves: curves.collect() }
             });
             Ok(lines("K_I", "K_P: stable within", "K_D", "R", panels.collect()))
         }
@@ -82,7 +82,7 @@ pub(super) fn answer(of: &Compute) -> Result<Answer, String> {
             };
             let panels = vec![
                 panel("first-order lag (eq. 17)", Delay::FirstOrderLag),
-                panel("exact delay", Delay::Exact),
+                panel("exact", Delay::Exact),
             ];
             Ok(lines("K_P = K_I", "longest stable propagation delay (s)", "K_D", "delay", panels))
         }
