@@ -71,10 +71,30 @@ pub struct Found {
 impl Test {
     /// The runs that it names.
     pub fn runs(&self) -> impl Iterator<Item = &str> {
+        self.found().filter_map(|found| found.run.as_deref())
+    }
+}
+
+impl Test {
+    fn found(&self) -> impl Iterator<Item = &Found> {
         self.parts.iter().flat_map(Part::terms).filter_map(|term| match term {
-            Term::Of(found) => found.run.as_deref(),
+            Term::Of(found) => Some(&**found),
             Term::Number(_) => None,
         })
+    }
+
+    /// The labels that it names.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.found().flat_map(|found| &found.labels).map(String::as_str)
+    }
+
+    /// The fields that it names.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        let along = self.parts.iter().filter_map(|part| match &part.says {
+            Says::Rises(field) | Says::Falls(field) => Some(field.as_str()),
+            _ => None,
+        });
+        self.found().flat_map(|found| &found.at).map(|(field, _)| field.as_str()).chain(along)
     }
 }
 

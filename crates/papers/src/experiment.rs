@@ -117,6 +117,7 @@ fn as_described() -> Vec<Reading> {
         name: "described".to_string(),
         says: "as the document describes it".to_string(),
         basis: Basis::Document,
+        fitted_on: Vec::new(),
         because: String::new(),
         set: toml::Table::new(),
         dialect: None,
@@ -159,6 +160,9 @@ pub struct Reading {
     pub says: String,
     /// What it rests on.
     pub basis: Basis,
+    /// Patterns of the printed numbers by which it was chosen: they do not agree by it.
+    #[serde(default)]
+    pub fitted_on: Vec<String>,
     /// The evidence.
     #[serde(default)]
     pub because: String,
@@ -384,6 +388,9 @@ pub struct Claim {
     pub says: String,
     /// The test of it.
     pub test: Test,
+    /// It is not the document's, but shows what Quell says of the experiment: outside of the score.
+    #[serde(default)]
+    pub ours: bool,
     /// The reading under which it is tested; none for the first.
     #[serde(default)]
     pub reading: Option<String>,
@@ -573,7 +580,9 @@ impl Papers {
                 None => one_of("shown_by", &r.shown_by, &readings)?,
             }
         }
-        for pattern in e.refuted.iter().flat_map(|r| &r.cells).chain(e.open.iter().flat_map(|o| &o.cells)) {
+        let chosen_by = e.readings.iter().flat_map(|r| &r.fitted_on);
+        let outside = e.refuted.iter().flat_map(|r| &r.cells).chain(e.open.iter().flat_map(|o| &o.cells));
+        for pattern in outside.chain(chosen_by) {
             if !self.cells.iter().any(|c| crate::cells::matches(pattern, &c.id)) {
                 return fail(format!("cells = \"{pattern}\": no cell has such an id"));
             }

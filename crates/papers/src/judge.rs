@@ -8,7 +8,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::cells::{Cell, Ns2, matches};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::{Answer, Computed};
-use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, Place, PrintedOf, Value};
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, Place, PrintedOf, Reading, Value};
 use crate::plan::{Found, Spot};
 
 /// What is said of a printed number.
@@ -18,7 +18,9 @@ pub enum Verdict {
     Agrees,
     /// It lies in the 95 % prediction interval of what was printed.
     Inside,
-    /// It is outside of both, a mechanism is given, and a run shows it.
+    /// It is outside of both, and comes out under another reading; or the reading was chosen by it.
+    Explained,
+    /// It is outside of both, a mechanism is given, and ns-2 or a claim of the document shows it.
     Refuted,
     /// It is outside of both, and why is not known.
     Open,
@@ -28,14 +30,21 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them.
-    pub const ALL: [Verdict; 5] =
-        [Verdict::Agrees, Verdict::Inside, Verdict::Refuted, Verdict::Open, Verdict::Missing];
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Agrees,
+        Verdict::Inside,
+        Verdict::Explained,
+        Verdict::Refuted,
+        Verdict::Open,
+        Verdict::Missing,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
             Verdict::Inside => "inside",
+            Verdict::Explained => "explained",
             Verdict::Refuted => "refuted",
             Verdict::Open => "open",
             Verdict::Missing => "missing",
@@ -73,8 +82,8 @@ impl Holds {
     /// Of two that must both hold.
     fn and(self, other: Holds) -> Holds {
         let rank = |h: Holds| match h {
-            Holds::Missing => 3,
-            Holds::Fails => 2,
+            Holds::Fails => 3,
+            Holds::Missing => 2,
             Holds::Undecided => 1,
             Holds::Holds => 0,
         };
@@ -110,8 +119,8 @@ pub struct JudgedTable<'a> {
     pub reading: &'a str,
     /// Its cells.
     pub cells: Vec<JudgedCell<'a>>,
-    /// How many cells agree, are inside, or are outside under each of the other readings.
-    pub others: Vec<(&'a str, [usize; 3])>,
+    /// How many cells are in the band, and how many outside, under each reading; most have too few seeds for more.
+    pub under: Vec<(&'a str, [usize; 2])>,
 }
 
 /// A claim and what is said of it.
@@ -156,11 +165,20 @@ pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> Judged
         printed: PrintedOf::Exact,
         reading: "",
         cells: computed,
-        others: Vec::new(),
+        under: Vec::new(),
     });
     let tables = e.cells.iter().map(|of| judge.table(of, &held)).chain(computed).collect();
     JudgedExperiment { experiment: e, tables, claims }
 }
+
+/// What `shown_by` says of the simulator.
+const NS2: &str = "ns-2";
+
+/// ns-2 shows nothing by fewer runs.
+const LEAST_NS2_RUNS: usize = 3;
+
+/// Why a number under a reading that was chosen by it does not agree.
+const CHOSEN: &str = "it comes out, but the reading was chosen by it";
 
 struct Judge<'a, 'f> {
     papers: &'a Papers,
@@ -173,17 +191,17 @@ impl<'a> Judge<'a, '_> {
         let first = &self.e.readings[0].name;
         let reading = of.reading.as_ref().unwrap_or(first);
         let cells: Vec<&'a Cell> = self.papers.cells_of(of).collect();
-        let others = self.e.readings.iter().filter(|r| r.name != *reading).filter_map(|r| {
-            let mut count = [0; 3];
+        let under = self.e.readings.iter().filter_map(|r| {
+            let mut count = [0; 2];
             for cell in &cells {
                 let Ok(samples) = self.samples(of, cell, Some(&r.name)) else { continue };
-                count[self.nearness(of, cell, &samples) as usize] += 1;
+                count[usize::from(self.nearness(of, cell, &samples) != Nearness::Agrees)] += 1;
             }
-            (count != [0; 3]).then_some((r.name.as_str(), count))
+            (count != [0; 2]).then_some((r.name.as_str(), count))
         });
-        let others = others.collect();
+        let under = under.collect();
         let cells = cells.into_iter().map(|cell| self.cell(of, reading, cell, held)).collect();
-        JudgedTable { printed: of.printed, reading, cells, others }
+        JudgedTable { printed: of.printed, reading, cells, under }
     }
 
     fn cell(
@@ -201,11 +219,14 @@ impl<'a> Judge<'a, '_> {
             Ok(samples) => samples,
             Err(why) => return judged(Verdict::Missing, why),
         };
-        let fitted = self.e.readings.iter().any(|r| r.name == reading && r.basis == Basis::Fitted);
+        let chosen_by_it =
+            |r: &Reading| r.basis == Basis::Fitted || r.fitted_on.iter().any(|p| matches(p, &cell.id));
+        let fitted = self.e.readings.iter().any(|r| r.name == reading && chosen_by_it(r));
         let (verdict, why) = match self.nearness(of, cell, &samples) {
             Nearness::Agrees if !fitted => (Verdict::Agrees, String::new()),
             Nearness::Inside if !fitted => (Verdict::Inside, String::new()),
-            _ => self.outside(of, cell, &samples, held),
+            Nearness::Agrees | Nearness::Inside => (Verdict::Explained, CHOSEN.to_string()),
+            Nearness::Outside => self.outside(of, cell, &samples, held),
         };
         JudgedCell {
             found: Estimate::of(&samples),
@@ -256,19 +277,26 @@ impl<'a> Judge<'a, '_> {
         held: &HashMap<&str, Holds>,
     ) -> (Verdict, String) {
         let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
-        let shows = |shown_by: &str| match shown_by.strip_prefix("claim:") {
-            Some(claim) => held.get(claim) == Some(&Holds::Holds),
-            None if shown_by == "ns-2" => self.ns2_is_with_us(cell, samples),
-            None => self
-                .samples(of, cell, Some(shown_by))
-                .is_ok_and(|other| self.nearness(of, cell, &other) != Nearness::Outside),
-        };
         let mut unshown = None;
         for refuted in self.e.refuted.iter().filter(|r| names(&r.cells)) {
-            if shows(&refuted.shown_by) {
-                return (Verdict::Refuted, format!("{} (shown by {})", refuted.mechanism, refuted.shown_by));
+            let shown_by = refuted.shown_by.as_str();
+            let verdict = match shown_by.strip_prefix("claim:") {
+                // What the document does not claim shows how a number may come about, and refutes nothing.
+                Some(claim) if held.get(claim) == Some(&Holds::Holds) => {
+                    let ours = self.e.claims.iter().any(|c| c.name == claim && c.ours);
+                    Some(if ours { Verdict::Explained } else { Verdict::Refuted })
+                }
+                None if shown_by == NS2 => self.ns2_is_with_us(cell, samples).then_some(Verdict::Refuted),
+                None => self
+                    .samples(of, cell, Some(shown_by))
+                    .is_ok_and(|other| self.nearness(of, cell, &other) != Nearness::Outside)
+                    .then_some(Verdict::Explained),
+                Some(_) => None,
+            };
+            match verdict {
+                Some(verdict) => return (verdict, format!("{} (shown by {shown_by})", refuted.mechanism)),
+                None => unshown = Some(format!("{} (not shown by {shown_by})", refuted.mechanism)),
             }
-            unshown = Some(format!("{} (not shown by {})", refuted.mechanism, refuted.shown_by));
         }
         (Verdict::Open, unshown.into_iter().chain(self.tried(cell)).collect::<Vec<_>>().join("; "))
     }
@@ -278,6 +306,9 @@ impl<'a> Judge<'a, '_> {
         let (Some(ns2), Some(ours)) = (self.papers.ns2.get(&cell.id), Estimate::of(samples)) else {
             return false;
         };
+        if ns2.runs < LEAST_NS2_RUNS {
+            return false;
+        }
         let band = self.papers.band(&cell.metric);
         let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
         !cell.is_near(ns2.mean, band) && ours.is_near(ns2.mean, band)
@@ -288,14 +319,11 @@ impl<'a> Judge<'a, '_> {
         if cell.is_near(estimate.mean, self.papers.band(&cell.metric)) {
             return Nearness::Agrees;
         }
+        // A single number lies within; of a range both ends do.
         let within = prediction(samples, of.printed).is_some_and(|(low, high)| {
             cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
         });
-        // Of a single number this is that it lies within; of a range, that both ends do.
-        let both = prediction(samples, of.printed).is_some_and(|(low, high)| {
-            cell.low.value - cell.low.rounding <= high && cell.high.value + cell.high.rounding >= low
-        });
-        if within && both { Nearness::Inside } else { Nearness::Outside }
+        if within { Nearness::Inside } else { Nearness::Outside }
     }
 
     /// What was found for a cell under a reading, one value for each seed.
@@ -338,6 +366,8 @@ impl<'a> Judge<'a, '_> {
             for label in &left.labels {
                 let said = match self.said(part, left, label, &choice, reading) {
                     Ok(said) => said,
+                    // Some runs have a value, some have none.
+                    Err(why) if why.contains(" runs") => return (Holds::Undecided, why),
                     Err(why) => return (Holds::Missing, why),
                 };
                 for (holds, margin, found) in said {
@@ -430,7 +460,7 @@ impl<'a> Judge<'a, '_> {
     ) -> Result<Vec<(Holds, f64, String)>, String> {
         let of_term = |found: &claims::Found| {
             let spot = self.found.spot(self.e, reading, &choice.place(found))?;
-            samples(&spot, label, &found.value)
+            whole(&spot, label, &found.value)
         };
         let by_sign = |says_more: bool, difference: Option<Estimate>| match difference {
             None => (Holds::Missing, 0.0),
@@ -448,10 +478,9 @@ impl<'a> Judge<'a, '_> {
             Says::Within(low, high) => {
                 let Some(e) = of(&of_term(left)?) else { return Err("no values".to_string()) };
                 let clear = (e.mean - low).min(high - e.mean);
-                let half = e.half_width.unwrap_or(0.0);
-                let holds = match clear {
-                    clear if clear >= 0.0 => Holds::Holds,
-                    clear if clear + half < 0.0 => Holds::Fails,
+                let holds = match e.half_width {
+                    Some(half) if clear >= half => Holds::Holds,
+                    Some(half) if clear + half < 0.0 => Holds::Fails,
                     _ => Holds::Undecided,
                 };
                 Ok(vec![(holds, clear, format!("{label} {}", text(&e)))])
@@ -464,9 +493,13 @@ impl<'a> Judge<'a, '_> {
                     Term::Of(found) => {
                         let spot = self.found.spot(self.e, reading, &choice.place(found))?;
                         let of = |other: &String| {
-                            let samples = samples(&spot, other, &found.value)?;
+                            let samples = whole(&spot, other, &found.value)?;
                             let mean = Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
-                            Ok((other.clone(), Some(samples), mean.ok_or("no values")?.mean))
+                            let name = match found.value.factor {
+                                1.0 => other.clone(),
+                                factor => format!("{} * {other}", figure(factor)),
+                            };
+                            Ok((name, Some(samples), mean.ok_or("no values")?.mean))
                         };
                         found.labels.iter().map(of).collect::<Result<Vec<_>, String>>()?
                     }
@@ -478,7 +511,7 @@ impl<'a> Judge<'a, '_> {
                     };
                     let found = match theirs {
                         None => format!("{label} {}", text(&mine_mean)),
-                        Some(_) => format!("{label} {}, {name} {}", text(&mine_mean), figure(*mean)),
+                        Some(_) => format!("{label} {}; {name} {}", text(&mine_mean), figure(*mean)),
                     };
                     let (holds, clear) = match &part.says {
                         Says::Like(_, by) => like(difference, *by, *mean),
@@ -581,6 +614,17 @@ fn fixed_field(found: &claims::Found, field: &str) -> bool {
     found.at.iter().any(|(f, values)| f == field && !is_choice(values))
 }
 
+/// The values of a label at a place, with their seeds, where every replication has one: the others would be those
+/// of which there is nothing to say.
+fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, String> {
+    let samples = samples(spot, label, value)?;
+    let all = spot.results.finished(spot.view.point, label);
+    match samples.len() {
+        n if n < all => Err(format!("{label} has {} in {n} of {all} runs", value.quantity)),
+        _ => Ok(samples),
+    }
+}
+
 /// The values of a label at a place, with their seeds.
 fn samples(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, String> {
     let labels = spot.results.algorithms(spot.view.point);
@@ -645,8 +689,8 @@ pub(crate) fn figure(x: f64) -> String {
     }
 }
 
-/// A mean with its interval.
-pub(crate) fn text(e: &Estimate) -> String {
+/// A mean with its interval, both rounded to what the interval leaves.
+pub fn text(e: &Estimate) -> String {
     let Some(half) = e.half_width else { return figure(e.mean) };
     // Two figures of the interval say how many of the mean count.
     let digits = match half {

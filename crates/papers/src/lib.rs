@@ -27,7 +27,7 @@ pub use experiment::{
     Reading, Refuted, Run, Value,
 };
 pub use figures::{Drawn, draw};
-pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge};
+pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use page::{Page, html, markdown, scoreboard};
 pub use plan::{Extent, Found, Plan, Spot};
 pub use record::{Record, Recorded};

@@ -1,12 +1,14 @@
 //! Pages for people: a document's results in Markdown and in HTML, and the score of all.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use askama::Template;
 
-use crate::experiment::{Document, Papers, Reading};
+use crate::experiment::{Document, Papers, Reading, Run};
 use crate::figures::Drawn;
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
+use crate::plan::lexical;
 use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores};
 
 /// What a page is made of.
@@ -30,7 +32,7 @@ impl Scored {
     fn cells(&self) -> Vec<String> {
         let s = &self.score;
         if s.of_cells() == 0 {
-            return vec![String::new(); 6];
+            return vec![String::new(); 1 + Verdict::ALL.len()];
         }
         let each = Verdict::ALL.map(|v| s.cell(v).to_string());
         std::iter::once(s.of_cells().to_string()).chain(each).collect()
@@ -39,7 +41,7 @@ impl Scored {
     fn claims(&self) -> Vec<String> {
         let s = &self.score;
         if s.of_claims() == 0 {
-            return vec![String::new(); 5];
+            return vec![String::new(); 1 + Holds::ALL.len()];
         }
         let each = Holds::ALL.map(|h| s.claim(h).to_string());
         std::iter::once(s.of_claims().to_string()).chain(each).collect()
@@ -58,15 +60,16 @@ fn table_name(document: &str, table: &str) -> String {
     }
 }
 
-const HEADING: &str = "| | numbers | agree | inside | refuted | open | missing | claims | hold | fail | undecided | \
-                       missing |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open | missing | claims | hold | fail | undecided | \
+                       missing |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
-A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), is **inside** if \
-it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range), is \
-**refuted** if it lies outside of both, a mechanism is given and a run shows it, and is **open** otherwise. A reading \
-that was chosen because it fits the numbers makes none of them agree. A claim **holds** or **fails** if the 95 % \
-interval of the difference, paired by seed, lies on one side, and is **undecided** otherwise.\n";
+A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), and is **inside** \
+if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
+**explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
+judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
+come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
+compared, lies on one side, and is **undecided** otherwise.\n";
 
 /// The score of all documents and of the algorithms, in Markdown.
 pub fn scoreboard(
@@ -111,8 +114,14 @@ impl<'a> Page<'a> {
     fn score(&self) -> Vec<Scored> {
         let judged: Vec<JudgedExperiment<'_>> = self.experiments.iter().map(|(j, _)| j.clone()).collect();
         let rows = scores(self.papers, &[self.document.key.as_str()], &judged);
+        let judged = |table: &str| {
+            let tables = self.experiments.iter().flat_map(|(j, _)| &j.tables);
+            tables.flat_map(|t| &t.cells).any(|c| c.cell.table == table)
+        };
         rows.into_iter()
-            .filter(|(.., score)| score.of_cells() + score.of_claims() > 0)
+            .filter(|(_, table, score)| {
+                (table.is_empty() || judged(table)) && score.of_cells() + score.of_claims() > 0
+            })
             .map(|(key, table, score)| Scored { name: table_name(&key, &table), score })
             .collect()
     }
@@ -186,8 +195,8 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
                     cell.verdict.name()
                 ));
             }
-            for (why, cells) in reasons(table) {
-                out.push_str(&format!("\n- {cells}: {why}"));
+            for (why, cells) in reasons(table).into_iter().chain(settings(table)) {
+                out.push_str(&format!("\n- {cells}: {}", in_table(why)));
             }
             out.push('\n');
         }
@@ -221,33 +230,24 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
 
 fn scenarios(judged: &JudgedExperiment<'_>) -> String {
     let e = judged.experiment;
-    let names = e.runs.iter().filter_map(|r| r.scenario.file_name()).map(|name| name.to_string_lossy());
-    let mut names: Vec<String> = names.map(|name| format!("`scenarios/papers/{name}`")).collect();
+    let path = |run: &Run| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
+    let mut names: Vec<String> = e.runs.iter().map(|run| format!("`{}`", path(run).display())).collect();
     names.dedup();
-    format!("{}, {} {}", names.join(", "), e.seeds, if e.seeds == 1 { "seed" } else { "seeds" })
+    if names.is_empty() {
+        return "computed".to_string();
+    }
+    // As many as were run; without numbers, as many as are asked for.
+    let cells = judged.tables.iter().flat_map(|t| &t.cells).filter_map(|c| c.found.map(|found| found.n));
+    let seeds = cells.max().unwrap_or(e.seeds as usize);
+    format!("{}, {seeds} {}", names.join(", "), if seeds == 1 { "seed" } else { "seeds" })
 }
 
-/// How many numbers agree under a reading.
+/// How many numbers are in their band under a reading.
 fn under(judged: &JudgedExperiment<'_>, reading: &Reading) -> String {
-    let mut count = [0usize; 3];
-    for table in &judged.tables {
-        if table.reading == reading.name {
-            for cell in &table.cells {
-                match cell.verdict {
-                    Verdict::Agrees => count[0] += 1,
-                    Verdict::Inside => count[1] += 1,
-                    Verdict::Refuted | Verdict::Open => count[2] += 1,
-                    Verdict::Missing => {}
-                }
-            }
-        }
-        for (_, other) in table.others.iter().filter(|(name, _)| *name == reading.name) {
-            count.iter_mut().zip(other).for_each(|(a, b)| *a += b);
-        }
-    }
-    match count {
-        [0, 0, 0] => String::new(),
-        [agree, inside, outside] => format!("{agree} agree, {inside} inside, {outside} outside"),
+    let under = judged.tables.iter().flat_map(|t| &t.under).filter(|(name, _)| *name == reading.name);
+    match under.fold([0, 0], |[a, b], (_, [within, outside])| [a + within, b + outside]) {
+        [0, 0] => String::new(),
+        [within, outside] => format!("{within} of {} in the band", within + outside),
     }
 }
 
@@ -270,8 +270,9 @@ fn found(cell: &JudgedCell<'_>) -> String {
     cell.found.as_ref().map_or(String::new(), text)
 }
 
+/// What ns-2 gives, and how often it was run.
 fn ns2(cell: &JudgedCell<'_>) -> String {
-    cell.ns2.map_or(String::new(), |n| figure(n.mean))
+    cell.ns2.map_or(String::new(), |n| format!("{} ({})", figure(n.mean), n.runs))
 }
 
 /// The reasons of a table's numbers that are outside, each with the numbers that it is for.
@@ -288,9 +289,24 @@ fn reasons<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
     all.into_iter().map(|(why, names)| (why, names.join(", "))).collect()
 }
 
+/// What was set for ns-2's values of a table, each with the numbers that it is for.
+fn settings<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for cell in &table.cells {
+        let Some(setting) = cell.ns2.map(|n| n.setting.as_str()).filter(|s| !s.is_empty()) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == setting) {
+            Some((_, names)) if names.contains(&cell.label) => {}
+            Some((_, names)) => names.push(cell.label),
+            None => all.push((setting, vec![cell.label])),
+        }
+    }
+    all.into_iter().map(|(setting, names)| (setting, format!("ns-2, {}", names.join(", ")))).collect()
+}
+
 fn place(claim: &JudgedClaim<'_>) -> String {
     let c = claim.claim;
     match (&c.figure, &c.table, &c.section) {
+        _ if c.ours => "(ours)".to_string(),
         (Some(figure), ..) => format!("Figure {figure}"),
         (_, Some(table), _) => format!("Table {table}"),
         (.., Some(section)) => format!("section {section}"),
@@ -318,7 +334,7 @@ pub fn html(page: &Page<'_>) -> String {
         key: &page.document.key,
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
-        notes: &page.document.about.notes,
+        notes: rendered(&page.document.about.notes),
         rules: RULES.replace("**", "").replace('`', ""),
         scores: page
             .score()
@@ -339,7 +355,7 @@ struct DocumentPage<'a> {
     key: &'a str,
     dialect: &'a str,
     dialect_because: &'a str,
-    notes: &'a str,
+    notes: String,
     rules: String,
     scores: Vec<(String, Vec<String>)>,
     experiments: Vec<Section>,
@@ -349,7 +365,8 @@ struct Section {
     id: String,
     heading: String,
     scenarios: String,
-    describes: Vec<String>,
+    /// HTML.
+    describes: String,
     readings: Vec<[String; 5]>,
     tables: Vec<Block>,
     claims: Vec<[String; 6]>,
@@ -393,7 +410,7 @@ fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
         id: e.id.clone(),
         heading: format!("{}: {}", e.section, e.title),
         scenarios: scenarios(judged).replace('`', ""),
-        describes: e.describes.split("\n\n").map(str::to_string).collect(),
+        describes: rendered(&e.describes),
         readings: if open { e.readings.iter().map(reading).collect() } else { Vec::new() },
         tables: judged.tables.iter().map(block).collect(),
         claims: judged.claims.iter().map(claim).collect(),
@@ -407,6 +424,18 @@ fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
             })
             .collect(),
     }
+}
+
+/// Markdown as HTML; HTML within it is text.
+fn rendered(markdown: &str) -> String {
+    use pulldown_cmark::{Event, Options, Parser, html::push_html};
+    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        event => event,
+    });
+    let mut out = String::new();
+    push_html(&mut out, events);
+    out
 }
 
 /// Text for HTML.
@@ -448,6 +477,10 @@ fn block(table: &JudgedTable<'_>) -> Block {
         columns: if table.cells.iter().any(|c| c.ns2.is_some()) { 3 } else { 2 },
         metrics: metrics.into_iter().map(|(m, u)| format!("{} ({u})", m.replace('_', " "))).collect(),
         rows,
-        reasons: reasons(table).into_iter().map(|(why, cells)| (cells, why.to_string())).collect(),
+        reasons: reasons(table)
+            .into_iter()
+            .chain(settings(table))
+            .map(|(why, cells)| (cells, why.to_string()))
+            .collect(),
     }
 }

@@ -1,5 +1,6 @@
 //! Which replications experiments need, as one study, and the results apart again.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use quell_lab::{Replication, Results, View};
@@ -60,7 +61,50 @@ impl Plan {
                 studies.push((name, study));
             }
         }
-        Ok(Plan { study: Study::join(studies), parts })
+        let plan = Plan { study: Study::join(studies), parts };
+        for e in plan.parts.iter().map(|part| part.experiment.as_str()).collect::<BTreeSet<_>>() {
+            if let Some(e) = papers.experiments().find(|own| own.id == e) {
+                plan.check(e)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Names of algorithms and fields that an experiment's runs do not have.
+    fn check(&self, e: &Experiment) -> Result<(), PaperError> {
+        let fail = |rule: String| Err(PaperError::of(&e.file, rule));
+        let own = || self.parts.iter().filter(|part| part.experiment == e.id);
+        let points = || own().flat_map(|part| &self.study.points[part.points.clone()]);
+        let label = |label: &str| match self.algorithm(e, label) {
+            Some(_) => Ok(()),
+            None => {
+                let choices = points().flat_map(|p| &p.scenario.aqm);
+                let known: BTreeSet<&str> = choices.map(|choice| choice.label()).collect();
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
+                fail(format!("algorithm \"{label}\": no run has it; there are {known}"))
+            }
+        };
+        let field = |field: &str| match points().any(|p| p.settings.iter().any(|s| s.field == field)) {
+            true => Ok(()),
+            false => fail(format!("{field}: no run varies it")),
+        };
+        for of in &e.cells {
+            of.algorithm.values().try_for_each(|name| label(name))?;
+            of.place
+                .at
+                .keys()
+                .chain(of.case.values().flat_map(|place| place.at.keys()))
+                .try_for_each(|f| field(f))?;
+        }
+        for claim in &e.claims {
+            claim.test.labels().try_for_each(label)?;
+            claim.test.fields().try_for_each(field)?;
+        }
+        for figure in &e.figures {
+            figure.algorithms.iter().flatten().try_for_each(|name| label(name))?;
+            figure.at.keys().chain(&figure.x).chain(&figure.by).try_for_each(|f| field(f))?;
+        }
+        Ok(())
     }
 
     /// The algorithm of the catalog that a label stands for in an experiment.
@@ -157,7 +201,7 @@ fn study(
 }
 
 /// A path without `..` where a folder can be left out, for people to read.
-fn lexical(path: &std::path::Path) -> std::path::PathBuf {
+pub(crate) fn lexical(path: &std::path::Path) -> std::path::PathBuf {
     use std::path::Component;
     let mut clean = std::path::PathBuf::new();
     for part in path.components() {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::cells::rows;
 use crate::error::PaperError;
+use crate::experiment::Experiment;
 use crate::judge::JudgedExperiment;
 
 /// Verdicts by what they are on: a cell's id, or an experiment's id, `#` and a claim's name.
@@ -63,10 +64,25 @@ impl Record {
         self
     }
 
-    /// A line for each verdict of `now` that differs from this record's, or that this has not.
-    pub fn changes(&self, now: &Record) -> Vec<String> {
+    /// This record without what is not of some experiments any more; `now` is all that is of them.
+    pub fn without_stale(mut self, of: &[&Experiment], now: &Record) -> Record {
+        let is_of = |id: &str| match id.split_once('#') {
+            Some((experiment, _)) => of.iter().any(|e| e.id == experiment),
+            // A number that no experiment answers has no verdict.
+            None => false,
+        };
+        self.0.retain(|id, _| !is_of(id) || now.0.contains_key(id));
+        self
+    }
+
+    /// A line for each verdict of `now` that differs from this record's or that this has not, and for each that
+    /// this has of experiments that have it no more.
+    pub fn changes(&self, of: &[&Experiment], now: &Record) -> Vec<String> {
         let changed = now.0.iter().filter(|(id, verdict)| self.0.get(*id) != Some(verdict));
         let was = |id: &String| self.0.get(id).map_or("not on record", String::as_str);
-        changed.map(|(id, verdict)| format!("{id}: {verdict}, was {}", was(id))).collect()
+        let changed = changed.map(|(id, verdict)| format!("{id}: {verdict}, was {}", was(id)));
+        let left = self.clone().without_stale(of, now);
+        let gone = self.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
+        changed.chain(gone.map(|(id, verdict)| format!("{id}: is no more, was {verdict}"))).collect()
     }
 }

@@ -70,7 +70,8 @@ pub fn scores(
         }
         let mut claims = Score::default();
         let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == *key);
-        of_document.flat_map(|j| &j.claims).for_each(|c| claims.claims[c.holds as usize] += 1);
+        let theirs = of_document.flat_map(|j| &j.claims).filter(|c| !c.claim.ours);
+        theirs.for_each(|c| claims.claims[c.holds as usize] += 1);
         all.push((key.to_string(), String::new(), claims));
     }
     all

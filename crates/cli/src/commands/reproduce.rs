@@ -27,24 +27,29 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
+    // What cannot be written is found before the work.
+    let images = args.docs.as_ref().map(|docs| docs.join("images"));
+    for folder in args.docs.iter().chain(&images).chain(&args.out) {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
+        folder::check_writable(&folder.join("README.md"))?;
+    }
+    let file = papers.folder.join(RECORD);
+    if args.record {
+        folder::check_writable(&file)?;
+    }
+    let on_record = Record::read(&file).map_err(|e| bad(&e))?;
     // Experiments that only compute have nothing to simulate.
     let found = if plan.study.points.is_empty() { Found::default() } else { simulate(&plan, args, line)? };
     let judged: Vec<JudgedExperiment<'_>> = chosen.iter().map(|e| judge(&papers, e, &found)).collect();
     let now = Record::of(&judged);
-    let file = papers.folder.join(RECORD);
-    let on_record = Record::read(&file).map_err(|e| bad(&e))?;
     let mut said = match args.format.format {
         Format::Json => {
             json::print(&output(&judged))?;
             String::new()
         }
-        Format::Table => summary(&papers, &judged),
+        Format::Table => summary(&papers, &judged) + &outside(&judged),
     };
-    let images = args.docs.as_ref().map(|docs| docs.join("images"));
-    for folder in args.docs.iter().chain(&images).chain(&args.out) {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
-    }
     for document in papers.documents.iter().filter(|_| args.docs.is_some() || args.out.is_some()) {
         let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == document.key);
         let experiments: Vec<_> = of_document.map(|j| (j.clone(), draw(j.experiment, &found))).collect();
@@ -66,19 +71,21 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
             }
         }
     }
-    if let Some(docs) = &args.docs {
-        let record = on_record.clone().with(now.clone());
+    // The index is of all documents.
+    let whole = chosen.len() == papers.experiments().count();
+    if let Some(docs) = args.docs.as_ref().filter(|_| whole) {
+        let record = on_record.clone().without_stale(&chosen, &now).with(now.clone());
         let algorithms = by_algorithm(&papers, &plan, &record);
         folder::write_whole(&scoreboard(&papers, &judged, &algorithms), &docs.join("README.md"))?;
     }
     if args.record {
-        folder::write_whole(&on_record.clone().with(now.clone()).text(), &file)?;
+        folder::write_whole(&on_record.clone().without_stale(&chosen, &now).with(now.clone()).text(), &file)?;
         said.push_str(&format!("record   {}\n", file.display()));
     }
     if args.format.format == Format::Table {
         terminal::print(&said)?;
     }
-    let changes = on_record.changes(&now);
+    let changes = on_record.changes(&chosen, &now);
     match changes.len() {
         n if args.check && n > 0 => {
             for change in &changes {
@@ -194,6 +201,7 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("numbers", &Score::of_cells),
         column("agree", &|s| s.cell(Verdict::Agrees)),
         column("inside", &|s| s.cell(Verdict::Inside)),
+        column("explained", &|s| s.cell(Verdict::Explained)),
         column("refuted", &|s| s.cell(Verdict::Refuted)),
         column("open", &|s| s.cell(Verdict::Open)),
         column("missing", &|s| s.cell(Verdict::Missing)),
@@ -204,6 +212,44 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("missing", &|s| s.claim(Holds::Missing)),
     ];
     table::figures(&names, &columns) + "\n"
+}
+
+/// So many lines of each kind are printed.
+const MOST_LINES: usize = 12;
+
+/// Which numbers are open or have no value, and which claims fail.
+fn outside(judged: &[JudgedExperiment<'_>]) -> String {
+    let cells = || judged.iter().flat_map(|j| &j.tables).flat_map(|t| &t.cells);
+    let of = |verdict: Verdict| -> Vec<String> {
+        let those = cells().filter(|c| c.verdict == verdict);
+        let line = |c: &quell_papers::JudgedCell<'_>| match c.found {
+            Some(found) => {
+                format!("{}: printed {}, found {}", c.cell.id, c.cell.printed(), quell_papers::text(&found))
+            }
+            None => format!("{}: {}", c.cell.id, c.why),
+        };
+        those.map(line).collect()
+    };
+    let claims = |holds: Holds| -> Vec<String> {
+        let all = judged.iter().flat_map(|j| j.claims.iter().map(move |c| (j, c)));
+        let those = all.filter(|(_, c)| c.holds == holds && !c.claim.ours);
+        those.map(|(j, c)| format!("{}#{}: {}", j.experiment.id, c.claim.name, c.found)).collect()
+    };
+    let kinds = [
+        ("open", of(Verdict::Open)),
+        ("missing", of(Verdict::Missing)),
+        ("claims that fail", claims(Holds::Fails)),
+        ("claims that cannot be tested", claims(Holds::Missing)),
+    ];
+    let mut said = String::new();
+    for (kind, lines) in kinds.iter().filter(|(_, lines)| !lines.is_empty()) {
+        let more = lines.len().saturating_sub(MOST_LINES);
+        let more =
+            if more > 0 { format!("  and {more} more: --out writes them all\n") } else { String::new() };
+        let lines = lines.iter().take(MOST_LINES).map(|line| format!("  {line}\n"));
+        said.push_str(&format!("{kind}:\n{}{more}", lines.collect::<String>()));
+    }
+    said
 }
 
 #[derive(Serialize)]
