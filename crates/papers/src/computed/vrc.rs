@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Park et al. 2004, section 5.2.1: 361 ms, of which 80 ms are queueing.
+    /// Park et al. 2004, section 5.2.1, prints 361 ms for what eq. 17 makes 363 ms; 80 ms of it are queueing.
     #[test]
     fn the_longest_delay_of_table_1() {
         let of = |q_ref| {
@@ -116,7 +116,7 @@ mod tests {
                 q_ref,
             })
         };
-        assert!((of(0.0) - 0.361).abs() < 0.001, "{}", of(0.0));
+        assert!((of(0.0) - 0.363).abs() < 0.0005, "{}", of(0.0));
         assert!((of(0.0) - of(100.0) - 0.08).abs() < 1e-12);
     }
 
