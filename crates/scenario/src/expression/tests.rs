@@ -308,7 +308,10 @@ fn the_texts_of_the_format_are_known() {
                     texts.push(key.to_string());
                 }
                 let names = object.get("enum").and_then(|e| e.as_array()).into_iter().flatten();
-                for name in names.chain(object.get("const")).filter_map(|v| v.as_str()) {
+                // What the field `dialect` takes is never read as an expression.
+                let dialect = |name: &&str| crate::dialect::Dialect::ALL.iter().any(|d| d.name() == *name);
+                let names = names.chain(object.get("const")).filter_map(|v| v.as_str());
+                for name in names.filter(|name| !dialect(name)) {
                     assert_eq!(read(name), None, "{name}");
                 }
                 for (inner, value) in object {
