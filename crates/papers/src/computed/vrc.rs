@@ -44,10 +44,8 @@ pub(super) fn answer(of: &Compute) -> Result<Answer, String> {
                 });
                 Panel { title: title.to_string(), curves: curves.collect() }
             };
-            let panels = vec![
-                panel("first-order lag (eq. 17)", Delay::FirstOrderLag),
-                panel("exact", Delay::Exact),
-            ];
+            let panels =
+                vec![panel("first-order lag (eq. 17)", Delay::FirstOrderLag), panel("exact", Delay::Exact)];
             Ok(lines("C (packets/s)", "longest stable R (s)", "N", "delay", panels))
         }
         Compute::VrcGainRegions { ref k_d, ref rtt, flows, capacity } => {
@@ -80,10 +78,8 @@ pub(super) fn answer(of: &Compute) -> Result<Answer, String> {
                 });
                 Panel { title: title.to_string(), curves: curves.collect() }
             };
-            let panels = vec![
-                panel("first-order lag (eq. 17)", Delay::FirstOrderLag),
-                panel("exact", Delay::Exact),
-            ];
+            let panels =
+                vec![panel("first-order lag (eq. 17)", Delay::FirstOrderLag), panel("exact", Delay::Exact)];
             Ok(lines("K_P = K_I", "longest stable propagation delay (s)", "K_D", "delay", panels))
         }
         Compute::RedTailMap(_) | Compute::RedTailTrajectory(_) | Compute::RedTailDistribution(_) => {
