@@ -694,7 +694,8 @@ pub fn text(e: &Estimate) -> String {
     let Some(half) = e.half_width else { return figure(e.mean) };
     // Two figures of the interval say how many of the mean count.
     let digits = match half {
-        half if half > 0.0 => (1 - half.log10().floor() as i32).clamp(0, 6) as usize,
+        // Runs that do not differ have an interval of rounding errors.
+        half if half > 1e-9 * e.mean.abs() => (1 - half.log10().floor() as i32).clamp(0, 6) as usize,
         _ => return figure(e.mean),
     };
     format!("{:.digits$} ± {half:.digits$}", e.mean)
@@ -753,5 +754,6 @@ mod tests {
             assert_eq!(figure(x), text);
         }
         assert_eq!(text(&Estimate { mean: 71.0912, half_width: Some(1.234), n: 10 }), "71.1 ± 1.2");
+        assert_eq!(text(&Estimate { mean: 0.8835, half_width: Some(1e-17), n: 10 }), "0.8835");
     }
 }
