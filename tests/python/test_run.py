@@ -279,13 +279,15 @@ def test_ctrl_c_stops_the_command_and_keeps_what_is_finished(tmp_path: Path) -> 
     out = tmp_path / "out"
     lines = DUMBBELL.read_text().replace('duration = "30 s"', 'duration = "1000000 s"')
     (tmp_path / "long.toml").write_text(lines + '\n[[cases]]\nduration = "12 s"\n[[cases]]\nseeds = 3\n')
-    with subprocess.Popen(
-        [command, "run", str(tmp_path / "long.toml"), "--out", str(out)], stderr=subprocess.PIPE
-    ) as process:
+    run = [command, "run", str(tmp_path / "long.toml"), "--out", str(out), "--cache", str(tmp_path / "c")]
+    with subprocess.Popen(run, stderr=subprocess.PIPE) as process:
         time.sleep(3)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
+    # The cache has what is finished; files of it are made when they are asked for.
+    assert not out.exists()
+    subprocess.run([*run, "--finished"], check=True, stderr=subprocess.PIPE, timeout=60)
     kept = quell.read(out)
     assert kept.partial
     assert len(kept.digests) >= 1
