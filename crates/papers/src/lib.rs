@@ -31,4 +31,4 @@ pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, V
 pub use page::{Page, html, markdown, scoreboard};
 pub use plan::{Extent, Found, Plan, Spot};
 pub use record::{Record, Recorded};
-pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores};
+pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};

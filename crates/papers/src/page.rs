@@ -9,7 +9,8 @@ use crate::experiment::{Document, Papers, Reading, Run};
 use crate::figures::Drawn;
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::plan::lexical;
-use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores};
+use crate::record::Record;
+use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores, scores_on_record};
 
 /// What a page is made of.
 #[derive(Clone, Debug)]
@@ -71,14 +72,9 @@ judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document,
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
 compared, lies on one side, and is **undecided** otherwise.\n";
 
-/// The score of all documents and of the algorithms, in Markdown.
-pub fn scoreboard(
-    papers: &Papers,
-    judged: &[JudgedExperiment<'_>],
-    algorithms: &BTreeMap<String, Reproduced>,
-) -> String {
-    let keys: Vec<&str> = papers.documents.iter().map(|d| d.key.as_str()).collect();
-    let rows = scores(papers, &keys, judged);
+/// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
+pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String, Reproduced>) -> String {
+    let rows = scores_on_record(papers, record);
     let mut all = Score::default();
     let mut lines = String::new();
     for document in &papers.documents {
@@ -91,7 +87,7 @@ pub fn scoreboard(
     let total = Scored { name: "**all**".to_string(), score: all }.line();
     format!(
         "# The documents, number by number\n\n\
-         <!-- Written by quell reproduce --docs docs/papers -->\n\n\
+         <!-- Written by quell reproduce --docs docs/papers from papers/verdicts.csv -->\n\n\
          Every printed number of the five documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
          experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes out; \
          `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table.\n\n{RULES}\n\

@@ -77,6 +77,36 @@ pub fn scores(
     all
 }
 
+/// The score of every table of every document by the verdicts on record, in the form of [`scores`].
+pub fn scores_on_record(papers: &Papers, record: &Record) -> Vec<(String, String, Score)> {
+    let named = |id: &str| record.0.get(id).map(String::as_str);
+    let mut all: Vec<(String, String, Score)> = Vec::new();
+    for document in &papers.documents {
+        for cell in papers.cells.iter().filter(|c| c.document == document.key) {
+            let verdict = Verdict::ALL.into_iter().find(|v| named(&cell.id) == Some(v.name()));
+            let verdict = verdict.unwrap_or(Verdict::Missing);
+            match all.iter_mut().find(|(d, t, _)| *d == document.key && *t == cell.table) {
+                Some((.., score)) => score.cells[verdict as usize] += 1,
+                None => {
+                    let mut score = Score::default();
+                    score.cells[verdict as usize] += 1;
+                    all.push((document.key.clone(), cell.table.clone(), score));
+                }
+            }
+        }
+        let mut claims = Score::default();
+        for e in &document.experiments {
+            for claim in e.claims.iter().filter(|c| !c.ours) {
+                let id = format!("{}#{}", e.id, claim.name);
+                let holds = Holds::ALL.into_iter().find(|h| named(&id) == Some(h.name()));
+                claims.claims[holds.unwrap_or(Holds::Missing) as usize] += 1;
+            }
+        }
+        all.push((document.key.clone(), String::new(), claims));
+    }
+    all
+}
+
 /// So many printed numbers of an algorithm must be judged before it can count as reproduced.
 pub const LEAST_NUMBERS: usize = 12;
 

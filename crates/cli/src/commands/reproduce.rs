@@ -71,16 +71,17 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
             }
         }
     }
-    // The index is of all documents.
-    let whole = chosen.len() == papers.experiments().count();
-    if let Some(docs) = args.docs.as_ref().filter(|_| whole) {
-        let record = on_record.clone().without_stale(&chosen, &now).with(now.clone());
-        let algorithms = by_algorithm(&papers, &plan, &record);
-        folder::write_whole(&scoreboard(&papers, &judged, &algorithms), &docs.join("README.md"))?;
-    }
+    let recorded = on_record.clone().without_stale(&chosen, &now).with(now.clone());
     if args.record {
-        folder::write_whole(&on_record.clone().without_stale(&chosen, &now).with(now.clone()).text(), &file)?;
+        folder::write_whole(&recorded.text(), &file)?;
         said.push_str(&format!("record   {}\n", file.display()));
+    }
+    // The index is of what is on record, of all documents.
+    if let Some(docs) = &args.docs {
+        let whole = Plan::of(&papers, papers.experiments(), extent).map_err(|e| bad(&e))?;
+        let on_record = if args.record { &recorded } else { &on_record };
+        let algorithms = by_algorithm(&papers, &whole, on_record);
+        folder::write_whole(&scoreboard(&papers, on_record, &algorithms), &docs.join("README.md"))?;
     }
     if args.format.format == Format::Table {
         terminal::print(&said)?;
