@@ -40,7 +40,7 @@ fn a_row_at_one_seed() {
     assert!(page.contains("](images/redtail-v-"), "{page}");
     // The index is of what is on record.
     let index = std::fs::read_to_string(folder.path().join("docs/README.md")).unwrap();
-    assert!(index.contains("| [hred, table 2](hred.md) | 6 |"), "{index}");
+    assert!(index.contains("| [Joo et al. 2006, Table 2](hred.md) | 6 |"), "{index}");
 }
 
 /// What is only computed needs no simulation.

@@ -54,10 +54,13 @@ impl Scored {
     }
 }
 
-fn table_name(document: &str, table: &str) -> String {
-    match table {
-        "" => format!("{document}, claims"),
-        table => format!("{document}, table {table}").replace("table sec.", "section"),
+/// A table of a document as it is cited.
+fn table_name(document: &Document, table: &str) -> String {
+    let reference = &document.about.reference;
+    match (table, table.strip_prefix("sec. ")) {
+        ("", _) => format!("{reference}, claims"),
+        (_, Some(section)) => format!("{reference}, section {section}"),
+        (table, None) => format!("{reference}, Table {table}"),
     }
 }
 
@@ -79,7 +82,7 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
     let mut lines = String::new();
     for document in &papers.documents {
         for (key, table, score) in rows.iter().filter(|(key, ..)| *key == document.key) {
-            let name = format!("[{}]({key}.md)", table_name(key, table));
+            let name = format!("[{}]({key}.md)", table_name(document, table));
             lines.push_str(&Scored { name, score: score.clone() }.line());
             all = all.and(score);
         }
@@ -118,7 +121,7 @@ impl<'a> Page<'a> {
             .filter(|(_, table, score)| {
                 (table.is_empty() || judged(table)) && score.of_cells() + score.of_claims() > 0
             })
-            .map(|(key, table, score)| Scored { name: table_name(&key, &table), score })
+            .map(|(_, table, score)| Scored { name: table_name(self.document, &table), score })
             .collect()
     }
 }

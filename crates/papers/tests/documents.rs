@@ -6,7 +6,7 @@ use quell_aqm::catalog::{CATALOG, Label};
 use quell_papers::{Extent, Papers, Plan, Record, by_algorithm};
 
 /// Experiments whose claims have no verdict on record yet.
-const WAITING: &[&str] = &["hred-3", "hred-4-5", "hred-6", "hred-7", "hred-8", "hred-9-10", "hred-11"];
+const WAITING: &[&str] = &["hred-4-5", "hred-6", "hred-8", "hred-11"];
 
 fn read() -> Papers {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
