@@ -386,7 +386,12 @@ fn no_source_has_a_private_name() {
     }
     let mut found = Vec::new();
     for path in files().into_iter().filter(|p| !p.ends_with("tests/citations.rs")) {
-        let text = joined(&std::fs::read_to_string(&path).unwrap());
+        let text = std::fs::read_to_string(&path).unwrap();
+        // There labels of algorithms stand before their figures.
+        if text.contains("<!-- Written by quell reproduce") {
+            continue;
+        }
+        let text = joined(&text);
         // Memory that a computer has is not a source.
         let text = text.replace("come from memory", "").replace("from memory to", "");
         found.extend(private(&text).into_iter().map(|f| format!("{}: {f}", path.display())));
