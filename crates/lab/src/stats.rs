@@ -56,7 +56,7 @@ impl Estimate {
 }
 
 /// What Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`.
-fn t_quantile(freedom: usize, error: f64) -> f64 {
+pub fn t_quantile(freedom: usize, error: f64) -> f64 {
     // Location 0, scale 1 and at least one degree of freedom are always valid.
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0))
 }

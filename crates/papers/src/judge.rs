@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, Results, View};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use quell_lab::{Estimate, Results, View, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::claims::{self, Says, Term, Test};
@@ -145,6 +144,24 @@ pub struct JudgedExperiment<'a> {
     pub tables: Vec<JudgedTable<'a>>,
     /// Its claims.
     pub claims: Vec<JudgedClaim<'a>>,
+}
+
+/// Runs that do not say whether a claim holds: what that makes of it, and why.
+struct Silent {
+    holds: Holds,
+    why: String,
+}
+
+impl From<String> for Silent {
+    fn from(why: String) -> Self {
+        Silent { holds: Holds::Missing, why }
+    }
+}
+
+impl From<&str> for Silent {
+    fn from(why: &str) -> Self {
+        why.to_string().into()
+    }
 }
 
 /// How near what was found is to what was printed.
@@ -366,9 +383,7 @@ impl<'a> Judge<'a, '_> {
             for label in &left.labels {
                 let said = match self.said(part, left, label, &choice, reading) {
                     Ok(said) => said,
-                    // Some runs have a value, some have none.
-                    Err(why) if why.contains(" runs") => return (Holds::Undecided, why),
-                    Err(why) => return (Holds::Missing, why),
+                    Err(Silent { holds, why }) => return (holds, why),
                 };
                 for (holds, margin, found) in said {
                     places += 1;
@@ -457,7 +472,7 @@ impl<'a> Judge<'a, '_> {
         label: &str,
         choice: &Choice,
         reading: Option<&str>,
-    ) -> Result<Vec<(Holds, f64, String)>, String> {
+    ) -> Result<Vec<(Holds, f64, String)>, Silent> {
         let of_term = |found: &claims::Found| {
             let spot = self.found.spot(self.e, reading, &choice.place(found))?;
             whole(&spot, label, &found.value)
@@ -476,7 +491,7 @@ impl<'a> Judge<'a, '_> {
         let of = |samples: &[(u64, f64)]| Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
         match &part.says {
             Says::Within(low, high) => {
-                let Some(e) = of(&of_term(left)?) else { return Err("no values".to_string()) };
+                let Some(e) = of(&of_term(left)?) else { return Err("no values".into()) };
                 let clear = (e.mean - low).min(high - e.mean);
                 let holds = match e.half_width {
                     Some(half) if clear >= half => Holds::Holds,
@@ -501,7 +516,7 @@ impl<'a> Judge<'a, '_> {
                             };
                             Ok((name, Some(samples), mean.ok_or("no values")?.mean))
                         };
-                        found.labels.iter().map(of).collect::<Result<Vec<_>, String>>()?
+                        found.labels.iter().map(of).collect::<Result<Vec<_>, Silent>>()?
                     }
                 };
                 let one = |(name, theirs, mean): &(String, Option<Vec<(u64, f64)>>, f64)| {
@@ -531,7 +546,7 @@ impl<'a> Judge<'a, '_> {
                 };
                 let series: Vec<Vec<(u64, f64)>> = values.iter().map(at_value).collect::<Result<_, _>>()?;
                 let (Some(first), Some(last)) = (series.first(), series.last()) else {
-                    return Err(format!("{field}: the run has one point"));
+                    return Err(format!("{field}: the run has one point").into());
                 };
                 let (whole, clear) = by_sign(rises, paired(last, first));
                 // A step that goes the other way, clearly.
@@ -616,11 +631,14 @@ fn fixed_field(found: &claims::Found, field: &str) -> bool {
 
 /// The values of a label at a place, with their seeds, where every replication has one: the others would be those
 /// of which there is nothing to say.
-fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, String> {
+fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, Silent> {
     let samples = samples(spot, label, value)?;
     let all = spot.results.finished(spot.view.point, label);
     match samples.len() {
-        n if n < all => Err(format!("{label} has {} in {n} of {all} runs", value.quantity)),
+        n if n < all => {
+            let why = format!("{label} has {} in {n} of {all} runs", value.quantity);
+            Err(Silent { holds: Holds::Undecided, why })
+        }
         _ => Ok(samples),
     }
 }
@@ -671,8 +689,7 @@ fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
         PrintedOf::MeanOf(k) => (1.0 / f64::from(k), 0.05),
         PrintedOf::RangeOf(k) => (1.0, 0.05 / f64::from(k)),
     };
-    let t = StudentsT::new(0.0, 1.0, (n - 1) as f64).ok()?.inverse_cdf(1.0 - error / 2.0);
-    let half = t * (variance * (own + 1.0 / n as f64)).sqrt();
+    let half = t_quantile(n - 1, error) * (variance * (own + 1.0 / n as f64)).sqrt();
     Some((mean - half, mean + half))
 }
 
