@@ -279,7 +279,8 @@ def test_ctrl_c_stops_the_command_and_keeps_what_is_finished(tmp_path: Path) -> 
     out = tmp_path / "out"
     lines = DUMBBELL.read_text().replace('duration = "30 s"', 'duration = "1000000 s"')
     (tmp_path / "long.toml").write_text(lines + '\n[[cases]]\nduration = "12 s"\n[[cases]]\nseeds = 3\n')
-    run = [command, "run", str(tmp_path / "long.toml"), "--out", str(out), "--cache", str(tmp_path / "c")]
+    long = str(tmp_path / "long.toml")
+    run = [str(command), "run", long, "--out", str(out), "--cache", str(tmp_path / "c")]
     with subprocess.Popen(run, stderr=subprocess.PIPE) as process:
         time.sleep(3)
         process.send_signal(signal.SIGINT)
