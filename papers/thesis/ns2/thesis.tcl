@@ -1,9 +1,9 @@
-# Chapters 5 and 6 of Chen 2010 in ns-2 2.35: ARED and PI at the settings that ../thesis judges by.
+# Chapters 5 and 6 of Chen 2010 in ns-2 2.35: ARED and PI at the settings that the experiments of this folder judge by.
 #
 #     ns thesis.tcl 6.4.3 pi 1                        section, algorithm, seed
 #     ns thesis.tcl 5.5.3 pi-40 1 window 10000        a setting changed (the array below has their names)
 #
-# Prints a line for each segment and one for the whole run. README.md says how ../ns2.csv is made of them.
+# Prints a line for each segment and one for the whole run. README.md says how ../../ns2.csv is made of them.
 #
 #   source i --(d_i)--> A ==(rate, delay, algorithm)==> B     receivers are on B
 #   reverse i --(d_i)--> B ==(drop-tail of 50)==> A           receivers are on A
