@@ -1,8 +1,4 @@
-"""Rows of ../../ns2.csv from what thesis.tcl printed.
-
-    for s in 1 2 3; do ns thesis.tcl 6.4.3 pi $s; done > pi.txt
-    python3 rows.py "the settings, in words" pi.txt
-"""
+"""Rows of ../../ns2.csv from what thesis.tcl printed; README.md says how."""
 
 import csv
 import sys
@@ -25,7 +21,12 @@ SEGMENTS = {
     "6.4.4": ("6-4", {2: "200-300-s-100-ftp-20-http", 5: "500-600-s-1000-ftp-200-http"}),
     "6.4.5": ("6-5", {2: "200-300-s-udp-density-0.1", 5: "500-600-s-udp-density-0.9"}),
 }
-NAMES = {"utilization": "link_utilization", "loss": "loss_rate", "queue": "mean_queue", "deviation": "queue_deviation"}
+NAMES = {
+    "utilization": "link_utilization",
+    "loss": "loss_rate",
+    "queue": "mean_queue",
+    "deviation": "queue_deviation",
+}
 
 
 def measured(paths: list[str]) -> dict[str, list[float]]:
@@ -48,13 +49,18 @@ def measured(paths: list[str]) -> dict[str, list[float]]:
                     if kind == "DEVIATION":
                         cells[f"thesis/{table}/{case}/{name}/queue_deviation"].append(float(rest[0]))
                     elif kind == "WHOLE":
-                        first = ("throughput", "throughput") if table == "5-2" else ("utilization", "link_utilization")
+                        first = (
+                            ("throughput", "throughput")
+                            if table == "5-2"
+                            else ("utilization", "link_utilization")
+                        )
                         for short, metric in (first, ("loss", "loss_rate"), ("queue", "mean_queue")):
                             cells[f"thesis/{table}/{case}/{name}/{metric}"].append(values[short])
     return cells
 
 
 def main() -> None:
+    """Print the rows: the first argument is the setting in words, the others are files."""
     setting, *paths = sys.argv[1:]
     rows = csv.writer(sys.stdout, lineterminator="\n")
     for cell, values in measured(paths).items():
