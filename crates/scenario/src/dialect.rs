@@ -358,7 +358,9 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
             && match row.place {
                 Place::Tcp => within("tcp"),
                 Place::Reverse => within("reverse"),
-                Place::Aqm(_) | Place::Marking(_) => algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row))),
+                Place::Aqm(_) | Place::Marking(_) => {
+                    algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
+                }
             }
     });
     let given = row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)));
@@ -404,8 +406,10 @@ fn all_mark(tree: &Node) -> bool {
         _ => &[],
     };
     let links = ["dumbbell", "parking_lot"].into_iter().filter_map(|topology| tree.get(topology));
-    let mut shared =
-        links.chain(of_graph).filter(|link| link.get("buffer").is_some() && link.get("aqm").is_none()).peekable();
+    let mut shared = links
+        .chain(of_graph)
+        .filter(|link| link.get("buffer").is_some() && link.get("aqm").is_none())
+        .peekable();
     shared.peek().is_some() && shared.all(marks)
 }
 

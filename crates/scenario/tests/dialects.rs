@@ -161,7 +161,8 @@ fn own_algorithms_of_links_speak_it_too() {
 #[test]
 fn what_cannot_be_marked_passes_where_the_link_marks() {
     let text = format!("dialect = \"ns-2.27\"{FRAME}").replace("drop-tail", "rem");
-    let text = text.replace("[[flows]]\nname = \"ftp\"", "[[aqm]]\nalgorithm = \"avq\"\n[[flows]]\nname = \"ftp\"");
+    let text =
+        text.replace("[[flows]]\nname = \"ftp\"", "[[aqm]]\nalgorithm = \"avq\"\n[[flows]]\nname = \"ftp\"");
     let with = |link: &str| {
         let text = text.replace("buffer = \"500 packets\"", &format!("buffer = \"500 packets\"\n{link}"));
         let scenario = study(&text).points.remove(0).scenario;
