@@ -65,6 +65,8 @@ enum Place {
     Tcp,
     /// Beside `algorithm`, wherever an algorithm is named, if it is one of these and has the parameter.
     Aqm(fn(&catalog::Entry) -> bool),
+    /// As `Aqm`, for queues that mark.
+    Marking(fn(&catalog::Entry) -> bool),
     /// In the table `reverse` of a link that changes.
     Reverse,
 }
@@ -121,6 +123,10 @@ fn of_ns2(entry: &catalog::Entry) -> bool {
 
 fn rem(entry: &catalog::Entry) -> bool {
     entry.name == "rem"
+}
+
+fn rem_or_avq(entry: &catalog::Entry) -> bool {
+    ["rem", "avq"].contains(&entry.name)
 }
 
 /// Every dialect. "ns-default.tcl" is the file of ns-2 that has its defaults, whose comments say when some of
@@ -250,7 +256,16 @@ pub static TABLE: &[Row] = &[
         table: "aqm, rem",
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure")],
-        source: "2.35, as it runs: drops on arrival, marks on departure; earlier releases are taken to do the same",
+        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases are \
+                 taken to do the same",
+    },
+    Row {
+        place: Place::Marking(rem_or_avq),
+        table: "aqm, rem and avq where the link marks",
+        key: "unmarkable",
+        values: [Text("pass"), Text("pass"), Text("pass")],
+        source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; earlier \
+                 releases are taken to do the same)",
     },
     Row {
         place: Place::Aqm(rem),
@@ -278,7 +293,7 @@ impl Row {
         };
         let shown = match self.place {
             Place::Tcp => shown(&TcpParams::docs()),
-            Place::Aqm(of) => {
+            Place::Aqm(of) | Place::Marking(of) => {
                 let entries = CATALOG.iter().filter(|e| of(e));
                 let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
                 all.sort();
@@ -328,7 +343,7 @@ impl Row {
 fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static Row> {
     let entry = catalog::find(algorithm);
     TABLE.iter().filter(move |row| {
-        let Place::Aqm(of) = row.place else { return false };
+        let (Place::Aqm(of) | Place::Marking(of)) = row.place else { return false };
         entry.is_some_and(|e| of(e) && (e.params)().iter().any(|doc| doc.name == row.key))
     })
 }
@@ -343,7 +358,9 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
             && match row.place {
                 Place::Tcp => within("tcp"),
                 Place::Reverse => within("reverse"),
-                Place::Aqm(_) => algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row))),
+                Place::Aqm(_) | Place::Marking(_) => {
+                    algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
+                }
             }
     });
     let given = row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)));
@@ -361,7 +378,8 @@ pub(crate) fn speak(tree: &mut Node) {
         let list = CATALOG.iter().map(|e| toml::Value::Table(named(e))).collect();
         all.value = Node::from_toml(&toml::Value::Array(list)).value;
     }
-    each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, choice));
+    let marks = all_mark(tree);
+    each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, marks, choice));
     each(tree_entry(tree, "flows"), |group| {
         if group.get("kind").and_then(text) != Some("udp") {
             let tcp = TABLE.iter().filter(|row| matches!(row.place, Place::Tcp));
@@ -380,9 +398,33 @@ pub(crate) fn speak(tree: &mut Node) {
     each(links, |node| link(dialect, node));
 }
 
+/// Whether every link with a buffer and without an algorithm of its own marks; they share the scenario's algorithms.
+fn all_mark(tree: &Node) -> bool {
+    let graph = tree.get("graph").and_then(|graph| graph.get("links"));
+    let of_graph = match graph.map(|links| &links.value) {
+        Some(Value::Array(links)) => links.as_slice(),
+        _ => &[],
+    };
+    let links = ["dumbbell", "parking_lot"].into_iter().filter_map(|topology| tree.get(topology));
+    let mut shared = links
+        .chain(of_graph)
+        .filter(|link| link.get("buffer").is_some() && link.get("aqm").is_none())
+        .peekable();
+    shared.peek().is_some() && shared.all(marks)
+}
+
+fn marks(link: &Node) -> bool {
+    matches!(link.get("ecn"), Some(Node { value: Value::Bool(true), .. }))
+}
+
 fn link(dialect: Dialect, node: &mut Node) {
+    let there = marks(node);
+    let back = match node.get("reverse") {
+        Some(back) if back.get("ecn").is_some() => marks(back),
+        _ => there,
+    };
     if let Some(own) = tree_entry(node, "aqm") {
-        algorithm(dialect, own);
+        algorithm(dialect, there, own);
     }
     if node.get("changes").is_some() {
         let rows = TABLE.iter().filter(|row| matches!(row.place, Place::Reverse));
@@ -393,15 +435,16 @@ fn link(dialect: Dialect, node: &mut Node) {
     }
     let own_back = tree_entry(node, "reverse").and_then(|back| tree_entry(back, "aqm"));
     if let Some(own) = own_back {
-        algorithm(dialect, own);
+        algorithm(dialect, back, own);
     }
 }
 
-/// What the dialect says of an algorithm.
-fn algorithm(dialect: Dialect, choice: &mut Node) {
+/// What the dialect says of an algorithm, in a queue that marks or not.
+fn algorithm(dialect: Dialect, marks: bool, choice: &mut Node) {
     let Some(name) = choice.get("algorithm").and_then(text).map(str::to_string) else { return };
     // What follows other parameters is found from those that are written.
     let given: Vec<_> = rows_of(&name)
+        .filter(|row| marks || !matches!(row.place, Place::Marking(_)))
         .filter_map(|row| Some((row.key, row.given(dialect, || parameters(&name, choice))?)))
         .collect();
     fill(choice, given);
@@ -413,7 +456,7 @@ fn algorithm(dialect: Dialect, choice: &mut Node) {
     });
     fill(choice, within.collect::<Vec<_>>());
     if let Value::Table(entries) = &mut choice.value {
-        entries.iter_mut().for_each(|entry| algorithm(dialect, &mut entry.node));
+        entries.iter_mut().for_each(|entry| algorithm(dialect, marks, &mut entry.node));
     }
 }
 

@@ -134,7 +134,7 @@ fn what_is_shown_says_what_the_dialect_gave() {
         let text = format!("dialect = \"{}\"\naqm = \"all\"\n{FRAME}", dialect.name())
             .replace("[[aqm]]\nalgorithm = \"red\"\nmax_p = 0.05\n[[aqm]]\nalgorithm = \"drop-tail\"\n", "")
             .replace("tcp = { min_rto = \"300 ms\" }", "")
-            .replace("[dumbbell]", "[dumbbell]\nchanges = [[1, 1e6]]");
+            .replace("[dumbbell]", "[dumbbell]\necn = true\nchanges = [[1, 1e6]]");
         let shown = study(&text).points[0].scenario.to_toml();
         let remark = format!(" # as in {}", dialect.name());
         let keys: BTreeSet<&str> =
@@ -155,6 +155,30 @@ fn own_algorithms_of_links_speak_it_too() {
     let text = format!("dialect = \"ns-2.27\"{text}");
     let own = study(&text).points[0].scenario.algorithm_at("reverse", "red").unwrap();
     assert_eq!(own.parameters["spacing"].as_str(), Some("wait"));
+}
+
+/// A queue that does not mark would have no signals at all.
+#[test]
+fn what_cannot_be_marked_passes_where_the_link_marks() {
+    let text = format!("dialect = \"ns-2.27\"{FRAME}").replace("drop-tail", "rem");
+    let text =
+        text.replace("[[flows]]\nname = \"ftp\"", "[[aqm]]\nalgorithm = \"avq\"\n[[flows]]\nname = \"ftp\"");
+    let with = |link: &str| {
+        let text = text.replace("buffer = \"500 packets\"", &format!("buffer = \"500 packets\"\n{link}"));
+        let scenario = study(&text).points.remove(0).scenario;
+        let of = |a: &quell_scenario::format::AqmChoice| {
+            a.parameters.get("unmarkable").and_then(|v| v.as_str()).map(str::to_string)
+        };
+        let back = scenario.algorithm_at("reverse", "rem");
+        (of(&scenario.aqm[1]), of(&scenario.aqm[2]), back.as_ref().and_then(of))
+    };
+    let pass = Some("pass".to_string());
+    assert_eq!(with(""), (None, None, None));
+    assert_eq!(with("ecn = true"), (pass.clone(), pass.clone(), None));
+    let back = "reverse = { aqm = { algorithm = \"rem\" } }";
+    assert_eq!(with(&format!("ecn = true\n{back}")), (pass.clone(), pass.clone(), pass.clone()));
+    let back = "reverse = { ecn = true, aqm = { algorithm = \"rem\" } }";
+    assert_eq!(with(back), (None, None, pass));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub use flows::FlowTable;
 pub use gauge::Gauge;
 #[cfg(feature = "catalog")]
 pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
-pub use signal::{SignalMode, Sizer};
+pub use signal::{SignalMode, Sizer, Unmarkable};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
 #[cfg(feature = "catalog")]

@@ -1,8 +1,9 @@
-//! What a packet's size does to its probability of being signaled.
+//! What a packet's size does to its probability of being signaled, and what a signal does to a packet that cannot be
+//! marked.
 
 use quell_units::{Bytes, QueueSize};
 
-use crate::Link;
+use crate::{Link, PacketMeta};
 
 choice! {
     /// What a packet's size does to its probability of being signaled (Chen 2010, section 2.3.5).
@@ -11,6 +12,25 @@ choice! {
         PerPacket = "per-packet",
         /// In proportion to its size: `p *= size / mean_packet` (Chen 2010, eq. 2.5).
         BySize = "by-size",
+    }
+}
+
+choice! {
+    /// What an early signal does to a packet that is not ECN-capable, which includes every packet in a queue that does
+    /// not mark.
+    pub enum Unmarkable {
+        /// The packet is dropped (RFC 3168 section 5).
+        Drop = "drop",
+        /// It passes: only a full buffer drops it.
+        Pass = "pass",
+    }
+}
+
+impl Unmarkable {
+    /// Whether a packet passes whatever is signaled.
+    #[inline]
+    pub fn passes(self, pkt: &PacketMeta) -> bool {
+        self == Unmarkable::Pass && !pkt.ecn.is_capable()
     }
 }
 

@@ -169,7 +169,8 @@ fn small_perturbations_follow_the_characteristic_root() {
 #[test]
 fn vrc_is_stable_up_to_its_critical_round_trip_time() {
     let q_ref = 50.0;
-    let vrc = Vrc { alpha: 0.0003, beta: 3.0, gamma: 5.0, q_ref, rate_memory: 1e-4 };
+    let (lowest, highest) = (-5.0 * q_ref, 1.0 / 0.0003);
+    let vrc = Vrc { alpha: 0.0003, beta: 3.0, gamma: 5.0, q_ref, rate_memory: 1e-4, lowest, highest };
     for rtt in [0.27, 0.278, 0.282, 0.29] {
         let network = FluidNetwork::new(100.0, rtt - q_ref / 1250.0, 1250.0, 1000.0);
         let fluid = Fluid::new(network, AnyModel::Vrc(vrc)).unwrap();

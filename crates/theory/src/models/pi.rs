@@ -69,9 +69,15 @@ impl<V: Real> Law<V> for Pi<V> {
 /// A rate of change that does not lead out of `[0, top]`.
 #[inline(always)]
 pub(super) fn bounded<V: Real>(rate: V, x: V, top: V) -> V {
+    held(rate, x, V::of(0.0), top)
+}
+
+/// A rate of change that does not lead out of `[low, top]`.
+#[inline(always)]
+pub(super) fn held<V: Real>(rate: V, x: V, low: V, top: V) -> V {
     let zero = V::of(0.0);
     let up = V::select(x.lt(top), rate.max(zero), zero);
-    let down = V::select(zero.lt(x), rate.min(zero), zero);
+    let down = V::select(low.lt(x), rate.min(zero), zero);
     up + down
 }
 

@@ -7,7 +7,7 @@ use quell_aqm::part::{RateUpdate, interval_lag};
 use quell_aqm::vrc::VrcParams;
 
 use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
-use super::pi::bounded;
+use super::pi::held;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -28,6 +28,10 @@ model! {
         /// Time constant of the estimate of the rate, in seconds: K, or by how much an estimate that is made
         /// once per interval lags. The paper's analysis has 0; the fluid model needs it positive.
         rate_memory,
+        /// The lowest correction, in packets per second; minus infinity without bounds.
+        lowest,
+        /// The highest correction, in packets per second; infinity without bounds.
+        highest,
     }
 }
 
@@ -39,15 +43,22 @@ impl Vrc {
     pub fn of(params: &VrcParams, link: &Link) -> Result<Vrc, ParamError> {
         let gains = params.gains()?;
         let memory = params.rate_memory.as_secs_f64();
+        let q_ref = params.q_ref.in_packets(link.mean_packet);
+        let (lowest, highest) = match params.bounded {
+            true => (-gains.gamma * q_ref, 1.0 / gains.alpha),
+            false => (f64::NEG_INFINITY, f64::INFINITY),
+        };
         Ok(Vrc {
             alpha: gains.alpha,
             beta: gains.beta,
             gamma: gains.gamma,
-            q_ref: params.q_ref.in_packets(link.mean_packet),
+            q_ref,
             rate_memory: match params.rate_update {
                 RateUpdate::Interval => interval_lag(memory, params.update_interval.as_secs_f64()),
                 RateUpdate::Arrival => memory,
             },
+            lowest,
+            highest,
         })
     }
 }
@@ -69,15 +80,13 @@ impl<V: Real> Law<V> for Vrc<V> {
     #[inline(always)]
     fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
         let target = seen.capacity - self.gamma * (seen.queue - self.q_ref);
-        // The correction is kept in [-gamma q_ref, 1/alpha], as in the algorithm.
-        let low = self.gamma * self.q_ref;
-        dx[0] = bounded(self.beta * (x[1] - target), x[0] + low, V::of(1.0) / self.alpha + low);
+        dx[0] = held(self.beta * (x[1] - target), x[0], self.lowest, self.highest);
         dx[1] = (seen.admitted - x[1]) / self.rate_memory;
     }
 
     #[inline(always)]
     fn confine(&self, x: &mut [V]) {
-        x[0] = x[0].within(-(self.gamma * self.q_ref), V::of(1.0) / self.alpha);
+        x[0] = x[0].within(self.lowest, self.highest);
     }
 }
 

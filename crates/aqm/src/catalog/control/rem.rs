@@ -10,13 +10,14 @@
 //!   have sent in it, at the link's current rate if the host knows it. Every arrival counts, including
 //!   one that is then dropped. ns-2 smooths the count lightly (`inw_` 0.9); the price sums to the same.
 //! - The papers signal arrivals. The authors' own code, in ns-2, drops on arrival but marks departures,
-//!   so its marks reach the sender one queueing delay earlier: `mark_at`.
+//!   so its marks reach the sender one queueing delay earlier: `mark_at`. Set to mark, it passes what it cannot
+//!   mark: `unmarkable`.
 //! - ns-2 fixes alpha at 0.1.
 
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{ParamError, reachable, require};
-use crate::part::{Gauge, SignalMode, Sizer, Ticker};
+use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
@@ -30,7 +31,7 @@ choice! {
 }
 
 choice! {
-    /// When ECN-capable packets are marked. Others are dropped on arrival.
+    /// When ECN-capable packets are marked. Others, unless they pass, are dropped on arrival.
     pub enum MarkAt {
         /// On arrival (Chen 2010, section 3.5).
         Arrival = "arrival",
@@ -61,6 +62,9 @@ params! {
         /// When ECN-capable packets are marked: on "arrival" or at "departure", which informs the sender one
         /// queueing delay earlier.
         mark_at: MarkAt = MarkAt::Arrival, unit "name", source "Chen 2010, section 3.5; ns-2 marks at departure";
+        /// What a signal does to a packet that cannot be marked: "drop", or "pass", with which only a full buffer drops,
+        /// and a queue that does not mark has no signals at all.
+        unmarkable: Unmarkable = Unmarkable::Drop, unit "name", source "RFC 3168 section 5; ns-2 passes it where it marks";
     }
 }
 
@@ -110,6 +114,7 @@ impl RemParams {
             gauge: Gauge::of(self.q_ref, link),
             sizer: Sizer::new(self.signal, link),
             mark_at: self.mark_at,
+            unmarkable: self.unmarkable,
             link: *link,
             ticker: Ticker::new("update_interval", self.update_interval)?,
         })
@@ -133,6 +138,7 @@ pub struct Rem {
     gauge: Gauge,
     sizer: Sizer,
     mark_at: MarkAt,
+    unmarkable: Unmarkable,
     link: Link,
     ticker: Ticker,
 }
@@ -152,7 +158,8 @@ impl Aqm for Rem {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         self.arrived += self.arrivals.factor(pkt.bytes);
-        if self.mark_at == MarkAt::Departure && pkt.ecn.is_capable() {
+        let later = self.mark_at == MarkAt::Departure && pkt.ecn.is_capable();
+        if later || self.unmarkable.passes(pkt) {
             return Verdict::Pass;
         }
         self.judge(cx, pkt)
@@ -261,38 +268,55 @@ mod tests {
     use crate::{Ecn, FlowId, QueueView, Seed};
     use quell_units::{BitRate, Bytes, Packets};
 
-    #[test]
-    fn marks_at_departure_leave_arrivals_that_are_ecn_capable_alone() {
+    /// What becomes of a packet at p = 1: on arrival, and when it leaves if REM is asked then.
+    fn verdicts(params: RemParams, ecn: Ecn) -> (Verdict, Option<Verdict>) {
         let link = Link {
             rate: BitRate::from_bps(8_000_000),
             buffer: QueueSize::Packets(100.0),
             mean_packet: Bytes::new(1000),
         };
         let mut rng = Seed(1).stream("rem");
-        let mut verdicts = |mark_at, ecn| {
-            let mut rem = RemParams { mark_at, ..Default::default() }.build(&link).unwrap();
-            rem.p = 1.0;
-            let queue = QueueView {
-                packets: Packets::new(1),
-                bytes: Bytes::new(1000),
-                head_since: None,
-                link_rate: None,
-            };
-            let mut cx = Ctx::new(Time::ZERO, queue, &mut rng);
-            let pkt = PacketMeta {
-                bytes: Bytes::new(1000),
-                enqueued_at: Time::ZERO,
-                flow: FlowId(0),
-                ecn,
-                ..Default::default()
-            };
-            let arrival = rem.on_enqueue(&mut cx, &pkt);
-            let departure = (rem.departures() == Departures::Decided).then(|| rem.on_dequeue(&mut cx, &pkt));
-            (arrival, departure)
+        let mut rem = params.build(&link).unwrap();
+        rem.p = 1.0;
+        let queue = QueueView {
+            packets: Packets::new(1),
+            bytes: Bytes::new(1000),
+            head_since: None,
+            link_rate: None,
         };
-        let signal = Verdict::Signal(Cause::Early);
-        assert_eq!(verdicts(MarkAt::Arrival, Ecn::Ect0), (signal, None));
-        assert_eq!(verdicts(MarkAt::Departure, Ecn::Ect0), (Verdict::Pass, Some(signal)));
-        assert_eq!(verdicts(MarkAt::Departure, Ecn::NotEct), (signal, Some(Verdict::Pass)));
+        let mut cx = Ctx::new(Time::ZERO, queue, &mut rng);
+        let pkt = PacketMeta {
+            bytes: Bytes::new(1000),
+            enqueued_at: Time::ZERO,
+            flow: FlowId(0),
+            ecn,
+            ..Default::default()
+        };
+        let arrival = rem.on_enqueue(&mut cx, &pkt);
+        let departure = (rem.departures() == Departures::Decided).then(|| rem.on_dequeue(&mut cx, &pkt));
+        (arrival, departure)
+    }
+
+    const SIGNAL: Verdict = Verdict::Signal(Cause::Early);
+
+    #[test]
+    fn what_cannot_be_marked_passes_if_it_shall() {
+        for mark_at in [MarkAt::Arrival, MarkAt::Departure] {
+            let verdicts = |unmarkable, ecn| {
+                verdicts(RemParams { mark_at, unmarkable, ..Default::default() }, ecn)
+            };
+            assert_eq!(verdicts(Unmarkable::Drop, Ecn::NotEct).0, SIGNAL);
+            let (arrival, departure) = verdicts(Unmarkable::Pass, Ecn::NotEct);
+            assert_eq!((arrival, departure.unwrap_or(Verdict::Pass)), (Verdict::Pass, Verdict::Pass));
+            assert_eq!(verdicts(Unmarkable::Pass, Ecn::Ect0), verdicts(Unmarkable::Drop, Ecn::Ect0));
+        }
+    }
+
+    #[test]
+    fn marks_at_departure_leave_arrivals_that_are_ecn_capable_alone() {
+        let verdicts = |mark_at, ecn| verdicts(RemParams { mark_at, ..Default::default() }, ecn);
+        assert_eq!(verdicts(MarkAt::Arrival, Ecn::Ect0), (SIGNAL, None));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::Ect0), (Verdict::Pass, Some(SIGNAL)));
+        assert_eq!(verdicts(MarkAt::Departure, Ecn::NotEct), (SIGNAL, Some(Verdict::Pass)));
     }
 }

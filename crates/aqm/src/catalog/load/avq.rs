@@ -16,13 +16,15 @@
 //!   buffer has no room for is input either way, because the load that overflows a buffer must be
 //!   reduced.
 //! - A signal on a packet that is not ECN-capable is known to be a drop. On one that is, it counts as a
-//!   mark; a queue that does not mark should not be offered ECN-capable packets.
+//!   mark; a queue that does not mark should not be offered ECN-capable packets. ns-2, set to mark, passes what it
+//!   cannot mark (`unmarkable`), which is then input.
 //! - At the first arrival no time has passed, so the virtual capacity is still the initial one.
 //! - The link's capacity is its current rate, if the host knows it.
 
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, in_range, require};
+use crate::part::Unmarkable;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
@@ -48,6 +50,9 @@ params! {
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1";
+        /// What a signal does to a packet that cannot be marked: "drop", or "pass", with which only a full buffer drops,
+        /// and a queue that does not mark has no signals at all.
+        unmarkable: Unmarkable = Unmarkable::Drop, unit "name", source "RFC 3168 section 5; ns-2 passes it where it marks";
     }
 }
 
@@ -100,6 +105,7 @@ impl AvqParams {
             per_packet,
             to_packets,
             input_rate: self.input_rate,
+            unmarkable: self.unmarkable,
             last_arrival: None,
             last_input: None,
         })
@@ -121,6 +127,7 @@ pub struct Avq {
     /// The virtual queue's unit in mean packets.
     to_packets: f64,
     input_rate: InputRate,
+    unmarkable: Unmarkable,
     /// When the previous packet arrived.
     last_arrival: Option<Time>,
     /// When the previous packet that counts as input arrived.
@@ -134,7 +141,7 @@ impl Aqm for Avq {
         let size = pkt.bytes.get() as f64 * self.per_byte + self.per_packet;
         let fits = self.queue.offer(size, since(self.last_arrival));
         self.last_arrival = Some(cx.now);
-        let verdict = Verdict::early_if(!fits);
+        let verdict = Verdict::early_if(!fits && !self.unmarkable.passes(pkt));
         if !verdict.drops(pkt) || self.input_rate == InputRate::Offered {
             let c = cx.queue.link_rate.unwrap_or(self.link_rate).bps() as f64 * self.per_bit;
             let dt = since(self.last_input);
