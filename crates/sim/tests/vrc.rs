@@ -20,8 +20,6 @@ fn held(memory_ms: u64, beta: f64, gamma: f64, rate_update: RateUpdate) -> f64 {
         q_ref: QueueSize::Packets(Q_REF),
         rate_memory: Duration::from_millis(memory_ms),
         rate_update,
-        // What an estimate that is too high costs was measured within the bounds.
-        bounded: rate_update == RateUpdate::Arrival,
         ..Default::default()
     };
     let of_seed = |seed| {

@@ -13,8 +13,8 @@
 //!   in it, there is no bias, and the queue settles at q_ref, as Park et al. 2004, Table 2 has it.
 //! - At every arrival: between two of them the estimator is constant in its paper; here it falls during
 //!   silence.
-//! - Eq. 5 does not bound the correction D, which winds up while p is 0 or 1, so that the queue's mean over that
-//!   time and the recovery is the target. `bounded` keeps it in [-gamma q_ref, 1/alpha]: the upper end is `p/alpha`
+//! - Eq. 5 does not bound the correction D, which winds up while p is 0 or 1: after a minute of silence or overload
+//!   the queue is not regulated for minutes. Here D stays in [-gamma q_ref, 1/alpha]: the upper end is `p/alpha`
 //!   in equilibrium at p = 1, and at the lower one p rises from 0 at twice the target. Tighter bounds bias the queue
 //!   at small loads: p is noisy, and noise that is cut off on one side is integrated.
 //! - r is "the aggregate input rate of the queue", which marks. Where signals are drops, what is dropped
@@ -59,7 +59,7 @@ params! {
         rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
         /// Whether D is kept in [-gamma q_ref, 1/alpha]. Without bounds the mean queue stays at q_ref even where the
         /// queue swings between empty and full, and D winds up while p is 0 or 1.
-        bounded: bool = false, unit "true or false", source "Park et al. 2004, eq. 5, which bounds nothing";
+        bounded: bool = true, unit "true or false", source "not in Park et al. 2004, whose eq. 5 bounds nothing";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
         /// Whether a packet's size matters: "per-packet" or "by-size".
