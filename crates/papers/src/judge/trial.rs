@@ -1,0 +1,354 @@
+//! Claims put to the test.
+
+use std::collections::HashMap;
+
+use quell_lab::{Estimate, Results, Width};
+
+use super::{Holds, Judge, JudgedClaim, figure, samples, text};
+use crate::claims::{self, Says, Term, Test};
+use crate::experiment::{Claim, Place, Value};
+use crate::plan::Spot;
+
+/// Runs that do not say whether a claim holds: what that makes of it, and why.
+struct Silent {
+    holds: Holds,
+    why: String,
+}
+
+impl From<String> for Silent {
+    fn from(why: String) -> Self {
+        Silent { holds: Holds::Missing, why }
+    }
+}
+
+impl From<&str> for Silent {
+    fn from(why: &str) -> Self {
+        why.to_string().into()
+    }
+}
+
+/// One of the things that a test says, as "this is more than zero".
+struct Comparison {
+    /// What is to be more than zero.
+    clear: f64,
+    /// Half of the 95 % interval about it; none from a single run.
+    half: Option<f64>,
+    /// Whether zero itself will do.
+    limit: bool,
+    /// Whether it can only speak against the test: a step that goes the other way.
+    against: bool,
+    /// What was found.
+    found: String,
+}
+
+impl Comparison {
+    fn holds(&self) -> Holds {
+        match self.half {
+            Some(half) if self.clear < -half => Holds::Fails,
+            _ if self.against => Holds::Holds,
+            Some(half) if self.clear > half || (self.limit && self.clear == half) => Holds::Holds,
+            _ => Holds::Undecided,
+        }
+    }
+
+    /// How far it is from being undecided; the less, the worse.
+    fn margin(&self) -> f64 {
+        match (self.holds(), self.half) {
+            _ if self.against => f64::INFINITY,
+            (Holds::Holds, Some(half)) => self.clear - half,
+            (Holds::Fails, Some(half)) => self.clear + half,
+            _ => self.clear,
+        }
+    }
+}
+
+/// A side of a comparison.
+enum Side {
+    /// A number without chance.
+    Exact(f64),
+    /// A value of each seed.
+    Found(Vec<(u64, f64)>),
+}
+
+impl Side {
+    /// The mean, and its interval if there is chance in it.
+    fn estimate(&self) -> Option<Estimate> {
+        match self {
+            Side::Exact(x) => Some(Estimate { mean: *x, half_width: None, n: 1 }),
+            Side::Found(samples) => Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>()),
+        }
+    }
+
+    fn mean(&self) -> Result<f64, Silent> {
+        Ok(self.estimate().ok_or("no values")?.mean)
+    }
+
+    /// What is found when another is taken from it, seed by seed.
+    fn minus(&self, other: &Side) -> Result<Estimate, Silent> {
+        let differences: Vec<f64> = match (self, other) {
+            (Side::Exact(a), Side::Exact(b)) => {
+                return Ok(Estimate { mean: a - b, half_width: Some(0.0), n: 1 });
+            }
+            (Side::Found(a), Side::Exact(b)) => a.iter().map(|(_, a)| a - b).collect(),
+            (Side::Exact(a), Side::Found(b)) => b.iter().map(|(_, b)| a - b).collect(),
+            (Side::Found(a), Side::Found(b)) => {
+                let b: HashMap<u64, f64> = b.iter().copied().collect();
+                a.iter().filter_map(|(seed, x)| Some(x - b.get(seed)?)).collect()
+            }
+        };
+        Ok(Estimate::of(&differences).ok_or("no seed is common to both sides")?)
+    }
+}
+
+impl<'a> Judge<'a, '_> {
+    /// Puts a claim to the test.
+    pub(super) fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
+        let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
+        let shown = claim.shown_by.as_deref().map(|reading| self.test(&claim.test, Some(reading)).0);
+        JudgedClaim { claim, holds, found, shown }
+    }
+
+    fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
+        let mut all = (Holds::Holds, Vec::new());
+        for part in &test.parts {
+            let (holds, found) = match self.comparisons(part, reading) {
+                Ok(comparisons) => worst(&comparisons),
+                Err(Silent { holds, why }) => (holds, why),
+            };
+            all = (all.0.and(holds), [all.1, vec![found]].concat());
+        }
+        (all.0, all.1.join("; "))
+    }
+
+    /// What a part of a test says, at each of the places that it names.
+    fn comparisons(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Comparison>, Silent> {
+        let mut all = Vec::new();
+        for choice in self.choices(part, reading)? {
+            let Term::Of(left) = &part.left else { continue };
+            for label in &left.labels {
+                for said in self.said(part, left, label, &choice, reading)? {
+                    all.push(Comparison { found: format!("{}{}", said.found, choice.title()), ..said });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The combinations of points and segments at which a part is tested.
+    fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
+        let terms = [
+            Some(&part.left),
+            match &part.says {
+                Says::Below(t) | Says::Above(t) | Says::Like(t, _) => Some(t),
+                _ => None,
+            },
+        ];
+        let mut choices = vec![Choice::default()];
+        for term in terms.into_iter().flatten() {
+            let Term::Of(found) = term else { continue };
+            for (field, values) in found.at.iter().filter(|(_, values)| is_choice(values)) {
+                if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
+                    continue;
+                }
+                let values =
+                    if values == &["*"] { self.values(found, field, reading)? } else { values.clone() };
+                choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
+            }
+            if is_choice(&found.segments) && choices.iter().all(|c| c.segment.is_none()) {
+                let segments = if found.segments == ["*"] {
+                    let results = self.results(found, reading)?;
+                    let n = results.run.points.iter().map(|p| p.segments.len()).max().unwrap_or(0);
+                    (0..n as u32).collect()
+                } else {
+                    found.segments.iter().filter_map(|s| s.parse().ok()).collect::<Vec<u32>>()
+                };
+                choices = choices
+                    .iter()
+                    .flat_map(|c| segments.iter().map(move |s| Choice { segment: Some(*s), ..c.clone() }))
+                    .collect();
+            }
+        }
+        Ok(choices)
+    }
+
+    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
+        let results = self.found.results(self.e, reading, found.run.as_deref());
+        results.ok_or_else(|| "was not run under this reading".to_string())
+    }
+
+    /// The values of a field in a run, in their order.
+    fn values(
+        &self,
+        found: &claims::Found,
+        field: &str,
+        reading: Option<&str>,
+    ) -> Result<Vec<String>, String> {
+        let mut values: Vec<String> = Vec::new();
+        for point in &self.results(found, reading)?.run.points {
+            for setting in point.settings.iter().filter(|s| s.field == field) {
+                if !values.contains(&setting.value) {
+                    values.push(setting.value.clone());
+                }
+            }
+        }
+        if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
+    }
+
+    /// What a part says of one label at one place.
+    fn said(
+        &self,
+        part: &claims::Part,
+        left: &claims::Found,
+        label: &str,
+        choice: &Choice,
+        reading: Option<&str>,
+    ) -> Result<Vec<Comparison>, Silent> {
+        let of = |found: &claims::Found, label: &str| {
+            let spot = self.found.spot(self.e, reading, &choice.place(found))?;
+            whole(&spot, label, &found.value).map(Side::Found)
+        };
+        let estimate = |side: &Side| side.estimate().ok_or(Silent::from("no values"));
+        match &part.says {
+            Says::Within(low, high) => {
+                let e = estimate(&of(left, label)?)?;
+                let clear = (e.mean - low).min(high - e.mean);
+                let found = format!("{label} {}", text(&e));
+                Ok(vec![Comparison { clear, half: e.half_width, limit: true, against: false, found }])
+            }
+            Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
+                let mine = of(left, label)?;
+                let own = format!("{label} {}", text(&estimate(&mine)?));
+                let others = match right {
+                    Term::Number(number) => vec![(String::new(), Side::Exact(*number))],
+                    Term::Of(found) => {
+                        let other = |other: &String| {
+                            let name = match found.value.factor {
+                                1.0 => other.clone(),
+                                factor => format!("{} * {other}", figure(factor)),
+                            };
+                            Ok((name, of(found, other)?))
+                        };
+                        found.labels.iter().map(other).collect::<Result<Vec<_>, Silent>>()?
+                    }
+                };
+                let one = |(name, theirs): &(String, Side)| {
+                    let (d, mean) = (mine.minus(theirs)?, theirs.mean()?);
+                    let found = match name.as_str() {
+                        "" => own.clone(),
+                        name => format!("{own}; {name} {}", figure(mean)),
+                    };
+                    let (clear, limit) = match &part.says {
+                        Says::Like(_, Width::Absolute(width)) => (width - d.mean.abs(), true),
+                        Says::Like(_, Width::Relative(share)) => (share * mean.abs() - d.mean.abs(), true),
+                        Says::Above(_) => (d.mean, false),
+                        _ => (-d.mean, false),
+                    };
+                    Ok(Comparison { clear, half: d.half_width, limit, against: false, found })
+                };
+                others.iter().map(one).collect()
+            }
+            Says::Rises(field) | Says::Falls(field) => {
+                let sign = if matches!(part.says, Says::Rises(_)) { 1.0 } else { -1.0 };
+                let at_value = |value: &String| {
+                    let mut there = left.clone();
+                    there.at.push((field.clone(), vec![value.clone()]));
+                    of(&there, label)
+                };
+                let values = self.values(left, field, reading)?;
+                let series: Vec<Side> = values.iter().map(at_value).collect::<Result<_, _>>()?;
+                let means = series.iter().map(|side| Ok(figure(side.mean()?)));
+                let found = format!("{label} {}", means.collect::<Result<Vec<_>, Silent>>()?.join(", "));
+                let step = |from: &Side, to: &Side, against: bool| {
+                    let d = to.minus(from)?;
+                    let (clear, found) = (sign * d.mean, found.clone());
+                    Ok(Comparison { clear, half: d.half_width, limit: false, against, found })
+                };
+                let (Some(first), Some(last)) = (series.first(), series.last()) else {
+                    return Err(format!("{field}: the run has one point").into());
+                };
+                let steps = series.windows(2).map(|w| step(&w[0], &w[1], true));
+                std::iter::once(step(first, last, false)).chain(steps).collect()
+            }
+        }
+    }
+}
+
+/// What comparisons that must all hold come to, and what was found where it is worst.
+fn worst(all: &[Comparison]) -> (Holds, String) {
+    let holds = all.iter().fold(Holds::Holds, |holds, c| holds.and(c.holds()));
+    let worst = all.iter().filter(|c| c.holds() == holds).min_by(|a, b| a.margin().total_cmp(&b.margin()));
+    let places = all.iter().filter(|c| !c.against).count();
+    match worst {
+        Some(c) if places > 1 => (holds, format!("worst of {places}: {}", c.found)),
+        Some(c) => (holds, c.found.clone()),
+        None => (Holds::Missing, "nothing to test".to_string()),
+    }
+}
+
+/// Whether a list of alternatives has more than one.
+fn is_choice(values: &[String]) -> bool {
+    values.len() > 1 || values.first().is_some_and(|v| v == "*")
+}
+
+/// One of the places at which a part is tested.
+#[derive(Clone, Debug, Default)]
+struct Choice {
+    at: Vec<(String, String)>,
+    segment: Option<u32>,
+}
+
+impl Choice {
+    fn with(&self, field: &str, value: &str) -> Choice {
+        let mut choice = self.clone();
+        choice.at.retain(|(f, _)| f != field);
+        choice.at.push((field.to_string(), value.to_string()));
+        choice
+    }
+
+    /// Where a quantity is looked up at this place.
+    fn place(&self, found: &claims::Found) -> Place {
+        let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
+        let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
+        // What the other side alone varies is not a field of another run.
+        let varies = |field: &String| found.run.is_none() || found.at.iter().any(|(f, _)| f == field);
+        let chosen = self.at.iter().filter(|(field, _)| !fixed_field(found, field) && varies(field));
+        let chosen = chosen.map(|(field, value)| (field.clone(), toml::Value::String(value.clone())));
+        let one_segment = found.segments.first().filter(|_| !is_choice(&found.segments));
+        let segment = match one_segment {
+            Some(segment) => segment.parse().ok(),
+            None if found.segments.is_empty() => None,
+            None => self.segment,
+        };
+        Place {
+            run: found.run.clone(),
+            at: fixed.chain(chosen).collect(),
+            segment,
+            scope: None,
+            link: found.link.clone(),
+        }
+    }
+
+    /// What a reader needs to know of the place; may be empty.
+    fn title(&self) -> String {
+        let at = self.at.iter().map(|(field, value)| format!(" at {field} = {value}")).collect::<String>();
+        self.segment.map_or(at.clone(), |s| format!("{at} in segment {s}"))
+    }
+}
+
+fn fixed_field(found: &claims::Found, field: &str) -> bool {
+    found.at.iter().any(|(f, values)| f == field && !is_choice(values))
+}
+
+/// The values of a label at a place, with their seeds, where every replication has one: the others would be those
+/// of which there is nothing to say.
+fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, Silent> {
+    let samples = samples(spot, label, value)?;
+    let all = spot.results.finished(spot.view.point, label);
+    match samples.len() {
+        n if n < all => {
+            let why = format!("{label} has {} in {n} of {all} runs", value.quantity);
+            Err(Silent { holds: Holds::Undecided, why })
+        }
+        _ => Ok(samples),
+    }
+}
