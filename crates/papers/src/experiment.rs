@@ -286,19 +286,20 @@ pub struct Value {
     pub quantity: Quantity,
 }
 
+/// `NUMBER * QUANTITY` apart; without a number it is 1.
+pub(crate) fn factored(text: &str) -> Result<(f64, &str), String> {
+    let Some((factor, quantity)) = text.split_once('*') else { return Ok((1.0, text.trim())) };
+    let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
+    let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
+    Ok((number.ok_or_else(error)?, quantity.trim()))
+}
+
 impl FromStr for Value {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (factor, quantity) = match text.split_once('*') {
-            Some((factor, quantity)) => {
-                let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
-                let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
-                (number.ok_or_else(error)?, quantity)
-            }
-            None => (1.0, text),
-        };
-        Ok(Value { factor, quantity: quantity.trim().parse()? })
+        let (factor, quantity) = factored(text)?;
+        Ok(Value { factor, quantity: quantity.parse()? })
     }
 }
 
@@ -526,8 +527,11 @@ impl Papers {
     /// What serde does not see: names that lead nowhere.
     fn check(&self, document: &str, e: &Experiment) -> Result<(), PaperError> {
         let fail = |rule: String| Err(PaperError::of(&e.file, rule));
-        if e.runs.is_empty() && !(e.cells.is_empty() && e.claims.is_empty() && e.figures.is_empty()) {
-            return fail("has no [[run]]: cells, claims and figures need one".to_string());
+        let of_runs = e.claims.iter().any(|claim| claim.test.needs_runs());
+        if e.runs.is_empty() && (of_runs || !(e.cells.is_empty() && e.figures.is_empty())) {
+            return fail(
+                "has no [[run]]: cells, figures and claims on quantities of runs need one".to_string(),
+            );
         }
         let runs: Vec<&str> = e.runs.iter().map(|r| r.name.as_str()).collect();
         let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
@@ -591,6 +595,18 @@ impl Papers {
             reading(&claim.reading)?;
             reading(&claim.shown_by)?;
             claim.test.runs().try_for_each(|name| one_of("run", name, &runs))?;
+            for (read, along) in claim.test.reads() {
+                let drawn: Vec<&str> = e.computed.iter().filter_map(|of| of.figure.as_deref()).collect();
+                one_of("figure", &read.figure, &drawn)?;
+                let of = e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
+                let quantities = of.map_or(&[][..], |of| of.compute.quantities());
+                let names: Vec<&str> = quantities.iter().map(|(name, _)| *name).collect();
+                one_of("quantity", &read.quantity, &names)?;
+                let fields =
+                    quantities.iter().find(|(name, _)| *name == read.quantity).map_or(&[][..], |q| q.1);
+                let mut named = read.at.iter().map(|(field, _)| field.as_str()).chain(along);
+                named.try_for_each(|field| one_of("field", field, fields))?;
+            }
         }
         for computed in &e.computed {
             match (&computed.cell, &computed.figure) {

@@ -19,7 +19,7 @@ mod record;
 mod score;
 
 pub use cells::{Cell, Ns2, Printed, matches, slug};
-pub use claims::{Says, Term, Test};
+pub use claims::{Read, Says, Term, Test};
 pub use computed::{Compute, Computed};
 pub use error::PaperError;
 pub use experiment::{

@@ -150,6 +150,57 @@ impl Compute {
     }
 }
 
+/// A quantity of a figure that tests may name, and the fields on which it depends.
+pub type Named = (&'static str, &'static [&'static str]);
+
+impl Compute {
+    /// The quantities of the figure; a number has none.
+    pub fn quantities(&self) -> &'static [Named] {
+        match self {
+            Compute::RedTailMap(_) => red_tail::Mapped::QUANTITIES,
+            Compute::RedTailTrajectory(_) => red_tail::Trajectory::QUANTITIES,
+            Compute::RedTailDistribution(_) => red_tail::Distribution::QUANTITIES,
+            of => vrc::quantities(of),
+        }
+    }
+
+    /// The values of a field in the figure, from the least on where it is an axis.
+    pub fn values(&self, field: &str) -> Vec<f64> {
+        match self {
+            Compute::RedTailMap(of) => of.values(field),
+            Compute::RedTailTrajectory(of) => of.values(field),
+            Compute::RedTailDistribution(of) => of.values(field),
+            of => vrc::values(of, field),
+        }
+    }
+
+    /// A quantity of the figure where fields have some values; a field that is not named has the only value of the figure.
+    ///
+    /// # Errors
+    /// A sentence, if a field may have several values, or the quantity has no value there.
+    pub fn quantity(&self, name: &str, at: &[(&str, f64)]) -> Result<f64, String> {
+        let of = |field: &str| match (at.iter().find(|(f, _)| *f == field), &self.values(field)[..]) {
+            (Some((_, value)), _) => Ok(*value),
+            (None, [value]) => Ok(*value),
+            (None, _) => Err(format!("{field}: the figure has several values; say which with \"at\"")),
+        };
+        match self {
+            Compute::RedTailMap(map) => map.quantity(name, &of),
+            Compute::RedTailTrajectory(path) => path.quantity(name, &of),
+            Compute::RedTailDistribution(distribution) => distribution.quantity(name, &of),
+            compute => vrc::quantity(compute, name, &of),
+        }
+    }
+}
+
+/// The value of a field where a quantity is asked for.
+type At<'a> = dyn Fn(&str) -> Result<f64, String> + 'a;
+
+/// There is no such quantity; what is read from files is checked before.
+fn unknown(name: &str) -> String {
+    format!("{name}: there is no such quantity")
+}
+
 /// Evenly spaced values.
 fn steps(from: f64, to: f64, n: usize) -> Vec<f64> {
     (0..=n).map(|i| from + (to - from) * i as f64 / n as f64).collect()

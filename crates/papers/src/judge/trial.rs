@@ -6,6 +6,7 @@ use quell_lab::{Estimate, Results, Width};
 
 use super::{Holds, Judge, JudgedClaim, figure, samples, text};
 use crate::claims::{self, Says, Term, Test};
+use crate::computed::Compute;
 use crate::experiment::{Claim, Place, Value};
 use crate::plan::Spot;
 
@@ -124,9 +125,13 @@ impl<'a> Judge<'a, '_> {
     fn comparisons(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Comparison>, Silent> {
         let mut all = Vec::new();
         for choice in self.choices(part, reading)? {
-            let Term::Of(left) = &part.left else { continue };
-            for label in &left.labels {
-                for said in self.said(part, left, label, &choice, reading)? {
+            // What is computed has no algorithm.
+            let labels: Vec<&str> = match &part.left {
+                Term::Of(left) => left.labels.iter().map(String::as_str).collect(),
+                _ => vec![""],
+            };
+            for label in labels {
+                for said in self.said(part, label, &choice, reading)? {
                     all.push(Comparison { found: format!("{}{}", said.found, choice.title()), ..said });
                 }
             }
@@ -136,24 +141,17 @@ impl<'a> Judge<'a, '_> {
 
     /// The combinations of points and segments at which a part is tested.
     fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
-        let terms = [
-            Some(&part.left),
-            match &part.says {
-                Says::Below(t) | Says::Above(t) | Says::Like(t, _) => Some(t),
-                _ => None,
-            },
-        ];
         let mut choices = vec![Choice::default()];
-        for term in terms.into_iter().flatten() {
-            let Term::Of(found) = term else { continue };
-            for (field, values) in found.at.iter().filter(|(_, values)| is_choice(values)) {
+        for term in part.terms() {
+            for (field, values) in term.at().iter().filter(|(_, values)| is_choice(values)) {
                 if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
                     continue;
                 }
                 let values =
-                    if values == &["*"] { self.values(found, field, reading)? } else { values.clone() };
+                    if values == &["*"] { self.values(term, field, reading)? } else { values.clone() };
                 choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
             }
+            let Term::Of(found) = term else { continue };
             if is_choice(&found.segments) && choices.iter().all(|c| c.segment.is_none()) {
                 let segments = if found.segments == ["*"] {
                     let results = self.results(found, reading)?;
@@ -176,13 +174,16 @@ impl<'a> Judge<'a, '_> {
         results.ok_or_else(|| "was not run under this reading".to_string())
     }
 
-    /// The values of a field in a run, in their order.
-    fn values(
-        &self,
-        found: &claims::Found,
-        field: &str,
-        reading: Option<&str>,
-    ) -> Result<Vec<String>, String> {
+    /// The values of a field in a run or a computed figure, in their order.
+    fn values(&self, term: &Term, field: &str, reading: Option<&str>) -> Result<Vec<String>, String> {
+        let found = match term {
+            Term::Of(found) => found,
+            Term::Computed(read) => {
+                let values = self.computed_figure(read)?.values(field).iter().map(f64::to_string).collect();
+                return Ok(values);
+            }
+            Term::Number(_) => return Err("a number has no fields".to_string()),
+        };
         let mut values: Vec<String> = Vec::new();
         for point in &self.results(found, reading)?.run.points {
             for setting in point.settings.iter().filter(|s| s.field == field) {
@@ -194,39 +195,64 @@ impl<'a> Judge<'a, '_> {
         if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
     }
 
+    /// The computation of the figure that is read.
+    fn computed_figure(&self, read: &claims::Read) -> Result<&'a Compute, String> {
+        let of = self.e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
+        of.map(|of| &of.compute).ok_or_else(|| format!("figure {}: is not computed", read.figure))
+    }
+
+    /// What is read off a computed figure at one place.
+    fn read(&self, read: &claims::Read, choice: &Choice) -> Result<Side, Silent> {
+        let mut at = Vec::new();
+        for (field, values) in &read.at {
+            let chosen = choice.at.iter().find(|(f, _)| is_choice(values) && f == field);
+            let text = chosen.map_or(&values[0], |(_, value)| value);
+            let number = text.parse::<f64>().map_err(|_| format!("{field} = {text}: must be a number"))?;
+            at.push((field.as_str(), number));
+        }
+        let found = self.computed_figure(read)?.quantity(&read.quantity, &at);
+        Ok(Side::Exact(read.factor * found.map_err(|why| format!("{}: {why}", read.quantity))?))
+    }
+
     /// What a part says of one label at one place.
     fn said(
         &self,
         part: &claims::Part,
-        left: &claims::Found,
         label: &str,
         choice: &Choice,
         reading: Option<&str>,
     ) -> Result<Vec<Comparison>, Silent> {
-        let of = |found: &claims::Found, label: &str| {
-            let spot = self.found.spot(self.e, reading, &choice.place(found))?;
-            whole(&spot, label, &found.value).map(Side::Found)
+        // The side of a term, and its name for people.
+        let side = |term: &Term, label: &str| match term {
+            Term::Number(number) => Ok::<_, Silent>((String::new(), Side::Exact(*number))),
+            Term::Computed(read) => Ok((read.quantity.clone(), self.read(read, choice)?)),
+            Term::Of(found) => {
+                let spot = self.found.spot(self.e, reading, &choice.place(found))?;
+                Ok((label.to_string(), Side::Found(whole(&spot, label, &found.value)?)))
+            }
         };
         let estimate = |side: &Side| side.estimate().ok_or(Silent::from("no values"));
         match &part.says {
             Says::Within(low, high) => {
-                let e = estimate(&of(left, label)?)?;
+                let (name, mine) = side(&part.left, label)?;
+                let e = estimate(&mine)?;
                 let clear = (e.mean - low).min(high - e.mean);
-                let found = format!("{label} {}", text(&e));
-                Ok(vec![Comparison { clear, half: e.half_width, limit: true, against: false, found }])
+                let half = mine.minus(&Side::Exact(0.0))?.half_width;
+                let found = format!("{name} {}", text(&e));
+                Ok(vec![Comparison { clear, half, limit: true, against: false, found }])
             }
             Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
-                let mine = of(left, label)?;
-                let own = format!("{label} {}", text(&estimate(&mine)?));
+                let (name, mine) = side(&part.left, label)?;
+                let own = format!("{name} {}", text(&estimate(&mine)?));
                 let others = match right {
-                    Term::Number(number) => vec![(String::new(), Side::Exact(*number))],
+                    Term::Number(_) | Term::Computed(_) => vec![side(right, "")?],
                     Term::Of(found) => {
                         let other = |other: &String| {
                             let name = match found.value.factor {
                                 1.0 => other.clone(),
                                 factor => format!("{} * {other}", figure(factor)),
                             };
-                            Ok((name, of(found, other)?))
+                            Ok((name, side(right, other)?.1))
                         };
                         found.labels.iter().map(other).collect::<Result<Vec<_>, Silent>>()?
                     }
@@ -250,14 +276,24 @@ impl<'a> Judge<'a, '_> {
             Says::Rises(field) | Says::Falls(field) => {
                 let sign = if matches!(part.says, Says::Rises(_)) { 1.0 } else { -1.0 };
                 let at_value = |value: &String| {
-                    let mut there = left.clone();
-                    there.at.push((field.clone(), vec![value.clone()]));
-                    of(&there, label)
+                    let mut there = part.left.clone();
+                    let here = (field.clone(), vec![value.clone()]);
+                    match &mut there {
+                        Term::Of(found) => found.at.push(here),
+                        Term::Computed(read) => read.at.push(here),
+                        Term::Number(_) => {}
+                    }
+                    Ok(side(&there, label)?.1)
                 };
-                let values = self.values(left, field, reading)?;
-                let series: Vec<Side> = values.iter().map(at_value).collect::<Result<_, _>>()?;
+                let values = self.values(&part.left, field, reading)?;
+                let series: Vec<Side> = values.iter().map(at_value).collect::<Result<_, Silent>>()?;
                 let means = series.iter().map(|side| Ok(figure(side.mean()?)));
-                let found = format!("{label} {}", means.collect::<Result<Vec<_>, Silent>>()?.join(", "));
+                let means = shortened(means.collect::<Result<_, Silent>>()?);
+                let name = match &part.left {
+                    Term::Computed(read) => &read.quantity,
+                    _ => label,
+                };
+                let found = format!("{name} {means}");
                 let step = |from: &Side, to: &Side, against: bool| {
                     let d = to.minus(from)?;
                     let (clear, found) = (sign * d.mean, found.clone());
@@ -271,6 +307,14 @@ impl<'a> Judge<'a, '_> {
             }
         }
     }
+}
+
+/// Numbers in a row; of many the first, some between, and the last.
+fn shortened(all: Vec<String>) -> String {
+    let every = all.len().div_ceil(8).max(1);
+    let last = all.len().saturating_sub(1);
+    let shown = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
+    shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// What comparisons that must all hold come to, and what was found where it is worst.
