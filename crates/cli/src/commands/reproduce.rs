@@ -78,9 +78,13 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     }
     // The index is of what is on record, of all documents.
     if let Some(docs) = &args.docs {
-        let whole = Plan::of(&papers, papers.experiments(), extent).map_err(|e| bad(&e))?;
+        // What was run is all of them, as a rule.
+        let others = match args.what.is_empty() {
+            true => None,
+            false => Some(Plan::of(&papers, papers.experiments(), extent).map_err(|e| bad(&e))?),
+        };
         let on_record = if args.record { &recorded } else { &on_record };
-        let algorithms = by_algorithm(&papers, &whole, on_record);
+        let algorithms = by_algorithm(&papers, others.as_ref().unwrap_or(&plan), on_record);
         folder::write_whole(&scoreboard(&papers, on_record, &algorithms), &docs.join("README.md"))?;
     }
     if args.format.format == Format::Table {
@@ -101,8 +105,7 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
 
 /// Runs what is planned, or goes on with it.
 fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Found, Failure> {
-    let watch =
-        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache).with_series(Series::Drawn);
+    let watch = Watch::of(&args.watch).with_series(Series::Drawn);
     let results = watch.run(&plan.study, (0, 1), line);
     watch.finish();
     let results = results?;
