@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, Results, Width};
+use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
 
 use super::{Holds, Judge, JudgedClaim, figure, samples, text};
 use crate::claims::{self, Says, Term, Test};
@@ -34,6 +34,8 @@ struct Comparison {
     clear: f64,
     /// Half of the 95 % interval about it; none from a single run.
     half: Option<f64>,
+    /// How many runs it is from.
+    n: usize,
     /// Whether zero itself will do.
     limit: bool,
     /// Whether it can only speak against the test: a step that goes the other way.
@@ -43,22 +45,18 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn holds(&self) -> Holds {
+    /// What it comes to, as one of so many: the test holds only if all of them hold, each at 95 %, but it would fail by
+    /// chance of any of them. So against it they have Bonferroni's intervals.
+    fn holds(&self, of: usize) -> Holds {
+        let wider = match (self.half, self.n.saturating_sub(1)) {
+            (_, 0) => 1.0,
+            (_, freedom) => t_quantile(freedom, ERROR / of as f64) / t_quantile(freedom, ERROR),
+        };
         match self.half {
-            Some(half) if self.clear < -half => Holds::Fails,
+            Some(half) if self.clear < -wider * half => Holds::Fails,
             _ if self.against => Holds::Holds,
             Some(half) if self.clear > half || (self.limit && self.clear == half) => Holds::Holds,
             _ => Holds::Undecided,
-        }
-    }
-
-    /// How far it is from being undecided; the less, the worse.
-    fn margin(&self) -> f64 {
-        match (self.holds(), self.half) {
-            _ if self.against => f64::INFINITY,
-            (Holds::Holds, Some(half)) => self.clear - half,
-            (Holds::Fails, Some(half)) => self.clear + half,
-            _ => self.clear,
         }
     }
 }
@@ -110,13 +108,16 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
+        let parts: Vec<_> = test.parts.iter().map(|part| self.comparisons(part, reading)).collect();
+        let of = parts.iter().flatten().map(Vec::len).sum();
         let mut all = (Holds::Holds, Vec::new());
-        for part in &test.parts {
-            let (holds, found) = match self.comparisons(part, reading) {
-                Ok(comparisons) => worst(&comparisons),
+        for part in parts {
+            let (holds, found) = match part {
+                Ok(comparisons) => worst(&comparisons, of),
                 Err(Silent { holds, why }) => (holds, why),
             };
-            all = (all.0.and(holds), [all.1, vec![found]].concat());
+            all.0 = all.0.and(holds);
+            all.1.push(found);
         }
         (all.0, all.1.join("; "))
     }
@@ -239,7 +240,7 @@ impl<'a> Judge<'a, '_> {
                 let clear = (e.mean - low).min(high - e.mean);
                 let half = mine.minus(&Side::Exact(0.0))?.half_width;
                 let found = format!("{name} {}", text(&e));
-                Ok(vec![Comparison { clear, half, limit: true, against: false, found }])
+                Ok(vec![Comparison { clear, half, n: e.n, limit: true, against: false, found }])
             }
             Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
                 let (name, mine) = side(&part.left, label)?;
@@ -269,7 +270,7 @@ impl<'a> Judge<'a, '_> {
                         Says::Above(_) => (d.mean, false),
                         _ => (-d.mean, false),
                     };
-                    Ok(Comparison { clear, half: d.half_width, limit, against: false, found })
+                    Ok(Comparison { clear, half: d.half_width, n: d.n, limit, against: false, found })
                 };
                 others.iter().map(one).collect()
             }
@@ -297,7 +298,7 @@ impl<'a> Judge<'a, '_> {
                 let step = |from: &Side, to: &Side, against: bool| {
                     let d = to.minus(from)?;
                     let (clear, found) = (sign * d.mean, found.clone());
-                    Ok(Comparison { clear, half: d.half_width, limit: false, against, found })
+                    Ok(Comparison { clear, half: d.half_width, n: d.n, limit: false, against, found })
                 };
                 let (Some(first), Some(last)) = (series.first(), series.last()) else {
                     return Err(format!("{field}: the run has one point").into());
@@ -317,10 +318,19 @@ fn shortened(all: Vec<String>) -> String {
     shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What comparisons that must all hold come to, and what was found where it is worst.
-fn worst(all: &[Comparison]) -> (Holds, String) {
-    let holds = all.iter().fold(Holds::Holds, |holds, c| holds.and(c.holds()));
-    let worst = all.iter().filter(|c| c.holds() == holds).min_by(|a, b| a.margin().total_cmp(&b.margin()));
+/// What comparisons that must all hold come to, of all of a test, and what was found where it is worst.
+fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
+    let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(of), c)).collect();
+    let holds = judged.iter().fold(Holds::Holds, |holds, (own, _)| holds.and(*own));
+    // How far it is on its side, or how near to it.
+    let margin = |c: &Comparison| match (holds, c.half) {
+        (Holds::Holds, _) if c.against => f64::INFINITY,
+        (Holds::Holds, Some(half)) => c.clear - half,
+        (Holds::Fails, Some(half)) => c.clear + half,
+        _ => c.clear,
+    };
+    let those = judged.iter().filter(|(own, _)| *own == holds).map(|(_, c)| *c);
+    let worst = those.min_by(|a, b| margin(a).total_cmp(&margin(b)));
     let places = all.iter().filter(|c| !c.against).count();
     match worst {
         Some(c) if places > 1 => (holds, format!("worst of {places}: {}", c.found)),
@@ -394,5 +404,43 @@ fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>,
             Err(Silent { holds: Holds::Undecided, why })
         }
         _ => Ok(samples),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(clear: f64, against: bool) -> Comparison {
+        Comparison { clear, half: Some(1.0), n: 5, limit: false, against, found: String::new() }
+    }
+
+    #[test]
+    fn many_comparisons_must_fail_more_clearly() {
+        // t(4) is 2.776 at 5 %, and 4.604 at 5 % of five.
+        assert_eq!(comparison(1.1, false).holds(5), Holds::Holds);
+        assert_eq!(comparison(-1.1, false).holds(1), Holds::Fails);
+        assert_eq!(comparison(-1.1, false).holds(5), Holds::Undecided);
+        assert_eq!(comparison(-1.6, false).holds(5), Holds::Undecided);
+        assert_eq!(comparison(-1.7, false).holds(5), Holds::Fails);
+    }
+
+    #[test]
+    fn a_step_speaks_against_a_trend_only() {
+        let rise = [comparison(2.0, false), comparison(-1.1, true), comparison(0.5, true)];
+        assert_eq!(worst(&rise, 3).0, Holds::Holds);
+        let back = [comparison(2.0, false), comparison(-2.0, true)];
+        assert_eq!(worst(&back, 2).0, Holds::Fails);
+        assert_eq!(worst(&[comparison(0.5, false)], 1).0, Holds::Undecided);
+    }
+
+    #[test]
+    fn numbers_without_chance_decide() {
+        let (a, b) = (Side::Exact(2.0), Side::Exact(3.0));
+        let d = a.minus(&b).unwrap_or_else(|_| panic!("no difference"));
+        assert_eq!((d.mean, d.half_width), (-1.0, Some(0.0)));
+        let found = Side::Found(vec![(1, 2.0), (2, 4.0)]);
+        let d = b.minus(&found).unwrap_or_else(|_| panic!("no difference"));
+        assert_eq!((d.mean, d.n), (0.0, 2));
     }
 }
