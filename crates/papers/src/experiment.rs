@@ -1,13 +1,14 @@
 //! What the files under `papers/` may say: documents and their experiments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use quell_lab::{Quantity, Width};
+use quell_scenario::dialect::Dialect;
 use serde::Deserialize;
 
-use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
+use crate::cells::{Band, Cell, Ns2, read_cells, read_ns2, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
 use crate::error::PaperError;
@@ -24,7 +25,7 @@ pub struct Papers {
     /// What ns-2 gives for cells, by id.
     pub ns2: std::collections::HashMap<String, Ns2>,
     /// How near a mean must be to a printed number, by metric.
-    pub bands: BTreeMap<String, Width>,
+    pub bands: BTreeMap<String, Band>,
 }
 
 /// A document and its experiments.
@@ -486,8 +487,9 @@ impl Papers {
     pub fn read(folder: &Path) -> Result<Papers, PaperError> {
         let cells = read_cells(&folder.join("cells.csv"))?;
         let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
-        let bands = read_bands(&folder.join("bands.toml"))?;
-        let mut documents = Vec::new();
+        let bands = read_bands(&folder.join("bands.toml"), &cells)?;
+        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
+        let mut broken = Vec::new();
         for entry in sorted(folder)?.into_iter().filter(|entry| entry.is_dir()) {
             documents.push(document(&entry)?);
         }
@@ -510,8 +512,8 @@ impl Papers {
     }
 
     /// How near a mean must be to a printed number of a metric.
-    pub fn band(&self, metric: &str) -> Width {
-        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
+    pub fn band(&self, metric: &str) -> Band {
+        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1).into())
     }
 
     /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.
@@ -647,13 +649,35 @@ fn read_toml<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, PaperError>
     })
 }
 
-fn read_bands(file: &Path) -> Result<BTreeMap<String, Width>, PaperError> {
+/// Bands by metric, each of a metric that some number has.
+fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Band>, PaperError> {
     let texts: BTreeMap<String, String> = read_toml(file)?;
-    let width = |(metric, text): (String, String)| match text.parse() {
-        Ok(width) => Ok((metric, width)),
-        Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let band = |(metric, text): (String, String)| {
+        if !known.contains(&metric.as_str()) {
+            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
+            return Err(PaperError::of(file, format!("{metric}: {rule}")));
+        }
+        match text.parse() {
+            Ok(band) => Ok((metric, band)),
+            Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+        }
     };
-    texts.into_iter().map(width).collect()
+    texts.into_iter().map(band).collect()
+}
+
+/// A dialect by its name, where the file says it.
+fn check_dialect(file: &Path, name: &str) -> Result<(), PaperError> {
+    let names: Vec<&str> = [Dialect::Quell].into_iter().chain(Dialect::ALL).map(Dialect::name).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let (rule, nearest) = quell_scenario::unknown("dialect", name, &names);
+    let known = format!("there are {}", names.join(", "));
+    let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
+    Err(PaperError::of(file, format!("dialect = \"{name}\": {rule}")))
 }
 
 fn document(folder: &Path) -> Result<Document, PaperError> {
