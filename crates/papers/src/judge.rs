@@ -403,24 +403,34 @@ pub(crate) fn figure(x: f64) -> String {
     if x == 0.0 {
         return "0".to_string();
     }
-    let digits = (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{x:.digits$}");
+    let text = rounded(x, 3 - x.abs().log10().floor() as i32);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
         false => text,
     }
 }
 
+/// A number to so many digits behind the point, at most six, or in front of it if there are fewer than none.
+fn rounded(x: f64, digits: i32) -> String {
+    if digits < 0 {
+        let unit = 10f64.powi(-digits);
+        return format!("{:.0}", (x / unit).round() * unit);
+    }
+    format!("{x:.*}", digits.min(6) as usize)
+}
+
 /// A mean with its interval, both rounded to what the interval leaves.
 pub fn text(e: &Estimate) -> String {
     let Some(half) = e.half_width else { return figure(e.mean) };
-    // Two figures of the interval say how many of the mean count.
-    let digits = match half {
+    match half {
+        // Two figures of the interval say how many of the mean count.
+        half if half > 1e-9 * e.mean.abs() => {
+            let digits = 1 - half.log10().floor() as i32;
+            format!("{} ± {}", rounded(e.mean, digits), rounded(half, digits))
+        }
         // Runs that do not differ have an interval of rounding errors.
-        half if half > 1e-9 * e.mean.abs() => (1 - half.log10().floor() as i32).clamp(0, 6) as usize,
-        _ => return figure(e.mean),
-    };
-    format!("{:.digits$} ± {half:.digits$}", e.mean)
+        _ => figure(e.mean),
+    }
 }
 
 #[cfg(test)]
@@ -450,16 +460,6 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-        let mut inside = [0; 3];
-        let rounds = 4000;
-        for _ in 0..rounds {
-            let samples: Vec<f64> = (0..10).map(|_| normal()).collect();
-            let (low, high) = prediction(&samples, PrintedOf::OneRun).unwrap();
-            let next = normal();
-            inside[0] += usize::from(low <= next && next <= high);
-            let (low, high) = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
-            let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
         let range = Cell {
             id: String::new(),
             document: String::new(),
@@ -473,6 +473,16 @@ mod tests {
             high: at(0.0),
             note: String::new(),
         };
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let mut inside = [0; 3];
+        let rounds = 4000;
+        for _ in 0..rounds {
+            let samples: Vec<f64> = (0..10).map(|_| normal()).collect();
+            let (low, high) = prediction(&samples, PrintedOf::OneRun).unwrap();
+            let next = normal();
+            inside[0] += usize::from(low <= next && next <= high);
+            let (low, high) = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
+            let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
             let all = seven.iter().all(|x| low <= *x && *x <= high);
             inside[1] += usize::from(all);
             let ends = |f: fn(f64, f64) -> f64| at(seven.iter().copied().reduce(f).unwrap());
@@ -483,18 +493,25 @@ mod tests {
         // Three standard errors of 0.95 over 4000 rounds are 0.01; Bonferroni's interval errs on the safe side.
         assert!((share[0] - 0.95).abs() < 0.011, "{share:?}");
         assert!(share[1] > 0.939 && share[1] < 0.985, "{share:?}");
+        // With the width as well it is 0.95.
+        assert!((share[2] - 0.95).abs() < 0.011, "{share:?}");
     }
 
     #[test]
     fn numbers_are_short() {
-        for (x, text) in
-            [(0.0, "0"), (1234.5678, "1235"), (12.345, "12.35"), (0.012_345, "0.01235"), (100.0, "100")]
-        {
+        for (x, text) in [
+            (0.0, "0"),
+            (1234.5678, "1235"),
+            (12.345, "12.35"),
+            (0.012_345, "0.01235"),
+            (100.0, "100"),
+            (2_030_033_166.0, "2030000000"),
+        ] {
             assert_eq!(figure(x), text);
         }
         assert_eq!(text(&Estimate { mean: 71.0912, half_width: Some(1.234), n: 10 }), "71.1 ± 1.2");
-        // With the width as well it is 0.95.
-        assert!((share[2] - 0.95).abs() < 0.011, "{share:?}");
+        let large = Estimate { mean: 2_030_033_166.0, half_width: Some(73_208_163.0), n: 10 };
+        assert_eq!(text(&large), "2030000000 ± 73000000");
         assert_eq!(text(&Estimate { mean: 0.8835, half_width: Some(1e-17), n: 10 }), "0.8835");
     }
 }
