@@ -485,30 +485,47 @@ impl Papers {
     /// # Errors
     /// The first file that cannot be used.
     pub fn read(folder: &Path) -> Result<Papers, PaperError> {
+        let (papers, broken) = Papers::read_usable(folder)?;
+        broken.into_iter().next().map_or(Ok(papers), |(_, error)| Err(error))
+    }
+
+    /// Reads the documents of a folder that can be used; also gives the keys of the others, each with its first error.
+    ///
+    /// # Errors
+    /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
+    pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
         let cells = read_cells(&folder.join("cells.csv"))?;
         let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
         let bands = read_bands(&folder.join("bands.toml"), &cells)?;
         let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
         let mut broken = Vec::new();
         for entry in sorted(folder)?.into_iter().filter(|entry| entry.is_dir()) {
-            documents.push(document(&entry)?);
+            let key = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+            let read =
+                document(&entry).and_then(|document| papers.check_document(&document).map(|()| document));
+            match read {
+                Ok(document) => papers.documents.push(document),
+                Err(error) => broken.push((key, error)),
+            }
         }
-        let papers = Papers { folder: folder.to_path_buf(), documents, cells, ns2, bands };
+        Ok((papers, broken))
+    }
+
+    /// What serde does not see in a document.
+    fn check_document(&self, document: &Document) -> Result<(), PaperError> {
         let mut answered: BTreeMap<&str, &Path> = BTreeMap::new();
-        for document in &papers.documents {
-            for e in &document.experiments {
-                papers.check(&document.key, e)?;
-                let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
-                let computed = computed.filter_map(|id| papers.cells.iter().find(|c| c.id == *id));
-                for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed) {
-                    if let Some(other) = answered.insert(&cell.id, &e.file) {
-                        let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
-                        return Err(PaperError::of(&e.file, rule));
-                    }
+        for e in &document.experiments {
+            self.check(&document.key, e)?;
+            let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
+            let computed = computed.filter_map(|id| self.cells.iter().find(|c| c.id == *id));
+            for cell in e.cells.iter().flat_map(|of| self.cells_of(of)).chain(computed) {
+                if let Some(other) = answered.insert(&cell.id, &e.file) {
+                    let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
+                    return Err(PaperError::of(&e.file, rule));
                 }
             }
         }
-        Ok(papers)
+        Ok(())
     }
 
     /// How near a mean must be to a printed number of a metric.
@@ -534,6 +551,13 @@ impl Papers {
             return fail(
                 "has no [[run]]: cells, figures and claims on quantities of runs need one".to_string(),
             );
+        }
+        let own = e.runs.iter().map(|r| r.seeds).chain(e.readings.iter().map(|r| r.seeds)).flatten();
+        if own.chain([e.seeds]).any(|seeds| seeds == 0) {
+            return fail("seeds = 0: must be at least 1".to_string());
+        }
+        for dialect in e.readings.iter().filter_map(|r| r.dialect.as_ref()).chain(&e.dialect) {
+            check_dialect(&e.file, dialect)?;
         }
         let runs: Vec<&str> = e.runs.iter().map(|r| r.name.as_str()).collect();
         let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
@@ -592,6 +616,14 @@ impl Papers {
             if !self.cells.iter().any(|c| crate::cells::matches(pattern, &c.id)) {
                 return fail(format!("cells = \"{pattern}\": no cell has such an id"));
             }
+        }
+        let either = |cell: &&Cell| {
+            let names = |patterns: &[String]| patterns.iter().any(|p| crate::cells::matches(p, &cell.id));
+            e.refuted.iter().any(|r| names(&r.cells)) && e.open.iter().any(|o| names(&o.cells))
+        };
+        if let Some(cell) = self.cells.iter().find(either) {
+            let rule = format!("{}: is in [[refuted]] and in [[open]]; leave it in one of them", cell.id);
+            return fail(rule);
         }
         for claim in &e.claims {
             reading(&claim.reading)?;
@@ -682,7 +714,9 @@ fn check_dialect(file: &Path, name: &str) -> Result<(), PaperError> {
 
 fn document(folder: &Path) -> Result<Document, PaperError> {
     let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let about: About = read_toml(&folder.join("document.toml"))?;
+    let file = folder.join("document.toml");
+    let about: About = read_toml(&file)?;
+    about.dialect.iter().try_for_each(|dialect| check_dialect(&file, dialect))?;
     let mut experiments = Vec::new();
     for file in sorted(folder)? {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -702,7 +736,7 @@ fn document(folder: &Path) -> Result<Document, PaperError> {
     let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
     if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
         let rule = format!("order: there is no experiment {lost}.toml");
-        return Err(PaperError::of(&folder.join("document.toml"), rule));
+        return Err(PaperError::of(&file, rule));
     }
     experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
     Ok(Document { key, about, experiments })
@@ -748,7 +782,15 @@ impl Papers {
         }
         let mut names: Vec<&str> = self.documents.iter().map(|d| d.key.as_str()).collect();
         names.extend(self.experiments().map(|e| e.id.as_str()));
-        let (rule, nearest) = quell_scenario::unknown("document, experiment or table", name, &names);
+        // The end of a name is mistaken more often than its beginning.
+        let shared = |other: &&str| lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let most = names.iter().map(shared).max().unwrap_or(0);
+        let kin: Vec<&str> = names.iter().copied().filter(|other| shared(other) == most).collect();
+        let unknown = |names: &[&str]| quell_scenario::unknown("document, experiment or table", name, names);
+        let (rule, nearest) = match unknown(&kin) {
+            (_, None) => unknown(&names),
+            found => found,
+        };
         let rule = format!("\"{name}\": {}", quell_scenario::suggest(&rule, nearest.as_deref(), None));
         Err(format!("{rule}; a table is written vrc/2, and --list names the rest"))
     }
