@@ -617,12 +617,11 @@ impl Papers {
                 return fail(format!("cells = \"{pattern}\": no cell has such an id"));
             }
         }
-        let either = |cell: &&Cell| {
-            let names = |patterns: &[String]| patterns.iter().any(|p| crate::cells::matches(p, &cell.id));
-            e.refuted.iter().any(|r| names(&r.cells)) && e.open.iter().any(|o| names(&o.cells))
-        };
-        if let Some(cell) = self.cells.iter().find(either) {
-            let rule = format!("{}: is in [[refuted]] and in [[open]]; leave it in one of them", cell.id);
+        // A wider pattern of [[open]] is for what [[refuted]] does not show.
+        let is_open = |pattern: &&String| e.open.iter().any(|open| open.cells.contains(*pattern));
+        if let Some(pattern) = e.refuted.iter().flat_map(|r| &r.cells).find(is_open) {
+            let rule =
+                format!("cells = \"{pattern}\": is in [[refuted]] and in [[open]]; leave it in one of them");
             return fail(rule);
         }
         for claim in &e.claims {
@@ -643,6 +642,7 @@ impl Papers {
             }
         }
         for computed in &e.computed {
+            computed.borders.iter().try_for_each(|border| run(&border.run))?;
             match (&computed.cell, &computed.figure) {
                 (Some(id), None) if self.cells.iter().any(|c| c.id == *id) => {}
                 (Some(id), None) => return fail(format!("cell = \"{id}\": no cell has this id")),

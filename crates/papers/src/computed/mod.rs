@@ -3,9 +3,12 @@
 mod red_tail;
 mod vrc;
 
+use std::collections::BTreeMap;
+
 use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use serde::Deserialize;
 
+use crate::experiment::Value;
 use red_tail::Simulated;
 
 /// A number or a figure that the document computes.
@@ -23,6 +26,48 @@ pub struct Computed {
     pub title: String,
     /// How it is computed.
     pub compute: Compute,
+    /// Borders that runs show, to draw over what is computed.
+    #[serde(default, rename = "border")]
+    pub borders: Vec<Border>,
+}
+
+/// Where a quantity of runs leaves a range as a field is raised, for each value of another field.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Border {
+    /// What the curve is called.
+    pub label: String,
+    /// The title of its panel; none for all panels.
+    #[serde(default)]
+    pub panel: Option<String>,
+    /// The run; none for the first.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// The quantity.
+    pub metric: Value,
+    /// The range that its mean leaves.
+    pub leaves: [f64; 2],
+    /// The points of the run: fields and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, toml::Value>,
+    /// The field along the horizontal axis; times are seconds.
+    pub x: String,
+    /// The field along the vertical axis.
+    pub y: String,
+    /// Which of the two is raised.
+    pub raised: Raised,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Raised {
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
 }
 
 /// What is computed, and for which values.
