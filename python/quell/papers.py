@@ -144,7 +144,7 @@ class Verdicts:
 
 
 def reproduce(
-    names: str | Iterable[str] = (),
+    names: str | Iterable[str] | None = None,
     *,
     papers: str | os.PathLike[str] = "papers",
     quick: bool = False,
@@ -184,7 +184,7 @@ def reproduce(
     KeyboardInterrupt
         If it was interrupted; what is finished is in the cache.
     """
-    words = [names] if isinstance(names, str) else list(names)
+    words = [names] if isinstance(names, str) else list(names or ())
     words += ["--papers", os.fspath(papers), "--format", "json", "--quiet"]
     words += ["--quick"] if quick else []
     words += [] if seeds is None else ["--seeds", str(seeds)]
