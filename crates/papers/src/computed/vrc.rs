@@ -41,7 +41,7 @@ pub(super) fn values(of: &Compute, field: &str) -> Vec<f64> {
         }
         (Compute::VrcGainRegions { k_d, .. } | Compute::VrcLongestDelay { k_d, .. }, "k_d") => k_d.clone(),
         (Compute::VrcGainRegions { rtt, .. }, "rtt") => rtt.clone(),
-        // As far as all curves go.
+        // As far as all curves go, but for rounding.
         (Compute::VrcGainRegions { k_d, rtt, flows, capacity }, "k_i") => {
             let largest = |k_d: f64, rtt: f64| {
                 vrc_largest_integral(
@@ -51,7 +51,7 @@ pub(super) fn values(of: &Compute, field: &str) -> Vec<f64> {
                 )
             };
             let all = k_d.iter().flat_map(|k_d| rtt.iter().map(|r| largest(*k_d, *r)));
-            steps(0.0, all.fold(f64::INFINITY, f64::min), POINTS / 3)
+            steps(0.0, 0.999 * all.fold(f64::INFINITY, f64::min), POINTS / 3)
         }
         (Compute::VrcLongestDelay { gain, .. }, "gain") => steps(gain[0], gain[1], POINTS / 3),
         _ => Vec::new(),
