@@ -49,6 +49,7 @@ from quell._quell import (
     signal,
     tasks,
 )
+from quell.papers import reproduce
 
 if TYPE_CHECKING:
     from quell import data, plot, scale, theory
@@ -81,6 +82,7 @@ __all__ = [
     "metric_list",
     "plot",
     "read",
+    "reproduce",
     "results",
     "run",
     "scale",

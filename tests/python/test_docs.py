@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 import quell
+import quell.papers
 import quell.plot
 import quell.theory
 
 CONFIG = str(Path(__file__).parents[2] / "pyproject.toml")
-MODULES = [quell, quell.plot, quell.theory]
+MODULES = [quell, quell.papers, quell.plot, quell.theory]
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -166,6 +166,20 @@ pub struct SimulationArgs {
     pub cache: CacheUse,
 }
 
+/// How work on many replications is done.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArgs {
+    /// Number of threads; default: one per core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub threads: Option<u16>,
+    /// Do not show progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Where finished replications are kept and found again.
+    #[command(flatten)]
+    pub cache: CacheUse,
+}
+
 /// Which cache.
 #[derive(Clone, Debug, Args)]
 pub struct CacheDir {
@@ -472,15 +486,9 @@ pub struct SearchArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub changes: Changes,
-    /// Number of threads; default: one per core. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub threads: Option<u16>,
-    /// Do not show progress.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Where finished replications are kept and found again.
     #[command(flatten)]
-    pub cache: CacheUse,
+    #[allow(missing_docs)]
+    pub watch: WatchArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
@@ -543,15 +551,9 @@ pub struct ReproduceArgs {
     /// Put the verdicts on record.
     #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]
     pub record: bool,
-    /// Number of threads; default: one per core. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub threads: Option<u16>,
-    /// Do not show progress.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Where finished replications are kept and found again.
     #[command(flatten)]
-    pub cache: CacheUse,
+    #[allow(missing_docs)]
+    pub watch: WatchArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,

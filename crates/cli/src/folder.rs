@@ -104,6 +104,7 @@ impl Place {
     pub fn choose(out: Option<&Path>, name: &str, overwrite: bool) -> Result<Place, Failure> {
         let wanted = out.map_or_else(|| Path::new("results").join(name), Path::to_path_buf);
         let may_differ = out.is_none() && !overwrite;
+        let overwrite = overwrite || out.is_some_and(is_of_finished);
         if !may_differ {
             refuse_to_lose(&wanted, overwrite)?;
         }
@@ -224,6 +225,15 @@ fn numbered(dir: &Path) -> impl Iterator<Item = PathBuf> {
         PathBuf::from(name)
     });
     std::iter::once(dir.to_path_buf()).chain(others)
+}
+
+/// Whether a folder holds what `--finished` made of a study that was stopped: all of it is in the cache, so that nothing is
+/// lost when the study takes its place.
+fn is_of_finished(dir: &Path) -> bool {
+    let text = fs::read(dir.join(RUN_JSON)).unwrap_or_default();
+    let Ok(run) = serde_json::from_slice::<serde_json::Value>(&text) else { return false };
+    let mut command = run["command"].as_array().into_iter().flatten();
+    run["partial"] == true && command.any(|word| word == "--finished")
 }
 
 /// Refuses a place where there is something that is not ours, or ours without permission.

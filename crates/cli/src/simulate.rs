@@ -10,7 +10,9 @@ use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
-use crate::args::{CacheDir, CacheUse, Changes, EngineChoice, Seeds, SeriesChoice, SimulationArgs};
+use crate::args::{
+    CacheDir, CacheUse, Changes, EngineChoice, Seeds, SeriesChoice, SimulationArgs, WatchArgs,
+};
 use crate::failure::Failure;
 use crate::folder;
 use crate::interrupt;
@@ -300,6 +302,11 @@ impl Watch {
             stop: interrupt::listen(),
             said: AtomicBool::new(false),
         }
+    }
+
+    /// Ready to run as the command line says.
+    pub fn of(args: &WatchArgs) -> Self {
+        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache)
     }
 
     /// The same with threads of its own number.

@@ -126,6 +126,12 @@ pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
     text_within(header, rows, terminal::text_width(), terminal::colors())
 }
 
+/// Whether a table has room in the terminal without breaking words.
+pub fn fits(header: &[&str], rows: &[Vec<String>]) -> bool {
+    let longest: usize = (0..header.len()).map(|i| longest_word(header[i], i, rows)).sum();
+    longest + usize::from(GAP) * header.len().saturating_sub(1) <= terminal::text_width()
+}
+
 fn text_within(header: &[&str], rows: &[Vec<String>], width: usize, colors: bool) -> String {
     let mut table = plain(colors);
     table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));

@@ -57,10 +57,30 @@ fn names_that_are_not_there() {
     let output = quell(&["reproduce", "vrc-b3"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains("vrc-b3") && said.contains("--list"), "{said}");
+    assert!(
+        said.contains("vrc-b3") && said.contains("did you mean \"vrc-b1\"?") && said.contains("--list"),
+        "{said}"
+    );
     let output = quell(&["reproduce", "--papers", "no/such/folder"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no/such/folder: there is no such folder"));
     let output = quell(&["reproduce", "--list", "hred"]);
     assert!(text(&output.stdout).contains("hred-t2"));
+    let output = quell(&["reproduce", "--list", "vrc-4", "--format", "json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&listed["experiments"][0]["experiment"], &listed["experiments"][0]["figures"]),
+        (&"vrc-4".into(), &1.into())
+    );
+    let output = quell(&["scenario", "check", "papers/vrc/b2.toml", "papers/vrc/document.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("b2.toml: is an experiment of a document, not a scenario: `quell reproduce vrc-b2`"),
+        "{said}"
+    );
+    assert!(
+        said.contains("document.toml: describes a document, not a scenario: `quell reproduce vrc`"),
+        "{said}"
+    );
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use quell_lab::Width;
 
-use crate::experiment::Value;
+use crate::experiment::{Value, factored};
 
 /// A claim as a test: parts that must all hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,21 @@ pub enum Term {
     Number(f64),
     /// A quantity.
     Of(Box<Found>),
+    /// A quantity of a computed figure.
+    Computed(Box<Read>),
+}
+
+/// What is read off a computed figure: a number without chance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// It is taken so many times.
+    pub factor: f64,
+    /// The quantity, by the name that the figure's kind gives it.
+    pub quantity: String,
+    /// The number of the figure.
+    pub figure: String,
+    /// Where it is read: fields of the figure, each with alternatives of which the test is of each; `*` stands for all.
+    pub at: Vec<(String, Vec<String>)>,
 }
 
 /// A quantity of algorithms, and where it is looked up.
@@ -79,7 +94,21 @@ impl Test {
     fn found(&self) -> impl Iterator<Item = &Found> {
         self.parts.iter().flat_map(Part::terms).filter_map(|term| match term {
             Term::Of(found) => Some(&**found),
-            Term::Number(_) => None,
+            Term::Number(_) | Term::Computed(_) => None,
+        })
+    }
+
+    /// Whether it is of what runs found, rather than of computed figures alone.
+    pub(crate) fn needs_runs(&self) -> bool {
+        self.found().next().is_some()
+    }
+
+    /// What it reads off computed figures, each with the field along which it is said to rise or to fall.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (&Read, Option<&str>)> {
+        let terms = self.parts.iter().flat_map(|part| part.terms().map(move |term| (part, term)));
+        terms.filter_map(|(part, term)| match term {
+            Term::Computed(read) => Some((&**read, part.along())),
+            _ => None,
         })
     }
 
@@ -90,16 +119,34 @@ impl Test {
 
     /// The fields that it names.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
-        let along = self.parts.iter().filter_map(|part| match &part.says {
-            Says::Rises(field) | Says::Falls(field) => Some(field.as_str()),
-            _ => None,
-        });
+        let of_runs = self.parts.iter().filter(|part| matches!(part.left, Term::Of(_)));
+        let along = of_runs.filter_map(Part::along);
         self.found().flat_map(|found| &found.at).map(|(field, _)| field.as_str()).chain(along)
     }
 }
 
+impl Term {
+    /// The fields that say where it is, and their alternatives.
+    pub(crate) fn at(&self) -> &[(String, Vec<String>)] {
+        match self {
+            Term::Number(_) => &[],
+            Term::Of(found) => &found.at,
+            Term::Computed(read) => &read.at,
+        }
+    }
+}
+
 impl Part {
-    fn terms(&self) -> impl Iterator<Item = &Term> {
+    /// The field along which something rises or falls.
+    fn along(&self) -> Option<&str> {
+        match &self.says {
+            Says::Rises(field) | Says::Falls(field) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Its sides.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         let right = match &self.says {
             Says::Below(term) | Says::Above(term) | Says::Like(term, _) => Some(term),
             Says::Within(..) | Says::Rises(_) | Says::Falls(_) => None,
@@ -157,7 +204,7 @@ fn part(text: &str) -> Result<Part, String> {
     };
     let left = of(left)?;
     match left {
-        Term::Of(_) => Ok(Part { left, says }),
+        Term::Of(_) | Term::Computed(_) => Ok(Part { left, says }),
         Term::Number(_) => Err(format!("{}: begins with a number; the quantity comes first", whole())),
     }
 }
@@ -170,6 +217,23 @@ fn term(text: &str) -> Result<Term, String> {
     let (value, mut rest) = text
         .split_once(" of ")
         .ok_or_else(|| format!("\"{text}\": must be a number or \"QUANTITY of ALGORITHM\""))?;
+    let alternatives = |text: &str| text.split('|').map(|v| v.trim().to_string()).collect::<Vec<_>>();
+    let places = |text: &str| {
+        let place = |setting: &str| {
+            let pair = setting.split_once('=').map(|(field, v)| (field.trim().to_string(), alternatives(v)));
+            pair.ok_or_else(|| format!("\"{setting}\": must be FIELD=VALUE"))
+        };
+        text.split(", ").map(place).collect::<Result<Vec<_>, String>>()
+    };
+    if let Some(of) = rest.trim().strip_prefix("figure ") {
+        let (factor, quantity) = factored(value)?;
+        let (figure, at) = match of.split_once(" at ") {
+            Some((figure, at)) => (figure, places(at)?),
+            None => (of, Vec::new()),
+        };
+        let (quantity, figure) = (quantity.to_string(), figure.trim().to_string());
+        return Ok(Term::Computed(Box::new(Read { factor, quantity, figure, at })));
+    }
     let value: Value = value.parse()?;
     let mut found =
         Found { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
@@ -183,17 +247,9 @@ fn term(text: &str) -> Result<Term, String> {
         if said.is_empty() {
             return Err(format!("\"{text}\": nothing follows \"{clause}\""));
         }
-        let alternatives = |text: &str| text.split('|').map(|v| v.trim().to_string()).collect::<Vec<_>>();
         match clause {
             "of" => found.labels = said.split(", ").map(|label| label.trim().to_string()).collect(),
-            "at" => {
-                for setting in said.split(", ") {
-                    let (field, values) = setting
-                        .split_once('=')
-                        .ok_or_else(|| format!("\"{setting}\": must be FIELD=VALUE"))?;
-                    found.at.push((field.trim().to_string(), alternatives(values)));
-                }
-            }
+            "at" => found.at.extend(places(said)?),
             "in segment" => {
                 found.segments = alternatives(said);
                 let bad = |s: &&String| *s != "*" && s.parse::<u32>().is_err();
@@ -221,7 +277,7 @@ mod tests {
     fn found(term: &Term) -> &Found {
         match term {
             Term::Of(found) => found,
-            Term::Number(_) => panic!("a number"),
+            Term::Number(_) | Term::Computed(_) => panic!("not of runs"),
         }
     }
 
@@ -252,6 +308,19 @@ mod tests {
         );
         assert!(matches!(says("utilization of a like utilization of b by 1%"), Says::Like(_, _)));
         assert_eq!(says("utilization of a > 0.99"), Says::Above(Term::Number(0.99)));
+    }
+
+    #[test]
+    fn computed_figures_are_read() {
+        let text = "2 * k_i_max of figure 7 (computed) at k_d=0|0.001, rtt=0.1 > queue_packets of red and \
+                    k_i_max of figure 4 rises along k_d";
+        let test: Test = text.parse().unwrap();
+        let reads: Vec<_> = test.reads().collect();
+        let (first, along) = reads[0];
+        assert_eq!((first.factor, first.quantity.as_str(), along), (2.0, "k_i_max", None));
+        assert_eq!((first.figure.as_str(), first.at[0].1.len()), ("7 (computed)", 2));
+        assert_eq!((reads[1].0.figure.as_str(), reads[1].1), ("4", Some("k_d")));
+        assert!(test.needs_runs() && test.fields().next().is_none());
     }
 
     #[test]

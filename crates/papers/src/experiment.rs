@@ -1,13 +1,14 @@
 //! What the files under `papers/` may say: documents and their experiments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use quell_lab::{Quantity, Width};
+use quell_scenario::dialect::Dialect;
 use serde::Deserialize;
 
-use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
+use crate::cells::{Band, Cell, Ns2, read_cells, read_ns2, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
 use crate::error::PaperError;
@@ -24,7 +25,7 @@ pub struct Papers {
     /// What ns-2 gives for cells, by id.
     pub ns2: std::collections::HashMap<String, Ns2>,
     /// How near a mean must be to a printed number, by metric.
-    pub bands: BTreeMap<String, Width>,
+    pub bands: BTreeMap<String, Band>,
 }
 
 /// A document and its experiments.
@@ -286,19 +287,20 @@ pub struct Value {
     pub quantity: Quantity,
 }
 
+/// `NUMBER * QUANTITY` apart; without a number it is 1.
+pub(crate) fn factored(text: &str) -> Result<(f64, &str), String> {
+    let Some((factor, quantity)) = text.split_once('*') else { return Ok((1.0, text.trim())) };
+    let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
+    let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
+    Ok((number.ok_or_else(error)?, quantity.trim()))
+}
+
 impl FromStr for Value {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (factor, quantity) = match text.split_once('*') {
-            Some((factor, quantity)) => {
-                let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
-                let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
-                (number.ok_or_else(error)?, quantity)
-            }
-            None => (1.0, text),
-        };
-        Ok(Value { factor, quantity: quantity.trim().parse()? })
+        let (factor, quantity) = factored(text)?;
+        Ok(Value { factor, quantity: quantity.parse()? })
     }
 }
 
@@ -483,34 +485,52 @@ impl Papers {
     /// # Errors
     /// The first file that cannot be used.
     pub fn read(folder: &Path) -> Result<Papers, PaperError> {
+        let (papers, broken) = Papers::read_usable(folder)?;
+        broken.into_iter().next().map_or(Ok(papers), |(_, error)| Err(error))
+    }
+
+    /// Reads the documents of a folder that can be used; also gives the keys of the others, each with its first error.
+    ///
+    /// # Errors
+    /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
+    pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
         let cells = read_cells(&folder.join("cells.csv"))?;
         let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
-        let bands = read_bands(&folder.join("bands.toml"))?;
-        let mut documents = Vec::new();
+        let bands = read_bands(&folder.join("bands.toml"), &cells)?;
+        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
+        let mut broken = Vec::new();
         for entry in sorted(folder)?.into_iter().filter(|entry| entry.is_dir()) {
-            documents.push(document(&entry)?);
+            let key = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+            let read =
+                document(&entry).and_then(|document| papers.check_document(&document).map(|()| document));
+            match read {
+                Ok(document) => papers.documents.push(document),
+                Err(error) => broken.push((key, error)),
+            }
         }
-        let papers = Papers { folder: folder.to_path_buf(), documents, cells, ns2, bands };
+        Ok((papers, broken))
+    }
+
+    /// What serde does not see in a document.
+    fn check_document(&self, document: &Document) -> Result<(), PaperError> {
         let mut answered: BTreeMap<&str, &Path> = BTreeMap::new();
-        for document in &papers.documents {
-            for e in &document.experiments {
-                papers.check(&document.key, e)?;
-                let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
-                let computed = computed.filter_map(|id| papers.cells.iter().find(|c| c.id == *id));
-                for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed) {
-                    if let Some(other) = answered.insert(&cell.id, &e.file) {
-                        let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
-                        return Err(PaperError::of(&e.file, rule));
-                    }
+        for e in &document.experiments {
+            self.check(&document.key, e)?;
+            let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
+            let computed = computed.filter_map(|id| self.cells.iter().find(|c| c.id == *id));
+            for cell in e.cells.iter().flat_map(|of| self.cells_of(of)).chain(computed) {
+                if let Some(other) = answered.insert(&cell.id, &e.file) {
+                    let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
+                    return Err(PaperError::of(&e.file, rule));
                 }
             }
         }
-        Ok(papers)
+        Ok(())
     }
 
     /// How near a mean must be to a printed number of a metric.
-    pub fn band(&self, metric: &str) -> Width {
-        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
+    pub fn band(&self, metric: &str) -> Band {
+        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1).into())
     }
 
     /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.
@@ -526,8 +546,18 @@ impl Papers {
     /// What serde does not see: names that lead nowhere.
     fn check(&self, document: &str, e: &Experiment) -> Result<(), PaperError> {
         let fail = |rule: String| Err(PaperError::of(&e.file, rule));
-        if e.runs.is_empty() && !(e.cells.is_empty() && e.claims.is_empty() && e.figures.is_empty()) {
-            return fail("has no [[run]]: cells, claims and figures need one".to_string());
+        let of_runs = e.claims.iter().any(|claim| claim.test.needs_runs());
+        if e.runs.is_empty() && (of_runs || !(e.cells.is_empty() && e.figures.is_empty())) {
+            return fail(
+                "has no [[run]]: cells, figures and claims on quantities of runs need one".to_string(),
+            );
+        }
+        let own = e.runs.iter().map(|r| r.seeds).chain(e.readings.iter().map(|r| r.seeds)).flatten();
+        if own.chain([e.seeds]).any(|seeds| seeds == 0) {
+            return fail("seeds = 0: must be at least 1".to_string());
+        }
+        for dialect in e.readings.iter().filter_map(|r| r.dialect.as_ref()).chain(&e.dialect) {
+            check_dialect(&e.file, dialect)?;
         }
         let runs: Vec<&str> = e.runs.iter().map(|r| r.name.as_str()).collect();
         let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
@@ -587,12 +617,32 @@ impl Papers {
                 return fail(format!("cells = \"{pattern}\": no cell has such an id"));
             }
         }
+        // A wider pattern of [[open]] is for what [[refuted]] does not show.
+        let is_open = |pattern: &&String| e.open.iter().any(|open| open.cells.contains(*pattern));
+        if let Some(pattern) = e.refuted.iter().flat_map(|r| &r.cells).find(is_open) {
+            let rule =
+                format!("cells = \"{pattern}\": is in [[refuted]] and in [[open]]; leave it in one of them");
+            return fail(rule);
+        }
         for claim in &e.claims {
             reading(&claim.reading)?;
             reading(&claim.shown_by)?;
             claim.test.runs().try_for_each(|name| one_of("run", name, &runs))?;
+            for (read, along) in claim.test.reads() {
+                let drawn: Vec<&str> = e.computed.iter().filter_map(|of| of.figure.as_deref()).collect();
+                one_of("figure", &read.figure, &drawn)?;
+                let of = e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
+                let quantities = of.map_or(&[][..], |of| of.compute.quantities());
+                let names: Vec<&str> = quantities.iter().map(|(name, _)| *name).collect();
+                one_of("quantity", &read.quantity, &names)?;
+                let fields =
+                    quantities.iter().find(|(name, _)| *name == read.quantity).map_or(&[][..], |q| q.1);
+                let mut named = read.at.iter().map(|(field, _)| field.as_str()).chain(along);
+                named.try_for_each(|field| one_of("field", field, fields))?;
+            }
         }
         for computed in &e.computed {
+            computed.borders.iter().try_for_each(|border| run(&border.run))?;
             match (&computed.cell, &computed.figure) {
                 (Some(id), None) if self.cells.iter().any(|c| c.id == *id) => {}
                 (Some(id), None) => return fail(format!("cell = \"{id}\": no cell has this id")),
@@ -631,18 +681,42 @@ fn read_toml<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, PaperError>
     })
 }
 
-fn read_bands(file: &Path) -> Result<BTreeMap<String, Width>, PaperError> {
+/// Bands by metric, each of a metric that some number has.
+fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Band>, PaperError> {
     let texts: BTreeMap<String, String> = read_toml(file)?;
-    let width = |(metric, text): (String, String)| match text.parse() {
-        Ok(width) => Ok((metric, width)),
-        Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let band = |(metric, text): (String, String)| {
+        if !known.contains(&metric.as_str()) {
+            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
+            return Err(PaperError::of(file, format!("{metric}: {rule}")));
+        }
+        match text.parse() {
+            Ok(band) => Ok((metric, band)),
+            Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+        }
     };
-    texts.into_iter().map(width).collect()
+    texts.into_iter().map(band).collect()
+}
+
+/// A dialect by its name, where the file says it.
+fn check_dialect(file: &Path, name: &str) -> Result<(), PaperError> {
+    let names: Vec<&str> = [Dialect::Quell].into_iter().chain(Dialect::ALL).map(Dialect::name).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let (rule, nearest) = quell_scenario::unknown("dialect", name, &names);
+    let known = format!("there are {}", names.join(", "));
+    let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
+    Err(PaperError::of(file, format!("dialect = \"{name}\": {rule}")))
 }
 
 fn document(folder: &Path) -> Result<Document, PaperError> {
     let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let about: About = read_toml(&folder.join("document.toml"))?;
+    let file = folder.join("document.toml");
+    let about: About = read_toml(&file)?;
+    about.dialect.iter().try_for_each(|dialect| check_dialect(&file, dialect))?;
     let mut experiments = Vec::new();
     for file in sorted(folder)? {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -662,7 +736,7 @@ fn document(folder: &Path) -> Result<Document, PaperError> {
     let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
     if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
         let rule = format!("order: there is no experiment {lost}.toml");
-        return Err(PaperError::of(&folder.join("document.toml"), rule));
+        return Err(PaperError::of(&file, rule));
     }
     experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
     Ok(Document { key, about, experiments })
@@ -708,7 +782,15 @@ impl Papers {
         }
         let mut names: Vec<&str> = self.documents.iter().map(|d| d.key.as_str()).collect();
         names.extend(self.experiments().map(|e| e.id.as_str()));
-        let (rule, nearest) = quell_scenario::unknown("document, experiment or table", name, &names);
+        // The end of a name is mistaken more often than its beginning.
+        let shared = |other: &&str| lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let most = names.iter().map(shared).max().unwrap_or(0);
+        let kin: Vec<&str> = names.iter().copied().filter(|other| shared(other) == most).collect();
+        let unknown = |names: &[&str]| quell_scenario::unknown("document, experiment or table", name, names);
+        let (rule, nearest) = match unknown(&kin) {
+            (_, None) => unknown(&names),
+            found => found,
+        };
         let rule = format!("\"{name}\": {}", quell_scenario::suggest(&rule, nearest.as_deref(), None));
         Err(format!("{rule}; a table is written vrc/2, and --list names the rest"))
     }

@@ -1,11 +1,13 @@
 //! The documents' figures, drawn from what was found.
 
+use quell_lab::{Estimate, View};
+use quell_units::Duration;
 use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
-use crate::computed::Answer;
+use crate::computed::{Answer, Border, Raised};
 use crate::experiment::{Experiment, Figure, Place};
-use crate::plan::Found;
+use crate::plan::{Found, same, text_of};
 
 /// A figure that was drawn, or why it was not.
 #[derive(Clone, Debug)]
@@ -45,7 +47,10 @@ pub fn draw<'a>(e: &'a Experiment, found: &Found) -> Vec<Drawn<'a>> {
         let Some(number) = &of.figure else { continue };
         let density = |run: &str| density(e, run, found);
         let picture = match of.compute.answer(&density) {
-            Ok(Answer::Chart(chart)) => Ok(picture(e, number, &of.title, &chart)),
+            Ok(Answer::Chart(mut chart)) => {
+                let drawn = of.borders.iter().try_for_each(|of| add_border(&mut chart, e, of, found));
+                drawn.map(|()| picture(e, number, &of.title, &chart))
+            }
             Ok(Answer::Number(_)) => Err("is a number".to_string()),
             Err(why) => Err(why),
         };
@@ -60,6 +65,60 @@ fn density(e: &Experiment, run: &str, found: &Found) -> Result<Vec<(f64, f64)>, 
     let chart = Chart::of(results, Diagram::QueuePdf, &Choice::default())?;
     let curve = chart.curves().next().ok_or("has no queue")?;
     Ok(curve.x.iter().copied().zip(curve.y.iter().copied()).collect())
+}
+
+/// Adds the border that runs show to the panels that it belongs to.
+fn add_border(chart: &mut Chart, e: &Experiment, of: &Border, found: &Found) -> Result<(), String> {
+    let points = border(e, of, found)?;
+    let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
+    for panel in chart.panels.iter_mut().filter(|p| of.panel.as_ref().is_none_or(|title| p.title == *title)) {
+        let (x, y) = points.iter().copied().unzip();
+        panel.curves.push(Curve { label: of.label.clone(), style, x, y, half_width: Vec::new() });
+    }
+    Ok(())
+}
+
+/// Where a quantity leaves its range as a field is raised: between the last point within and the first one outside,
+/// in proportion. Where it never leaves it, or is outside from the first point on, the border is not within the runs.
+fn border(e: &Experiment, of: &Border, found: &Found) -> Result<Vec<(f64, f64)>, String> {
+    let results = found.results(e, None, of.run.as_deref()).ok_or("was not run")?;
+    let (raised, fixed) = if of.raised == Raised::X { (&of.x, &of.y) } else { (&of.y, &of.x) };
+    // By the fixed field: the raised one, and the mean.
+    let mut series: Vec<(f64, Vec<(f64, f64)>)> = Vec::new();
+    for (point, info) in results.run.points.iter().enumerate() {
+        let text =
+            |field: &String| info.settings.iter().find(|s| s.field == *field).map(|s| s.value.as_str());
+        if !of.at.iter().all(|(field, value)| text(field).is_some_and(|v| same(v, &text_of(value)))) {
+            continue;
+        }
+        let number = |field: &String| {
+            let text = text(field).ok_or_else(|| format!("{field}: the run does not vary it"))?;
+            let seconds = || text.parse::<Duration>().ok().map(|time| time.as_secs_f64());
+            text.parse::<f64>().ok().or_else(seconds).ok_or_else(|| format!("{field} = {text}: is no number"))
+        };
+        let view = View { point, ..View::default() };
+        let samples = results.samples(&view, &of.algorithm, &of.metric.quantity);
+        let Some(mean) = Estimate::of(&samples.iter().map(|s| of.metric.factor * s.1).collect::<Vec<_>>())
+        else {
+            return Err(format!("{} has no {}", of.algorithm, of.metric.quantity));
+        };
+        let (at, fixed) = (number(raised)?, number(fixed)?);
+        match series.iter_mut().find(|(own, _)| *own == fixed) {
+            Some((_, points)) => points.push((at, mean.mean)),
+            None => series.push((fixed, vec![(at, mean.mean)])),
+        }
+    }
+    series.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let [low, high] = of.leaves;
+    let crossing = |points: &mut Vec<(f64, f64)>| {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let first = points.iter().position(|(_, mean)| *mean < low || *mean > high)?;
+        let ((x0, y0), (x1, y1)) = (points[first.checked_sub(1)?], points[first]);
+        let end = if y1 < low { low } else { high };
+        Some(x0 + (x1 - x0) * (end - y0) / (y1 - y0))
+    };
+    let place = |at: f64, fixed: f64| if of.raised == Raised::X { (at, fixed) } else { (fixed, at) };
+    Ok(series.iter_mut().filter_map(|(fixed, points)| Some(place(crossing(points)?, *fixed))).collect())
 }
 
 /// A chart as a picture and as numbers.

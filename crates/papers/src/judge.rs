@@ -1,13 +1,15 @@
 //! Verdicts: what the runs say of printed numbers and of claims.
 
+mod spread;
+mod trial;
+
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, Results, View, t_quantile};
+use quell_lab::{Estimate, View, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
-use crate::claims::{self, Says, Term, Test};
 use crate::computed::{Answer, Computed};
-use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, Place, PrintedOf, Reading, Value};
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading, Value};
 use crate::plan::{Found, Spot};
 
 /// What is said of a printed number.
@@ -144,24 +146,6 @@ pub struct JudgedExperiment<'a> {
     pub tables: Vec<JudgedTable<'a>>,
     /// Its claims.
     pub claims: Vec<JudgedClaim<'a>>,
-}
-
-/// Runs that do not say whether a claim holds: what that makes of it, and why.
-struct Silent {
-    holds: Holds,
-    why: String,
-}
-
-impl From<String> for Silent {
-    fn from(why: String) -> Self {
-        Silent { holds: Holds::Missing, why }
-    }
-}
-
-impl From<&str> for Silent {
-    fn from(why: &str) -> Self {
-        why.to_string().into()
-    }
 }
 
 /// How near what was found is to what was printed.
@@ -340,6 +324,7 @@ impl<'a> Judge<'a, '_> {
         let within = prediction(samples, of.printed).is_some_and(|(low, high)| {
             cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
         });
+        let within = within && !is_too_narrow(cell, samples, of.printed);
         if within { Nearness::Inside } else { Nearness::Outside }
     }
 
@@ -353,293 +338,6 @@ impl<'a> Judge<'a, '_> {
         let (label, value) = (&of.algorithm[&cell.algorithm], &of.metric[&cell.metric]);
         let samples = samples(&spot, label, value)?;
         Ok(samples.into_iter().map(|(_, x)| x).collect())
-    }
-
-    fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
-        let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
-        let shown = claim.shown_by.as_deref().map(|reading| self.test(&claim.test, Some(reading)).0);
-        JudgedClaim { claim, holds, found, shown }
-    }
-
-    fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
-        let mut all = (Holds::Holds, Vec::new());
-        for part in &test.parts {
-            let (holds, found) = self.part(part, reading);
-            all = (all.0.and(holds), [all.1, vec![found]].concat());
-        }
-        (all.0, all.1.join("; "))
-    }
-
-    /// A part of a test, at each of the places that it names.
-    fn part(&self, part: &claims::Part, reading: Option<&str>) -> (Holds, String) {
-        let mut worst: Option<(Holds, f64, String)> = None;
-        let mut places = 0;
-        let choices = match self.choices(part, reading) {
-            Ok(choices) => choices,
-            Err(why) => return (Holds::Missing, why),
-        };
-        for choice in choices {
-            let Term::Of(left) = &part.left else { continue };
-            for label in &left.labels {
-                let said = match self.said(part, left, label, &choice, reading) {
-                    Ok(said) => said,
-                    Err(Silent { holds, why }) => return (holds, why),
-                };
-                for (holds, margin, found) in said {
-                    places += 1;
-                    let found = format!("{found}{}", choice.title());
-                    let is_worse = worst
-                        .as_ref()
-                        .is_none_or(|(h, m, _)| h.and(holds) != *h || (*h == holds && margin < *m));
-                    if is_worse {
-                        worst = Some((holds, margin, found));
-                    }
-                }
-            }
-        }
-        match worst {
-            Some((holds, _, found)) if places > 1 => (holds, format!("worst of {places}: {found}")),
-            Some((holds, _, found)) => (holds, found),
-            None => (Holds::Missing, "nothing to test".to_string()),
-        }
-    }
-
-    /// The combinations of points and segments at which a part is tested.
-    fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
-        let terms = [
-            Some(&part.left),
-            match &part.says {
-                Says::Below(t) | Says::Above(t) | Says::Like(t, _) => Some(t),
-                _ => None,
-            },
-        ];
-        let mut choices = vec![Choice::default()];
-        for term in terms.into_iter().flatten() {
-            let Term::Of(found) = term else { continue };
-            for (field, values) in found.at.iter().filter(|(_, values)| is_choice(values)) {
-                if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
-                    continue;
-                }
-                let values =
-                    if values == &["*"] { self.values(found, field, reading)? } else { values.clone() };
-                choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
-            }
-            if is_choice(&found.segments) && choices.iter().all(|c| c.segment.is_none()) {
-                let segments = if found.segments == ["*"] {
-                    let results = self.results(found, reading)?;
-                    let n = results.run.points.iter().map(|p| p.segments.len()).max().unwrap_or(0);
-                    (0..n as u32).collect()
-                } else {
-                    found.segments.iter().filter_map(|s| s.parse().ok()).collect::<Vec<u32>>()
-                };
-                choices = choices
-                    .iter()
-                    .flat_map(|c| segments.iter().map(move |s| Choice { segment: Some(*s), ..c.clone() }))
-                    .collect();
-            }
-        }
-        Ok(choices)
-    }
-
-    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
-        let results = self.found.results(self.e, reading, found.run.as_deref());
-        results.ok_or_else(|| "was not run under this reading".to_string())
-    }
-
-    /// The values of a field in a run, in their order.
-    fn values(
-        &self,
-        found: &claims::Found,
-        field: &str,
-        reading: Option<&str>,
-    ) -> Result<Vec<String>, String> {
-        let mut values: Vec<String> = Vec::new();
-        for point in &self.results(found, reading)?.run.points {
-            for setting in point.settings.iter().filter(|s| s.field == field) {
-                if !values.contains(&setting.value) {
-                    values.push(setting.value.clone());
-                }
-            }
-        }
-        if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
-    }
-
-    /// What a part says of one label at one place: the verdict, how clear it is, and the numbers.
-    fn said(
-        &self,
-        part: &claims::Part,
-        left: &claims::Found,
-        label: &str,
-        choice: &Choice,
-        reading: Option<&str>,
-    ) -> Result<Vec<(Holds, f64, String)>, Silent> {
-        let of_term = |found: &claims::Found| {
-            let spot = self.found.spot(self.e, reading, &choice.place(found))?;
-            whole(&spot, label, &found.value)
-        };
-        let by_sign = |says_more: bool, difference: Option<Estimate>| match difference {
-            None => (Holds::Missing, 0.0),
-            Some(d) => {
-                let toward = if says_more { d.mean } else { -d.mean };
-                match d.half_width {
-                    Some(half) if toward > half => (Holds::Holds, toward - half),
-                    Some(half) if toward < -half => (Holds::Fails, toward + half),
-                    _ => (Holds::Undecided, toward),
-                }
-            }
-        };
-        let of = |samples: &[(u64, f64)]| Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
-        match &part.says {
-            Says::Within(low, high) => {
-                let Some(e) = of(&of_term(left)?) else { return Err("no values".into()) };
-                let clear = (e.mean - low).min(high - e.mean);
-                let holds = match e.half_width {
-                    Some(half) if clear >= half => Holds::Holds,
-                    Some(half) if clear + half < 0.0 => Holds::Fails,
-                    _ => Holds::Undecided,
-                };
-                Ok(vec![(holds, clear, format!("{label} {}", text(&e)))])
-            }
-            Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
-                let mine = of_term(left)?;
-                let mine_mean = of(&mine).ok_or("no values")?;
-                let others = match right {
-                    Term::Number(number) => vec![(number.to_string(), None, *number)],
-                    Term::Of(found) => {
-                        let spot = self.found.spot(self.e, reading, &choice.place(found))?;
-                        let of = |other: &String| {
-                            let samples = whole(&spot, other, &found.value)?;
-                            let mean = Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>());
-                            let name = match found.value.factor {
-                                1.0 => other.clone(),
-                                factor => format!("{} * {other}", figure(factor)),
-                            };
-                            Ok((name, Some(samples), mean.ok_or("no values")?.mean))
-                        };
-                        found.labels.iter().map(of).collect::<Result<Vec<_>, Silent>>()?
-                    }
-                };
-                let one = |(name, theirs, mean): &(String, Option<Vec<(u64, f64)>>, f64)| {
-                    let difference = match theirs {
-                        None => Estimate::of(&mine.iter().map(|s| s.1 - mean).collect::<Vec<_>>()),
-                        Some(theirs) => paired(&mine, theirs),
-                    };
-                    let found = match theirs {
-                        None => format!("{label} {}", text(&mine_mean)),
-                        Some(_) => format!("{label} {}; {name} {}", text(&mine_mean), figure(*mean)),
-                    };
-                    let (holds, clear) = match &part.says {
-                        Says::Like(_, by) => like(difference, *by, *mean),
-                        says => by_sign(matches!(says, Says::Above(_)), difference),
-                    };
-                    (holds, clear, found)
-                };
-                Ok(others.iter().map(one).collect())
-            }
-            Says::Rises(field) | Says::Falls(field) => {
-                let rises = matches!(part.says, Says::Rises(_));
-                let values = self.values(left, field, reading)?;
-                let at_value = |value: &String| {
-                    let mut there = left.clone();
-                    there.at.push((field.clone(), vec![value.clone()]));
-                    of_term(&there)
-                };
-                let series: Vec<Vec<(u64, f64)>> = values.iter().map(at_value).collect::<Result<_, _>>()?;
-                let (Some(first), Some(last)) = (series.first(), series.last()) else {
-                    return Err(format!("{field}: the run has one point").into());
-                };
-                let (whole, clear) = by_sign(rises, paired(last, first));
-                // A step that goes the other way, clearly.
-                let against =
-                    series.windows(2).any(|w| by_sign(rises, paired(&w[1], &w[0])).0 == Holds::Fails);
-                let holds = if against { Holds::Fails } else { whole };
-                let means: Vec<String> = series.iter().filter_map(|s| Some(figure(of(s)?.mean))).collect();
-                Ok(vec![(holds, clear, format!("{label} {}", means.join(", ")))])
-            }
-        }
-    }
-}
-
-/// Whether a difference is within a share of a mean.
-fn like(difference: Option<Estimate>, by: quell_lab::Width, mean: f64) -> (Holds, f64) {
-    let Some(d) = difference else { return (Holds::Missing, 0.0) };
-    let width = match by {
-        quell_lab::Width::Absolute(width) => width,
-        quell_lab::Width::Relative(share) => share * mean.abs(),
-    };
-    let clear = width - d.mean.abs();
-    match d.half_width.unwrap_or(f64::INFINITY) {
-        half if d.mean.abs() + half <= width => (Holds::Holds, clear),
-        half if d.mean.abs() - half > width => (Holds::Fails, clear),
-        _ => (Holds::Undecided, clear),
-    }
-}
-
-/// Whether a list of alternatives has more than one.
-fn is_choice(values: &[String]) -> bool {
-    values.len() > 1 || values.first().is_some_and(|v| v == "*")
-}
-
-/// One of the places at which a part is tested.
-#[derive(Clone, Debug, Default)]
-struct Choice {
-    at: Vec<(String, String)>,
-    segment: Option<u32>,
-}
-
-impl Choice {
-    fn with(&self, field: &str, value: &str) -> Choice {
-        let mut choice = self.clone();
-        choice.at.retain(|(f, _)| f != field);
-        choice.at.push((field.to_string(), value.to_string()));
-        choice
-    }
-
-    /// Where a quantity is looked up at this place.
-    fn place(&self, found: &claims::Found) -> Place {
-        let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
-        let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
-        // What the other side alone varies is not a field of another run.
-        let varies = |field: &String| found.run.is_none() || found.at.iter().any(|(f, _)| f == field);
-        let chosen = self.at.iter().filter(|(field, _)| !fixed_field(found, field) && varies(field));
-        let chosen = chosen.map(|(field, value)| (field.clone(), toml::Value::String(value.clone())));
-        let one_segment = found.segments.first().filter(|_| !is_choice(&found.segments));
-        let segment = match one_segment {
-            Some(segment) => segment.parse().ok(),
-            None if found.segments.is_empty() => None,
-            None => self.segment,
-        };
-        Place {
-            run: found.run.clone(),
-            at: fixed.chain(chosen).collect(),
-            segment,
-            scope: None,
-            link: found.link.clone(),
-        }
-    }
-
-    /// What a reader needs to know of the place; may be empty.
-    fn title(&self) -> String {
-        let at = self.at.iter().map(|(field, value)| format!(" at {field} = {value}")).collect::<String>();
-        self.segment.map_or(at.clone(), |s| format!("{at} in segment {s}"))
-    }
-}
-
-fn fixed_field(found: &claims::Found, field: &str) -> bool {
-    found.at.iter().any(|(f, values)| f == field && !is_choice(values))
-}
-
-/// The values of a label at a place, with their seeds, where every replication has one: the others would be those
-/// of which there is nothing to say.
-fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, Silent> {
-    let samples = samples(spot, label, value)?;
-    let all = spot.results.finished(spot.view.point, label);
-    match samples.len() {
-        n if n < all => {
-            let why = format!("{label} has {} in {n} of {all} runs", value.quantity);
-            Err(Silent { holds: Holds::Undecided, why })
-        }
-        _ => Ok(samples),
     }
 }
 
@@ -656,13 +354,6 @@ fn samples(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)
         return Err(format!("{label} has no {} of {scope}{at}", value.quantity));
     }
     Ok(samples.into_iter().map(|(seed, x)| (seed, value.factor * x)).collect())
-}
-
-/// The mean difference over common seeds.
-fn paired(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Estimate> {
-    let b: HashMap<u64, f64> = b.iter().copied().collect();
-    let pairs: Vec<f64> = a.iter().filter_map(|(seed, x)| Some(x - b.get(seed)?)).collect();
-    Estimate::of(&pairs)
 }
 
 /// A number to compare with, exactly.
@@ -693,29 +384,53 @@ fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
+/// A printed range is narrower than the runs' own deviation lets it be but once in so many times. Bonferroni's interval
+/// has all runs more often than in 95 %, by as much, so that both tests together reject one of twenty.
+const NARROW: f64 = 0.01;
+
+/// Whether a printed range is too narrow for runs that deviate as ours do.
+fn is_too_narrow(cell: &Cell, samples: &[f64], printed: PrintedOf) -> bool {
+    let (PrintedOf::RangeOf(runs), true) = (printed, samples.len() > 1) else { return false };
+    let width = cell.high.value + cell.high.rounding - (cell.low.value - cell.low.rounding);
+    let freedom = samples.len() - 1;
+    let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+    let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / freedom as f64;
+    variance > 0.0 && spread::studentized_range(width / variance.sqrt(), runs, freedom) < NARROW
+}
+
 /// A number with three or four figures.
 pub(crate) fn figure(x: f64) -> String {
     if x == 0.0 {
         return "0".to_string();
     }
-    let digits = (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{x:.digits$}");
+    let text = rounded(x, 3 - x.abs().log10().floor() as i32);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
         false => text,
     }
 }
 
+/// A number to so many digits behind the point, at most six, or in front of it if there are fewer than none.
+fn rounded(x: f64, digits: i32) -> String {
+    if digits < 0 {
+        let unit = 10f64.powi(-digits);
+        return format!("{:.0}", (x / unit).round() * unit);
+    }
+    format!("{x:.*}", digits.min(6) as usize)
+}
+
 /// A mean with its interval, both rounded to what the interval leaves.
 pub fn text(e: &Estimate) -> String {
     let Some(half) = e.half_width else { return figure(e.mean) };
-    // Two figures of the interval say how many of the mean count.
-    let digits = match half {
+    match half {
+        // Two figures of the interval say how many of the mean count.
+        half if half > 1e-9 * e.mean.abs() => {
+            let digits = 1 - half.log10().floor() as i32;
+            format!("{} ± {}", rounded(e.mean, digits), rounded(half, digits))
+        }
         // Runs that do not differ have an interval of rounding errors.
-        half if half > 1e-9 * e.mean.abs() => (1 - half.log10().floor() as i32).clamp(0, 6) as usize,
-        _ => return figure(e.mean),
-    };
-    format!("{:.digits$} ± {half:.digits$}", e.mean)
+        _ => figure(e.mean),
+    }
 }
 
 #[cfg(test)]
@@ -745,8 +460,21 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
+        let range = Cell {
+            id: String::new(),
+            document: String::new(),
+            table: String::new(),
+            page: String::new(),
+            case: String::new(),
+            algorithm: String::new(),
+            metric: String::new(),
+            unit: String::new(),
+            low: at(0.0),
+            high: at(0.0),
+            note: String::new(),
+        };
         let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-        let mut inside = [0; 2];
+        let mut inside = [0; 3];
         let rounds = 4000;
         for _ in 0..rounds {
             let samples: Vec<f64> = (0..10).map(|_| normal()).collect();
@@ -755,22 +483,35 @@ mod tests {
             inside[0] += usize::from(low <= next && next <= high);
             let (low, high) = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
             let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
-            inside[1] += usize::from(seven.iter().all(|x| low <= *x && *x <= high));
+            let all = seven.iter().all(|x| low <= *x && *x <= high);
+            inside[1] += usize::from(all);
+            let ends = |f: fn(f64, f64) -> f64| at(seven.iter().copied().reduce(f).unwrap());
+            let cell = Cell { low: ends(f64::min), high: ends(f64::max), ..range.clone() };
+            inside[2] += usize::from(all && !is_too_narrow(&cell, &samples, PrintedOf::RangeOf(7)));
         }
         let share = inside.map(|n| n as f64 / f64::from(rounds));
         // Three standard errors of 0.95 over 4000 rounds are 0.01; Bonferroni's interval errs on the safe side.
         assert!((share[0] - 0.95).abs() < 0.011, "{share:?}");
         assert!(share[1] > 0.939 && share[1] < 0.985, "{share:?}");
+        // With the width as well it is 0.95.
+        assert!((share[2] - 0.95).abs() < 0.011, "{share:?}");
     }
 
     #[test]
     fn numbers_are_short() {
-        for (x, text) in
-            [(0.0, "0"), (1234.5678, "1235"), (12.345, "12.35"), (0.012_345, "0.01235"), (100.0, "100")]
-        {
+        for (x, text) in [
+            (0.0, "0"),
+            (1234.5678, "1235"),
+            (12.345, "12.35"),
+            (0.012_345, "0.01235"),
+            (100.0, "100"),
+            (2_030_033_166.0, "2030000000"),
+        ] {
             assert_eq!(figure(x), text);
         }
         assert_eq!(text(&Estimate { mean: 71.0912, half_width: Some(1.234), n: 10 }), "71.1 ± 1.2");
+        let large = Estimate { mean: 2_030_033_166.0, half_width: Some(73_208_163.0), n: 10 };
+        assert_eq!(text(&large), "2030000000 ± 73000000");
         assert_eq!(text(&Estimate { mean: 0.8835, half_width: Some(1e-17), n: 10 }), "0.8835");
     }
 }

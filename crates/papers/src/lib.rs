@@ -18,9 +18,9 @@ mod plan;
 mod record;
 mod score;
 
-pub use cells::{Cell, Ns2, Printed, matches, slug};
-pub use claims::{Says, Term, Test};
-pub use computed::{Compute, Computed};
+pub use cells::{Band, Cell, Ns2, Printed, matches, slug};
+pub use claims::{Read, Says, Term, Test};
+pub use computed::{Border, Compute, Computed, Raised};
 pub use error::PaperError;
 pub use experiment::{
     About, Basis, CellsOf, Claim, Document, Experiment, Figure, Open, Papers, Place, PrintedCurve, PrintedOf,

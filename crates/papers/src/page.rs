@@ -369,7 +369,8 @@ struct Section {
     readings: Vec<[String; 5]>,
     tables: Vec<Block>,
     claims: Vec<[String; 6]>,
-    figures: Vec<(String, String)>,
+    /// By its name: SVG, or why there is none.
+    figures: Vec<(String, Result<String, String>)>,
 }
 
 struct Block {
@@ -415,11 +416,9 @@ fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
         claims: judged.claims.iter().map(claim).collect(),
         figures: drawn
             .iter()
-            .map(|d| match &d.picture {
-                Ok(picture) => (d.name.clone(), picture.svg.clone()),
-                Err(why) => {
-                    (d.name.clone(), format!("<p>Figure {} is not drawn: {}</p>", d.number, escaped(why)))
-                }
+            .map(|d| {
+                let picture = d.picture.as_ref().map(|picture| picture.svg.clone());
+                (d.name.clone(), picture.map_err(|why| format!("Figure {} is not drawn: {why}", d.number)))
             })
             .collect(),
     }
@@ -435,11 +434,6 @@ fn rendered(markdown: &str) -> String {
     let mut out = String::new();
     push_html(&mut out, events);
     out
-}
-
-/// Text for HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn block(table: &JudgedTable<'_>) -> Block {

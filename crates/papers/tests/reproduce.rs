@@ -272,6 +272,18 @@ fn errors_name_the_file_and_what_is_wrong() {
         ("of red, drop-tail rises", "of red, tail rises", "algorithm \"tail\": no run has it"),
         ("rises along flows.ftp.count", "rises along flows.ftp.cout", "flows.ftp.cout: no run varies it"),
         ("count=8 like", "count=8 liek", "must be \"A < B\""),
+        (
+            "cells = [\"doc/1/four/red\"]",
+            "cells = [\"doc/1/*/red/loss_rate\"]",
+            "cells = \"doc/1/*/red/loss_rate\": is in [[refuted]] and in [[open]]",
+        ),
+        ("seeds = 5", "seeds = 0", "row.toml: seeds = 0: must be at least 1"),
+        ("seeds = 5", "seeds = 5\ndialect = \"ns-2.3\"", "row.toml: dialect = \"ns-2.3\": unknown dialect"),
+        (
+            "queue_packets of drop-tail at flows.ftp.count=* > queue_packets of red",
+            "k_i_max of figure 4 > 1",
+            "figure = \"4\": is not there",
+        ),
     ] {
         assert!(EXPERIMENT.contains(from), "{from}");
         let error = error(|text| text.replacen(from, to, 1));
@@ -290,4 +302,79 @@ fn cells_are_checked() {
     assert!(error("doc/1/four/red", "doc/1/4/red").contains("must be \"doc/1/four/red/mean_queue\""));
     let twice = "doc/2/x/red/loss_rate,doc,2,,x,red,loss_rate,percent,1,1,\n";
     assert!(error(twice, &twice.repeat(2)).contains("is that of line 6 as well"));
+}
+
+/// A document of which everything is computed.
+const COMPUTED: &str = r#"
+section = "3"
+title = "Gains"
+describes = "Nothing is run."
+[[computed]]
+figure = "4"
+title = "Stable gains"
+compute = { kind = "vrc-gain-regions", k_d = [0.0, 0.001], rtt = [0.1], flows = 100, capacity = 1250 }
+[[claim]]
+name = "wider"
+says = "K_D extends the range."
+test = "k_i_max of figure 4 rises along k_d and k_p_max of figure 4 at k_d=0.001, k_i=* > k_p_max of figure 4 at k_d=0"
+[[claim]]
+name = "narrower"
+says = "K_D narrows the range."
+test = "k_i_max of figure 4 at k_d=0.001 < 0.5 * k_i_max of figure 4 at k_d=0"
+[[claim]]
+name = "nowhere"
+says = "Beyond the largest K_I there is a K_P."
+test = "k_p_max of figure 4 at k_d=*, k_i=1 > 0"
+"#;
+
+#[test]
+fn computed_figures_are_tested() {
+    let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    let e = papers.experiments().next().unwrap();
+    let judged = judge(&papers, e, &quell_papers::Found::default());
+    let holds: Vec<Holds> = judged.claims.iter().map(|c| c.holds).collect();
+    assert_eq!(holds, [Holds::Holds, Holds::Fails, Holds::Missing], "{:?}", judged.claims);
+    assert!(judged.claims[2].found.contains("eq. 20"), "{}", judged.claims[2].found);
+    let error = |from: &str, to: &str| {
+        fs::write(folder.path().join("doc/row.toml"), COMPUTED.replacen(from, to, 1)).unwrap();
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(
+        error("k_i_max of", "k_i_most of")
+            .contains("quantity = \"k_i_most\": is not there; there are k_i_max")
+    );
+    assert!(
+        error("along k_d", "along capacity")
+            .contains("field = \"capacity\": is not there; there are k_d, rtt")
+    );
+    assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
+}
+
+#[test]
+fn a_broken_document_stops_no_other() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::create_dir(folder.path().join("other")).unwrap();
+    fs::write(folder.path().join("other/document.toml"), "titel = \"B\"\n").unwrap();
+    let (papers, broken) = Papers::read_usable(folder.path()).unwrap();
+    assert_eq!(papers.documents.len(), 1);
+    assert_eq!(broken[0].0, "other");
+    assert!(broken[0].1.to_string().contains("other/document.toml:1: unknown field `titel`"));
+    assert!(Papers::read(folder.path()).is_err());
+    let document = "title = \"B\"\nreference = \"B\"\ndialect = \"ns-2.3\"\n";
+    fs::write(folder.path().join("other/document.toml"), document).unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("other/document.toml: dialect = \"ns-2.3\": unknown dialect"), "{error}");
+    fs::write(folder.path().join("bands.toml"), "mean_queu = \"10%\"\n").unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("mean_queu: unknown metric; did you mean \"mean_queue\"?"), "{error}");
+}
+
+#[test]
+fn the_end_of_a_name_is_mistaken_most_often() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::rename(folder.path().join("doc/row.toml"), folder.path().join("doc/b2.toml")).unwrap();
+    fs::write(folder.path().join("doc/3.toml"), COMPUTED).unwrap();
+    let papers = Papers::read(folder.path()).unwrap();
+    assert!(papers.select("doc-b3").unwrap_err().contains("did you mean \"doc-b2\"?"));
 }

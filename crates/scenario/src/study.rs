@@ -453,7 +453,11 @@ impl Document {
         traces: &mut plan::Traces<'_>,
         plugins: &Plugins,
     ) -> Result<Point, ScenarioError> {
-        let expressions = evaluate(&mut tree).map_err(|p| self.source.error(&tree, p))?;
+        let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
+            // A key that is not there says more than its value, which may be no expression.
+            Err(fault) if fault.unknown_key => self.source.error(&tree, fault.into()),
+            _ => self.source.error(&tree, problem),
+        })?;
         for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
             let path = resolve(&tree, &setting.field).ok();
             let of_expression = path.filter(|path| expressions.iter().any(|(p, _)| p == path));

@@ -783,3 +783,12 @@ fn a_title_has_its_limit() {
     let e = Study::parse(&title(201), "x.toml", &Plugins::new()).unwrap_err().to_string();
     assert!(e.ends_with("has 201 characters: must have at most 200; description has room for more"), "{e}");
 }
+
+/// The value of a misspelled key is not taken for an expression first.
+#[test]
+fn a_misspelled_key_is_named_whatever_its_value() {
+    let mut document = quell_scenario::Document::parse(GOOD, "x.toml").unwrap();
+    document.set_text("dialet", "ns-2.35").unwrap();
+    let error = document.study(&Plugins::new()).unwrap_err().to_string();
+    assert!(error.contains("dialet: unknown key; did you mean \"dialect\"?"), "{error}");
+}

@@ -20,10 +20,13 @@ const RECORD: &str = "verdicts.csv";
 
 /// Runs the documents' experiments and judges what comes out.
 pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure> {
-    let papers = Papers::read(&args.papers).map_err(|e| unread(&args.papers, &e))?;
+    let papers = usable(args)?;
     let chosen = chosen(&papers, &args.what)?;
     if args.list {
-        return terminal::print(&list(&papers, &chosen));
+        return match args.format.format {
+            Format::Json => json::print(&listed(&papers, &chosen)),
+            Format::Table => terminal::print(&list(&papers, &chosen)),
+        };
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
@@ -78,9 +81,13 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     }
     // The index is of what is on record, of all documents.
     if let Some(docs) = &args.docs {
-        let whole = Plan::of(&papers, papers.experiments(), extent).map_err(|e| bad(&e))?;
+        // What was run is all of them, as a rule.
+        let others = match args.what.is_empty() {
+            true => None,
+            false => Some(Plan::of(&papers, papers.experiments(), extent).map_err(|e| bad(&e))?),
+        };
         let on_record = if args.record { &recorded } else { &on_record };
-        let algorithms = by_algorithm(&papers, &whole, on_record);
+        let algorithms = by_algorithm(&papers, others.as_ref().unwrap_or(&plan), on_record);
         folder::write_whole(&scoreboard(&papers, on_record, &algorithms), &docs.join("README.md"))?;
     }
     if args.format.format == Format::Table {
@@ -101,8 +108,7 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
 
 /// Runs what is planned, or goes on with it.
 fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Found, Failure> {
-    let watch =
-        Watch::new(args.quiet).with_threads(args.threads).with_cache(&args.cache).with_series(Series::Drawn);
+    let watch = Watch::of(&args.watch).with_series(Series::Drawn);
     let results = watch.run(&plan.study, (0, 1), line);
     watch.finish();
     let results = results?;
@@ -118,6 +124,20 @@ fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Foun
 
 fn bad(error: &quell_papers::PaperError) -> Failure {
     Failure::BadInput(error.to_string())
+}
+
+/// The documents, without those that cannot be used if others are asked for by name.
+fn usable(args: &ReproduceArgs) -> Result<Papers, Failure> {
+    let (papers, broken) = Papers::read_usable(&args.papers).map_err(|e| unread(&args.papers, &e))?;
+    for (key, error) in &broken {
+        let named = |what: &String| what.trim().to_lowercase().split(['-', '/']).next() == Some(key);
+        // The index of the pages is of all documents.
+        if args.what.is_empty() || args.what.iter().any(named) || args.docs.is_some() {
+            return Err(bad(error));
+        }
+        terminal::note(&format!("{error}; nothing of \"{key}\" can be run"));
+    }
+    Ok(papers)
 }
 
 /// A folder of documents that is not one may be the wrong folder.
@@ -141,34 +161,70 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
     Ok(papers.experiments().filter(is).collect())
 }
 
-/// What there is to run.
-fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
-    let mut rows = Vec::new();
-    for e in chosen {
+/// What there is to run, for JSON.
+#[derive(Serialize)]
+struct Listed<'a> {
+    schema: u32,
+    experiments: Vec<Row<'a>>,
+}
+
+/// An experiment and how much it answers.
+#[derive(Serialize)]
+struct Row<'a> {
+    experiment: &'a str,
+    section: &'a str,
+    title: &'a str,
+    tables: Vec<&'a str>,
+    numbers: usize,
+    claims: usize,
+    figures: usize,
+}
+
+fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
+    let row = |e: &&'a Experiment| {
+        let computed =
+            e.computed.iter().filter_map(|of| papers.cells.iter().find(|c| of.cell.as_ref() == Some(&c.id)));
+        let cells: Vec<_> = e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed).collect();
         let mut tables: Vec<&str> = Vec::new();
-        for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)) {
+        for cell in &cells {
             if !tables.contains(&cell.table.as_str()) {
                 tables.push(&cell.table);
             }
         }
-        rows.push((e, tables.join(", ")));
-    }
+        Row {
+            experiment: &e.id,
+            section: &e.section,
+            title: &e.title,
+            tables,
+            numbers: cells.len(),
+            claims: e.claims.len(),
+            figures: e.figures.len() + e.computed.iter().filter(|of| of.figure.is_some()).count(),
+        }
+    };
+    Listed { schema: json::SCHEMA, experiments: chosen.iter().map(row).collect() }
+}
+
+/// What there is to run.
+fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
+    let rows = listed(papers, chosen).experiments;
     let plain = |text: String| (text, Tint::Plain);
     let names = Column {
         title: "experiment".to_string(),
         unit: String::new(),
-        cells: rows.iter().map(|(e, _)| (e.id.clone(), Tint::Name)).collect(),
+        cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
     };
-    let column = |title: &str, cells: Vec<(String, Tint)>| Column {
+    let column = |title: &str, of: &dyn Fn(&Row<'_>) -> String| Column {
         title: title.to_string(),
         unit: String::new(),
-        cells,
+        cells: rows.iter().map(|row| plain(of(row))).collect(),
     };
+    let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
     let columns = [
-        column("section", rows.iter().map(|(e, _)| plain(e.section.clone())).collect()),
-        column("table", rows.iter().map(|(_, tables)| plain(tables.clone())).collect()),
-        column("claims", rows.iter().map(|(e, _)| plain(e.claims.len().to_string())).collect()),
-        column("figures", rows.iter().map(|(e, _)| plain(e.figures.len().to_string())).collect()),
+        column("section", &|row| row.section.to_string()),
+        column("table", &|row| row.tables.join(", ")),
+        column("numbers", &|row| count(row.numbers)),
+        column("claims", &|row| count(row.claims)),
+        column("figures", &|row| count(row.figures)),
     ];
     table::figures(&names, &columns) + "\n"
 }

@@ -61,10 +61,42 @@ fn read(file: &Path) -> Result<Study, ScenarioError> {
     simulate::document(file)?.study(&Plugins::new())
 }
 
+/// Says what a file is that describes an experiment of a document rather than a scenario.
+#[allow(clippy::result_large_err)] // As above.
+fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
+    let has = |names: [&str; 2]| names.iter().all(|name| keys.contains_key(*name));
+    let name = |path: Option<&Path>| {
+        path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
+    };
+    let (row, document) = (name(Some(file)), name(file.parent()));
+    let rule = if has(["section", "describes"]) {
+        format!(
+            "is an experiment of a document, not a scenario: `quell reproduce {document}-{row}` runs it, and \
+             its [[run]] tables name its scenarios"
+        )
+    } else if has(["title", "reference"]) {
+        format!("describes a document, not a scenario: `quell reproduce {document}` runs its experiments")
+    } else {
+        return Ok(());
+    };
+    let file = file.display().to_string();
+    Err(ScenarioError {
+        file,
+        line: None,
+        field: String::new(),
+        value: None,
+        rule,
+        nearest: None,
+        known: None,
+    })
+}
+
 /// Checks files; all are examined, even if the first one is invalid.
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
-        let (summary, error) = match read(file) {
+        let (summary, error) = match not_an_experiment(file).and_then(|()| read(file)) {
             Ok(study) => {
                 say_notes(&study, MOST_HOLES);
                 (Some(summary(&study)), None)
@@ -217,7 +249,15 @@ pub fn dialects(format: Format) -> Result<(), Failure> {
     };
     let rows: Vec<Vec<String>> = dialect::TABLE.iter().map(row).collect();
     let releases: String = all().map(|d| format!("{}: {}\n", d.name(), d.release())).collect();
-    terminal::print(&format!("{}\n{releases}", table::text(&header, &rows)))
+    if table::fits(&header, &rows) {
+        return terminal::print(&format!("{}\n{releases}", table::text(&header, &rows)));
+    }
+    // A line for each value, where there is no room for columns.
+    let folded = |row: &Vec<String>| {
+        let values = header.iter().zip(row).skip(2).map(|(name, value)| format!("  {name}: {value}\n"));
+        format!("{}.{}\n{}", row[0], row[1], values.collect::<String>())
+    };
+    terminal::print(&format!("{}\n{releases}", rows.iter().map(folded).collect::<String>()))
 }
 
 /// Prints the JSON Schema.

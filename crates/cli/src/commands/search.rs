@@ -57,10 +57,7 @@ pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
         tolerance: tolerance(&args.tolerance, &args.over.unit).map_err(|why| bad("--tolerance", why))?,
         max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
     };
-    let watch = simulate::Watch::new(args.quiet)
-        .with_threads(args.threads)
-        .with_cache(&args.cache)
-        .with_series(quell_lab::Series::None);
+    let watch = simulate::Watch::of(&args.watch).with_series(quell_lab::Series::None);
     let found = watch.attend((0, 1), line, |options| question.search(&document, options));
     watch.finish();
     let found = found?;

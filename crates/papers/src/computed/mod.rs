@@ -3,9 +3,12 @@
 mod red_tail;
 mod vrc;
 
+use std::collections::BTreeMap;
+
 use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use serde::Deserialize;
 
+use crate::experiment::Value;
 use red_tail::Simulated;
 
 /// A number or a figure that the document computes.
@@ -23,6 +26,48 @@ pub struct Computed {
     pub title: String,
     /// How it is computed.
     pub compute: Compute,
+    /// Borders that runs show, to draw over what is computed.
+    #[serde(default, rename = "border")]
+    pub borders: Vec<Border>,
+}
+
+/// Where a quantity of runs leaves a range as a field is raised, for each value of another field.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Border {
+    /// What the curve is called.
+    pub label: String,
+    /// The title of its panel; none for all panels.
+    #[serde(default)]
+    pub panel: Option<String>,
+    /// The run; none for the first.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// The quantity.
+    pub metric: Value,
+    /// The range that its mean leaves.
+    pub leaves: [f64; 2],
+    /// The points of the run: fields and their values.
+    #[serde(default)]
+    pub at: BTreeMap<String, toml::Value>,
+    /// The field along the horizontal axis; times are seconds.
+    pub x: String,
+    /// The field along the vertical axis.
+    pub y: String,
+    /// Which of the two is raised.
+    pub raised: Raised,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Raised {
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
 }
 
 /// What is computed, and for which values.
@@ -148,6 +193,57 @@ impl Compute {
             of => vrc::answer(of),
         }
     }
+}
+
+/// A quantity of a figure that tests may name, and the fields on which it depends.
+pub type Named = (&'static str, &'static [&'static str]);
+
+impl Compute {
+    /// The quantities of the figure; a number has none.
+    pub fn quantities(&self) -> &'static [Named] {
+        match self {
+            Compute::RedTailMap(_) => red_tail::Mapped::QUANTITIES,
+            Compute::RedTailTrajectory(_) => red_tail::Trajectory::QUANTITIES,
+            Compute::RedTailDistribution(_) => red_tail::Distribution::QUANTITIES,
+            of => vrc::quantities(of),
+        }
+    }
+
+    /// The values of a field in the figure, from the least on where it is an axis.
+    pub fn values(&self, field: &str) -> Vec<f64> {
+        match self {
+            Compute::RedTailMap(of) => of.values(field),
+            Compute::RedTailTrajectory(of) => of.values(field),
+            Compute::RedTailDistribution(of) => of.values(field),
+            of => vrc::values(of, field),
+        }
+    }
+
+    /// A quantity of the figure where fields have some values; a field that is not named has the only value of the figure.
+    ///
+    /// # Errors
+    /// A sentence, if a field may have several values, or the quantity has no value there.
+    pub fn quantity(&self, name: &str, at: &[(&str, f64)]) -> Result<f64, String> {
+        let of = |field: &str| match (at.iter().find(|(f, _)| *f == field), &self.values(field)[..]) {
+            (Some((_, value)), _) => Ok(*value),
+            (None, [value]) => Ok(*value),
+            (None, _) => Err(format!("{field}: the figure has several values; say which with \"at\"")),
+        };
+        match self {
+            Compute::RedTailMap(map) => map.quantity(name, &of),
+            Compute::RedTailTrajectory(path) => path.quantity(name, &of),
+            Compute::RedTailDistribution(distribution) => distribution.quantity(name, &of),
+            compute => vrc::quantity(compute, name, &of),
+        }
+    }
+}
+
+/// The value of a field where a quantity is asked for.
+type At<'a> = dyn Fn(&str) -> Result<f64, String> + 'a;
+
+/// There is no such quantity; what is read from files is checked before.
+fn unknown(name: &str) -> String {
+    format!("{name}: there is no such quantity")
 }
 
 /// Evenly spaced values.

@@ -1,12 +1,12 @@
 //! Jou et al. 2003, section VI: the map of the queue under ARED with dynamic thresholds.
 
-use quell_theory::ared_dt::QueueMap;
+use quell_theory::ared_dt::{Gaussian, QueueMap};
 use quell_view::chart::Panel;
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 
-use super::{Answer, line, lines, steps, why};
+use super::{Answer, At, Named, line, lines, steps, unknown, why};
 
 /// A run's density of the queue: its place in packets and the share of the time per packet, by the run's name.
 pub type Simulated<'a> = dyn Fn(&str) -> Result<Vec<(f64, f64)>, String> + 'a;
@@ -50,6 +50,23 @@ pub struct Mapped {
 }
 
 impl Mapped {
+    pub(super) const QUANTITIES: &'static [Named] =
+        &[("equilibrium_bits", &["flows", "slots_rtt"]), ("slope", &["flows", "slots_rtt"])];
+
+    pub(super) fn values(&self, field: &str) -> Vec<f64> {
+        match field {
+            "flows" => self.flows.iter().copied().map(f64::from).collect(),
+            _ => self.slots_rtt.clone(),
+        }
+    }
+
+    pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
+        let map = self.link.map(at("flows")? as u32, at("slots_rtt")?)?;
+        let equilibrium = map.equilibrium().map_err(why)?;
+        // The slope is that at the equilibrium.
+        Ok(if name == "slope" { map.slope(equilibrium) } else { equilibrium })
+    }
+
     pub(super) fn chart(&self) -> Result<Answer, String> {
         let mut curves = Vec::new();
         for flows in &self.flows {
@@ -88,26 +105,65 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
+    pub(super) const QUANTITIES: &'static [Named] = &[
+        ("mean_bits", &["slots_rtt", "phase"]),
+        ("deviation_bits", &["slots_rtt", "phase"]),
+        ("equilibrium_bits", &["phase"]),
+    ];
+
+    pub(super) fn values(&self, field: &str) -> Vec<f64> {
+        match field {
+            "phase" => (0..self.flows.len()).map(|i| i as f64).collect(),
+            _ => self.slots_rtt.clone(),
+        }
+    }
+
+    /// Phases are counted from 0, and measured from their second quarter on.
+    pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
+        let phase = at("phase")? as usize;
+        let &(from, flows) = self.flows.get(phase).ok_or("there is no such phase")?;
+        if name == "equilibrium_bits" {
+            return self.link.map(flows, 1.0)?.equilibrium().map_err(why);
+        }
+        let until = self.flows.get(phase + 1).map_or(self.duration_s, |f| f.0);
+        let path = self.path(at("slots_rtt")?)?;
+        let settled = path.iter().filter(|(t, _)| *t >= from + 0.25 * (until - from) && *t < until);
+        let queues: Vec<f64> = settled.map(|(_, queue)| *queue).collect();
+        let n = queues.len() as f64;
+        let mean = queues.iter().sum::<f64>() / n;
+        match name {
+            "mean_bits" => Ok(mean),
+            "deviation_bits" => Ok((queues.iter().map(|q| (q - mean) * (q - mean)).sum::<f64>() / n).sqrt()),
+            name => Err(unknown(name)),
+        }
+    }
+
+    /// The queue in bits at the beginning of each slot.
+    fn path(&self, rtts: f64) -> Result<Vec<(f64, f64)>, String> {
+        let mut noise = Normal::new(self.seed);
+        let (mut time, mut queue, mut points) = (0.0, 0.0, Vec::new());
+        while time < self.duration_s {
+            let now = self.flows.iter().rposition(|(from, _)| *from <= time).unwrap_or(0);
+            let map = self.link.map(self.flows[now].1, rtts)?;
+            let deviation = map.noise_deviation(self.sigma_bps[now]).map_err(why)?;
+            let until = self.flows.get(now + 1).map_or(self.duration_s, |f| f.0.min(self.duration_s));
+            while time < until {
+                points.push((time, queue));
+                let xi = deviation * noise.next();
+                queue = map.trajectory(queue, self.buffer_bits, [xi]).next().unwrap_or(queue);
+                time += map.stability().map_err(why)?.interval;
+            }
+        }
+        Ok(points)
+    }
+
     pub(super) fn chart(&self) -> Result<Answer, String> {
         if self.flows.len() != self.sigma_bps.len() || self.flows.first().is_none_or(|f| f.0 != 0.0) {
             return Err("flows must begin at 0, and sigma_bps have a value for each".to_string());
         }
         let mut panels = Vec::new();
         for (i, rtts) in self.slots_rtt.iter().enumerate() {
-            let mut noise = Normal::new(self.seed);
-            let (mut time, mut queue, mut points) = (0.0, 0.0, Vec::new());
-            while time < self.duration_s {
-                let now = self.flows.iter().rposition(|(from, _)| *from <= time).unwrap_or(0);
-                let map = self.link.map(self.flows[now].1, *rtts)?;
-                let deviation = map.noise_deviation(self.sigma_bps[now]).map_err(why)?;
-                let until = self.flows.get(now + 1).map_or(self.duration_s, |f| f.0.min(self.duration_s));
-                while time < until {
-                    points.push((time, queue / 1e6));
-                    let xi = deviation * noise.next();
-                    queue = map.trajectory(queue, self.buffer_bits, [xi]).next().unwrap_or(queue);
-                    time += map.stability().map_err(why)?.interval;
-                }
-            }
+            let points = self.path(*rtts)?.into_iter().map(|(time, queue)| (time, queue / 1e6));
             let curve = line(format!("S = {rtts} RTT"), i, points);
             panels.push(Panel { title: format!("{rtts} RTT"), curves: vec![curve] });
         }
@@ -137,6 +193,39 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    pub(super) const QUANTITIES: &'static [Named] = &[
+        ("chain_mean_bits", &["flows"]),
+        ("chain_deviation_bits", &["flows"]),
+        ("normal_mean_bits", &["flows"]),
+        ("normal_deviation_bits", &["flows"]),
+        ("overlap", &["flows"]),
+    ];
+
+    pub(super) fn values(&self, _flows: &str) -> Vec<f64> {
+        self.flows.iter().copied().map(f64::from).collect()
+    }
+
+    pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
+        let flows = at("flows")?;
+        let i = self.flows.iter().position(|n| f64::from(*n) == flows).ok_or("there is no such N")?;
+        let map = self.link.map(self.flows[i], self.slot_rtt)?;
+        let normal = map.gaussian(self.sigma_bps[i]).map_err(why)?;
+        let chain = || map.stationary(self.buffer_bits, self.sigma_bps[i], self.packet_bits).map_err(why);
+        match name {
+            "chain_mean_bits" => Ok(chain()?.mean()),
+            "chain_deviation_bits" => Ok(chain()?.deviation()),
+            "normal_mean_bits" => Ok(normal.mean),
+            "normal_deviation_bits" => Ok(normal.deviation),
+            // The share of the time that the chain and the normal approximation have in common.
+            "overlap" => {
+                let chain = chain()?;
+                let common = chain.points().map(|(q, share)| share.min(chain.cell * density(&normal, q)));
+                Ok(common.sum())
+            }
+            name => Err(unknown(name)),
+        }
+    }
+
     pub(super) fn chart(&self, simulated: &Simulated<'_>) -> Result<Answer, String> {
         if self.flows.len() != self.sigma_bps.len()
             || !(self.runs.is_empty() || self.runs.len() == self.flows.len())
@@ -151,10 +240,6 @@ impl Distribution {
             let map = self.link.map(*flows, self.slot_rtt)?;
             let chain = map.stationary(self.buffer_bits, *sigma, packet).map_err(why)?;
             let normal = map.gaussian(*sigma).map_err(why)?;
-            let density = |q: f64| {
-                let z = (q - normal.mean) / normal.deviation;
-                (-0.5 * z * z).exp() / (normal.deviation * (2.0 * std::f64::consts::PI).sqrt())
-            };
             let mut curves = vec![
                 // Shares are per packet.
                 line(
@@ -165,7 +250,9 @@ impl Distribution {
                 line(
                     "normal (eq. 21)".to_string(),
                     1,
-                    steps(0.0, self.buffer_bits, 300).into_iter().map(|q| (q / packet, density(q) * packet)),
+                    steps(0.0, self.buffer_bits, 300)
+                        .into_iter()
+                        .map(|q| (q / packet, density(&normal, q) * packet)),
                 ),
             ];
             if let Some(run) = self.runs.get(i) {
@@ -175,6 +262,12 @@ impl Distribution {
         }
         Ok(lines("queue (packets)", "share per packet", "from", "N", panels))
     }
+}
+
+/// The density of the normal approximation at a queue, per bit.
+fn density(normal: &Gaussian, q: f64) -> f64 {
+    let z = (q - normal.mean) / normal.deviation;
+    (-0.5 * z * z).exp() / (normal.deviation * (2.0 * std::f64::consts::PI).sqrt())
 }
 
 /// Normal deviates, by the transform of Box and Muller.

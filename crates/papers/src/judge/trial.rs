@@ -1,0 +1,446 @@
+//! Claims put to the test.
+
+use std::collections::HashMap;
+
+use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
+
+use super::{Holds, Judge, JudgedClaim, figure, samples, text};
+use crate::claims::{self, Says, Term, Test};
+use crate::computed::Compute;
+use crate::experiment::{Claim, Place, Value};
+use crate::plan::Spot;
+
+/// Runs that do not say whether a claim holds: what that makes of it, and why.
+struct Silent {
+    holds: Holds,
+    why: String,
+}
+
+impl From<String> for Silent {
+    fn from(why: String) -> Self {
+        Silent { holds: Holds::Missing, why }
+    }
+}
+
+impl From<&str> for Silent {
+    fn from(why: &str) -> Self {
+        why.to_string().into()
+    }
+}
+
+/// One of the things that a test says, as "this is more than zero".
+struct Comparison {
+    /// What is to be more than zero.
+    clear: f64,
+    /// Half of the 95 % interval about it; none from a single run.
+    half: Option<f64>,
+    /// How many runs it is from.
+    n: usize,
+    /// Whether zero itself will do.
+    limit: bool,
+    /// Whether it can only speak against the test: a step that goes the other way.
+    against: bool,
+    /// What was found.
+    found: String,
+}
+
+impl Comparison {
+    /// What it comes to, as one of so many: the test holds only if all of them hold, each at 95 %, but it would fail by
+    /// chance of any of them. So against it they have Bonferroni's intervals.
+    fn holds(&self, of: usize) -> Holds {
+        let wider = match (self.half, self.n.saturating_sub(1)) {
+            (_, 0) => 1.0,
+            (_, freedom) => t_quantile(freedom, ERROR / of as f64) / t_quantile(freedom, ERROR),
+        };
+        match self.half {
+            Some(half) if self.clear < -wider * half => Holds::Fails,
+            _ if self.against => Holds::Holds,
+            Some(half) if self.clear > half || (self.limit && self.clear == half) => Holds::Holds,
+            _ => Holds::Undecided,
+        }
+    }
+}
+
+/// A side of a comparison.
+enum Side {
+    /// A number without chance.
+    Exact(f64),
+    /// A value of each seed.
+    Found(Vec<(u64, f64)>),
+}
+
+impl Side {
+    /// The mean, and its interval if there is chance in it.
+    fn estimate(&self) -> Option<Estimate> {
+        match self {
+            Side::Exact(x) => Some(Estimate { mean: *x, half_width: None, n: 1 }),
+            Side::Found(samples) => Estimate::of(&samples.iter().map(|s| s.1).collect::<Vec<_>>()),
+        }
+    }
+
+    fn mean(&self) -> Result<f64, Silent> {
+        Ok(self.estimate().ok_or("no values")?.mean)
+    }
+
+    /// What is found when another is taken from it, seed by seed.
+    fn minus(&self, other: &Side) -> Result<Estimate, Silent> {
+        let differences: Vec<f64> = match (self, other) {
+            (Side::Exact(a), Side::Exact(b)) => {
+                return Ok(Estimate { mean: a - b, half_width: Some(0.0), n: 1 });
+            }
+            (Side::Found(a), Side::Exact(b)) => a.iter().map(|(_, a)| a - b).collect(),
+            (Side::Exact(a), Side::Found(b)) => b.iter().map(|(_, b)| a - b).collect(),
+            (Side::Found(a), Side::Found(b)) => {
+                let b: HashMap<u64, f64> = b.iter().copied().collect();
+                a.iter().filter_map(|(seed, x)| Some(x - b.get(seed)?)).collect()
+            }
+        };
+        Ok(Estimate::of(&differences).ok_or("no seed is common to both sides")?)
+    }
+}
+
+impl<'a> Judge<'a, '_> {
+    /// Puts a claim to the test.
+    pub(super) fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
+        let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
+        let shown = claim.shown_by.as_deref().map(|reading| self.test(&claim.test, Some(reading)).0);
+        JudgedClaim { claim, holds, found, shown }
+    }
+
+    fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
+        let parts: Vec<_> = test.parts.iter().map(|part| self.comparisons(part, reading)).collect();
+        let of = parts.iter().flatten().map(Vec::len).sum();
+        let mut all = (Holds::Holds, Vec::new());
+        for part in parts {
+            let (holds, found) = match part {
+                Ok(comparisons) => worst(&comparisons, of),
+                Err(Silent { holds, why }) => (holds, why),
+            };
+            all.0 = all.0.and(holds);
+            all.1.push(found);
+        }
+        (all.0, all.1.join("; "))
+    }
+
+    /// What a part of a test says, at each of the places that it names.
+    fn comparisons(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Comparison>, Silent> {
+        let mut all = Vec::new();
+        for choice in self.choices(part, reading)? {
+            // What is computed has no algorithm.
+            let labels: Vec<&str> = match &part.left {
+                Term::Of(left) => left.labels.iter().map(String::as_str).collect(),
+                _ => vec![""],
+            };
+            for label in labels {
+                for said in self.said(part, label, &choice, reading)? {
+                    all.push(Comparison { found: format!("{}{}", said.found, choice.title()), ..said });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The combinations of points and segments at which a part is tested.
+    fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
+        let mut choices = vec![Choice::default()];
+        for term in part.terms() {
+            for (field, values) in term.at().iter().filter(|(_, values)| is_choice(values)) {
+                if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
+                    continue;
+                }
+                let values =
+                    if values == &["*"] { self.values(term, field, reading)? } else { values.clone() };
+                choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
+            }
+            let Term::Of(found) = term else { continue };
+            if is_choice(&found.segments) && choices.iter().all(|c| c.segment.is_none()) {
+                let segments = if found.segments == ["*"] {
+                    let results = self.results(found, reading)?;
+                    let n = results.run.points.iter().map(|p| p.segments.len()).max().unwrap_or(0);
+                    (0..n as u32).collect()
+                } else {
+                    found.segments.iter().filter_map(|s| s.parse().ok()).collect::<Vec<u32>>()
+                };
+                choices = choices
+                    .iter()
+                    .flat_map(|c| segments.iter().map(move |s| Choice { segment: Some(*s), ..c.clone() }))
+                    .collect();
+            }
+        }
+        Ok(choices)
+    }
+
+    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
+        let results = self.found.results(self.e, reading, found.run.as_deref());
+        results.ok_or_else(|| "was not run under this reading".to_string())
+    }
+
+    /// The values of a field in a run or a computed figure, in their order.
+    fn values(&self, term: &Term, field: &str, reading: Option<&str>) -> Result<Vec<String>, String> {
+        let found = match term {
+            Term::Of(found) => found,
+            Term::Computed(read) => {
+                let values = self.computed_figure(read)?.values(field).iter().map(f64::to_string).collect();
+                return Ok(values);
+            }
+            Term::Number(_) => return Err("a number has no fields".to_string()),
+        };
+        let mut values: Vec<String> = Vec::new();
+        for point in &self.results(found, reading)?.run.points {
+            for setting in point.settings.iter().filter(|s| s.field == field) {
+                if !values.contains(&setting.value) {
+                    values.push(setting.value.clone());
+                }
+            }
+        }
+        if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
+    }
+
+    /// The computation of the figure that is read.
+    fn computed_figure(&self, read: &claims::Read) -> Result<&'a Compute, String> {
+        let of = self.e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
+        of.map(|of| &of.compute).ok_or_else(|| format!("figure {}: is not computed", read.figure))
+    }
+
+    /// What is read off a computed figure at one place.
+    fn read(&self, read: &claims::Read, choice: &Choice) -> Result<Side, Silent> {
+        let mut at = Vec::new();
+        for (field, values) in &read.at {
+            let chosen = choice.at.iter().find(|(f, _)| is_choice(values) && f == field);
+            let text = chosen.map_or(&values[0], |(_, value)| value);
+            let number = text.parse::<f64>().map_err(|_| format!("{field} = {text}: must be a number"))?;
+            at.push((field.as_str(), number));
+        }
+        let found = self.computed_figure(read)?.quantity(&read.quantity, &at);
+        Ok(Side::Exact(read.factor * found.map_err(|why| format!("{}: {why}", read.quantity))?))
+    }
+
+    /// What a part says of one label at one place.
+    fn said(
+        &self,
+        part: &claims::Part,
+        label: &str,
+        choice: &Choice,
+        reading: Option<&str>,
+    ) -> Result<Vec<Comparison>, Silent> {
+        // The side of a term, and its name for people.
+        let side = |term: &Term, label: &str| match term {
+            Term::Number(number) => Ok::<_, Silent>((String::new(), Side::Exact(*number))),
+            Term::Computed(read) => Ok((read.quantity.clone(), self.read(read, choice)?)),
+            Term::Of(found) => {
+                let spot = self.found.spot(self.e, reading, &choice.place(found))?;
+                Ok((label.to_string(), Side::Found(whole(&spot, label, &found.value)?)))
+            }
+        };
+        let estimate = |side: &Side| side.estimate().ok_or(Silent::from("no values"));
+        match &part.says {
+            Says::Within(low, high) => {
+                let (name, mine) = side(&part.left, label)?;
+                let e = estimate(&mine)?;
+                let clear = (e.mean - low).min(high - e.mean);
+                let half = mine.minus(&Side::Exact(0.0))?.half_width;
+                let found = format!("{name} {}", text(&e));
+                Ok(vec![Comparison { clear, half, n: e.n, limit: true, against: false, found }])
+            }
+            Says::Below(right) | Says::Above(right) | Says::Like(right, _) => {
+                let (name, mine) = side(&part.left, label)?;
+                let own = format!("{name} {}", text(&estimate(&mine)?));
+                let others = match right {
+                    Term::Number(_) | Term::Computed(_) => vec![side(right, "")?],
+                    Term::Of(found) => {
+                        let other = |other: &String| {
+                            let name = match found.value.factor {
+                                1.0 => other.clone(),
+                                factor => format!("{} * {other}", figure(factor)),
+                            };
+                            Ok((name, side(right, other)?.1))
+                        };
+                        found.labels.iter().map(other).collect::<Result<Vec<_>, Silent>>()?
+                    }
+                };
+                let one = |(name, theirs): &(String, Side)| {
+                    let (d, mean) = (mine.minus(theirs)?, theirs.mean()?);
+                    let found = match name.as_str() {
+                        "" => own.clone(),
+                        name => format!("{own}; {name} {}", figure(mean)),
+                    };
+                    let (clear, limit) = match &part.says {
+                        Says::Like(_, Width::Absolute(width)) => (width - d.mean.abs(), true),
+                        Says::Like(_, Width::Relative(share)) => (share * mean.abs() - d.mean.abs(), true),
+                        Says::Above(_) => (d.mean, false),
+                        _ => (-d.mean, false),
+                    };
+                    Ok(Comparison { clear, half: d.half_width, n: d.n, limit, against: false, found })
+                };
+                others.iter().map(one).collect()
+            }
+            Says::Rises(field) | Says::Falls(field) => {
+                let sign = if matches!(part.says, Says::Rises(_)) { 1.0 } else { -1.0 };
+                let at_value = |value: &String| {
+                    let mut there = part.left.clone();
+                    let here = (field.clone(), vec![value.clone()]);
+                    match &mut there {
+                        Term::Of(found) => found.at.push(here),
+                        Term::Computed(read) => read.at.push(here),
+                        Term::Number(_) => {}
+                    }
+                    Ok(side(&there, label)?.1)
+                };
+                let values = self.values(&part.left, field, reading)?;
+                let series: Vec<Side> = values.iter().map(at_value).collect::<Result<_, Silent>>()?;
+                let means = series.iter().map(|side| Ok(figure(side.mean()?)));
+                let means = shortened(means.collect::<Result<_, Silent>>()?);
+                let name = match &part.left {
+                    Term::Computed(read) => &read.quantity,
+                    _ => label,
+                };
+                let found = format!("{name} {means}");
+                let step = |from: &Side, to: &Side, against: bool| {
+                    let d = to.minus(from)?;
+                    let (clear, found) = (sign * d.mean, found.clone());
+                    Ok(Comparison { clear, half: d.half_width, n: d.n, limit: false, against, found })
+                };
+                let (Some(first), Some(last)) = (series.first(), series.last()) else {
+                    return Err(format!("{field}: the run has one point").into());
+                };
+                let steps = series.windows(2).map(|w| step(&w[0], &w[1], true));
+                std::iter::once(step(first, last, false)).chain(steps).collect()
+            }
+        }
+    }
+}
+
+/// Numbers in a row; of many the first, some between, and the last.
+fn shortened(all: Vec<String>) -> String {
+    let every = all.len().div_ceil(8).max(1);
+    let last = all.len().saturating_sub(1);
+    let shown = all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
+    shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What comparisons that must all hold come to, of all of a test, and what was found where it is worst.
+fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
+    let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(of), c)).collect();
+    let holds = judged.iter().fold(Holds::Holds, |holds, (own, _)| holds.and(*own));
+    // How far it is on its side, or how near to it.
+    let margin = |c: &Comparison| match (holds, c.half) {
+        (Holds::Holds, _) if c.against => f64::INFINITY,
+        (Holds::Holds, Some(half)) => c.clear - half,
+        (Holds::Fails, Some(half)) => c.clear + half,
+        _ => c.clear,
+    };
+    let those = judged.iter().filter(|(own, _)| *own == holds).map(|(_, c)| *c);
+    let worst = those.min_by(|a, b| margin(a).total_cmp(&margin(b)));
+    let places = all.iter().filter(|c| !c.against).count();
+    match worst {
+        Some(c) if places > 1 => (holds, format!("worst of {places}: {}", c.found)),
+        Some(c) => (holds, c.found.clone()),
+        None => (Holds::Missing, "nothing to test".to_string()),
+    }
+}
+
+/// Whether a list of alternatives has more than one.
+fn is_choice(values: &[String]) -> bool {
+    values.len() > 1 || values.first().is_some_and(|v| v == "*")
+}
+
+/// One of the places at which a part is tested.
+#[derive(Clone, Debug, Default)]
+struct Choice {
+    at: Vec<(String, String)>,
+    segment: Option<u32>,
+}
+
+impl Choice {
+    fn with(&self, field: &str, value: &str) -> Choice {
+        let mut choice = self.clone();
+        choice.at.retain(|(f, _)| f != field);
+        choice.at.push((field.to_string(), value.to_string()));
+        choice
+    }
+
+    /// Where a quantity is looked up at this place.
+    fn place(&self, found: &claims::Found) -> Place {
+        let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
+        let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
+        // What the other side alone varies is not a field of another run.
+        let varies = |field: &String| found.run.is_none() || found.at.iter().any(|(f, _)| f == field);
+        let chosen = self.at.iter().filter(|(field, _)| !fixed_field(found, field) && varies(field));
+        let chosen = chosen.map(|(field, value)| (field.clone(), toml::Value::String(value.clone())));
+        let one_segment = found.segments.first().filter(|_| !is_choice(&found.segments));
+        let segment = match one_segment {
+            Some(segment) => segment.parse().ok(),
+            None if found.segments.is_empty() => None,
+            None => self.segment,
+        };
+        Place {
+            run: found.run.clone(),
+            at: fixed.chain(chosen).collect(),
+            segment,
+            scope: None,
+            link: found.link.clone(),
+        }
+    }
+
+    /// What a reader needs to know of the place; may be empty.
+    fn title(&self) -> String {
+        let at = self.at.iter().map(|(field, value)| format!(" at {field} = {value}")).collect::<String>();
+        self.segment.map_or(at.clone(), |s| format!("{at} in segment {s}"))
+    }
+}
+
+fn fixed_field(found: &claims::Found, field: &str) -> bool {
+    found.at.iter().any(|(f, values)| f == field && !is_choice(values))
+}
+
+/// The values of a label at a place, with their seeds, where every replication has one: the others would be those
+/// of which there is nothing to say.
+fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, Silent> {
+    let samples = samples(spot, label, value)?;
+    let all = spot.results.finished(spot.view.point, label);
+    match samples.len() {
+        n if n < all => {
+            let why = format!("{label} has {} in {n} of {all} runs", value.quantity);
+            Err(Silent { holds: Holds::Undecided, why })
+        }
+        _ => Ok(samples),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(clear: f64, against: bool) -> Comparison {
+        Comparison { clear, half: Some(1.0), n: 5, limit: false, against, found: String::new() }
+    }
+
+    #[test]
+    fn many_comparisons_must_fail_more_clearly() {
+        // t(4) is 2.776 at 5 %, and 4.604 at 5 % of five.
+        assert_eq!(comparison(1.1, false).holds(5), Holds::Holds);
+        assert_eq!(comparison(-1.1, false).holds(1), Holds::Fails);
+        assert_eq!(comparison(-1.1, false).holds(5), Holds::Undecided);
+        assert_eq!(comparison(-1.6, false).holds(5), Holds::Undecided);
+        assert_eq!(comparison(-1.7, false).holds(5), Holds::Fails);
+    }
+
+    #[test]
+    fn a_step_speaks_against_a_trend_only() {
+        let rise = [comparison(2.0, false), comparison(-1.1, true), comparison(0.5, true)];
+        assert_eq!(worst(&rise, 3).0, Holds::Holds);
+        let back = [comparison(2.0, false), comparison(-2.0, true)];
+        assert_eq!(worst(&back, 2).0, Holds::Fails);
+        assert_eq!(worst(&[comparison(0.5, false)], 1).0, Holds::Undecided);
+    }
+
+    #[test]
+    fn numbers_without_chance_decide() {
+        let (a, b) = (Side::Exact(2.0), Side::Exact(3.0));
+        let d = a.minus(&b).unwrap_or_else(|_| panic!("no difference"));
+        assert_eq!((d.mean, d.half_width), (-1.0, Some(0.0)));
+        let found = Side::Found(vec![(1, 2.0), (2, 4.0)]);
+        let d = b.minus(&found).unwrap_or_else(|_| panic!("no difference"));
+        assert_eq!((d.mean, d.n), (0.0, 2));
+    }
+}

@@ -1,0 +1,213 @@
+"""The documents' experiments, run again and judged: ``quell reproduce`` for Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from quell._quell import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Claim", "Number", "Verdicts", "reproduce"]
+
+# The command ends with this after Ctrl-C, and with this after a wrong argument.
+_INTERRUPTED = 130
+_BAD_INPUT = 2
+
+_COMMAND = "from quell._cli import main; raise SystemExit(main())"
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A printed number and what was found.
+
+    Attributes
+    ----------
+    id : str
+        Its id in ``papers/cells.csv``.
+    experiment : str
+        The experiment that answers it.
+    reading : str
+        The reading that is judged; empty for what is computed.
+    algorithm : str
+        The label of the algorithm in the scenario.
+    unit : str
+        The unit of the numbers.
+    low, high : float
+        What is printed; they differ for ranges only.
+    mean : float or None
+        The mean of the runs; none if nothing was run.
+    half_width : float or None
+        Half of its 95 % interval.
+    seeds : int
+        How many seeds it is from.
+    prediction : tuple of float or None
+        Where 95 % of what was printed lies, if our runs are like the document's.
+    ns2 : float or None
+        The mean of ns-2's runs.
+    verdict : str
+        ``agrees``, ``inside``, ``explained``, ``refuted``, ``open`` or ``missing``.
+    why : str
+        The mechanism, or what was tried; may be empty.
+    """
+
+    id: str
+    experiment: str
+    reading: str
+    algorithm: str
+    unit: str
+    low: float
+    high: float
+    mean: float | None
+    half_width: float | None
+    seeds: int
+    prediction: tuple[float, float] | None
+    ns2: float | None
+    verdict: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A claim and what is said of it.
+
+    Attributes
+    ----------
+    experiment : str
+        The experiment.
+    name : str
+        Its name in the experiment's file.
+    says : str
+        The claim.
+    test : str
+        The test of it.
+    found : str
+        What was found.
+    verdict : str
+        ``holds``, ``fails``, ``undecided`` or ``missing``.
+    because : str or None
+        Why it fails.
+    """
+
+    experiment: str
+    name: str
+    says: str
+    test: str
+    found: str
+    verdict: str
+    because: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdicts:
+    """What is said of printed numbers and of claims.
+
+    Attributes
+    ----------
+    numbers : list of Number
+        The printed numbers.
+    claims : list of Claim
+        The claims.
+    """
+
+    numbers: list[Number]
+    claims: list[Claim]
+
+    def score(self) -> dict[str, int]:
+        """Count how many numbers and claims have each verdict.
+
+        Returns
+        -------
+        dict of str to int
+            By verdict; those that nothing has are left out.
+        """
+        verdicts = [number.verdict for number in self.numbers] + [claim.verdict for claim in self.claims]
+        return dict(Counter(verdicts))
+
+    def table(self) -> dict[str, list[Any]]:
+        """Give the numbers as columns, which ``pandas.DataFrame`` and ``polars.DataFrame`` take.
+
+        Returns
+        -------
+        dict of str to list
+            A column for each attribute of :class:`Number`.
+        """
+        names = [field.name for field in dataclasses.fields(Number)]
+        return {name: [getattr(number, name) for number in self.numbers] for name in names}
+
+
+def reproduce(
+    names: str | Iterable[str] | None = None,
+    *,
+    papers: str | os.PathLike[str] = "papers",
+    quick: bool = False,
+    seeds: int | None = None,
+    threads: int | None = None,
+    cache: bool | str | os.PathLike[str] = True,
+) -> Verdicts:
+    """Run experiments of the published documents and judge what comes out.
+
+    Parameters
+    ----------
+    names : str or iterable of str, optional
+        Documents (``"vrc"``), experiments (``"vrc-b2"``) or tables (``"vrc/2"``); default: all, about
+        an hour on two cores if the cache has nothing.
+    papers : str or os.PathLike, default "papers"
+        The folder of documents, from Quell's source tree.
+    quick : bool, default False
+        One seed, and only the readings that are judged.
+    seeds : int, optional
+        At most so many seeds; default: as many as each experiment says.
+    threads : int, optional
+        Number of threads; default: one per core.
+    cache : bool, str or os.PathLike, default True
+        As for :func:`quell.run`.
+
+    Returns
+    -------
+    Verdicts
+        The verdicts on the printed numbers and on the claims.
+
+    Raises
+    ------
+    ValueError
+        If there is no such document, experiment or table, or its files break a rule.
+    RunError
+        If a replication failed.
+    KeyboardInterrupt
+        If it was interrupted; what is finished is in the cache.
+    """
+    words = [names] if isinstance(names, str) else list(names or ())
+    words += ["--papers", os.fspath(papers), "--format", "json", "--quiet"]
+    words += ["--quick"] if quick else []
+    words += [] if seeds is None else ["--seeds", str(seeds)]
+    words += [] if threads is None else ["--threads", str(threads)]
+    if cache is False:
+        words.append("--no-cache")
+    elif cache is not True:
+        words += ["--cache", os.fspath(cache)]
+    # A program of its own: Ctrl-C ends it as it ends the command.
+    command = [sys.executable, "-c", _COMMAND, "reproduce", *words]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        message = ended.stderr.strip().removeprefix("error: ")
+        if ended.returncode == _INTERRUPTED:
+            raise KeyboardInterrupt(message)
+        raise (ValueError if ended.returncode == _BAD_INPUT else RunError)(message)
+    found = json.loads(ended.stdout)
+    return Verdicts(
+        numbers=[Number(**_number(cell)) for cell in found["cells"]],
+        claims=[Claim(**claim) for claim in found["claims"]],
+    )
+
+
+def _number(cell: dict[str, Any]) -> dict[str, Any]:
+    prediction = cell["prediction"]
+    return cell | {"prediction": None if prediction is None else tuple(prediction)}

@@ -1,0 +1,29 @@
+"""The documents' experiments, from Python."""
+
+import pathlib
+
+import pytest
+import quell
+
+PAPERS = pathlib.Path(__file__).parents[2] / "papers"
+
+
+def test_computed_numbers_and_claims_have_verdicts() -> None:
+    verdicts = quell.reproduce(["vrc-3.2", "vrc-4"], papers=PAPERS, cache=False)
+    assert verdicts.score()["agrees"] == len(verdicts.numbers) > 0
+    assert {claim.verdict for claim in verdicts.claims} == {"holds"}
+    table = verdicts.table()
+    assert table["id"] == [number.id for number in verdicts.numbers]
+    assert {len(column) for column in table.values()} == {len(verdicts.numbers)}
+
+
+def test_a_row_at_one_seed(tmp_path: pathlib.Path) -> None:
+    verdicts = quell.reproduce("redtail-v", papers=PAPERS, quick=True, cache=tmp_path)
+    assert all(number.seeds == 1 and number.mean is not None for number in verdicts.numbers)
+
+
+def test_names_that_are_not_there() -> None:
+    with pytest.raises(ValueError, match=r"vrc-b3.*did you mean"):
+        quell.reproduce("vrc-b3", papers=PAPERS)
+    with pytest.raises(ValueError, match="no such folder"):
+        quell.reproduce(papers="no/such/folder")
