@@ -5,7 +5,7 @@
 
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_aqm::params::ParamDoc;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_sim::tcp::{TcpParams, Variant};
+use quell_tcp::{TcpParams, Variant};
 
 /// Flows that share nothing but a wire that loses packets: round-trip time 100 ms.
 fn forced_loss(variant: Variant, p: f64, seed: u64) -> Outcome {

@@ -2,7 +2,7 @@
 
 use quell_units::{Duration, Time};
 
-use super::Config;
+use crate::Config;
 
 /// Doublings after which the round-trip time is measured from the beginning again.
 const FORGETTING: u32 = 4;
@@ -11,7 +11,7 @@ const FORGETTING: u32 = 4;
 /// coarse clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
 /// integers cut off makes the timeout one or two ticks longer than exact arithmetic would.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     /// Eight times the smoothed round-trip time in ticks; 0 before the first measurement.
     srtt8: u64,
     /// Four times its variation in ticks.
@@ -24,6 +24,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
+    /// Nothing measured yet.
     pub fn new(cfg: &Config) -> Self {
         let base = cfg.initial_rto;
         RttEstimator { srtt8: 0, rttvar4: 0, base, rto: base.min(cfg.max_rto), backoff: 0 }
@@ -92,7 +93,7 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::TcpParams;
+    use crate::TcpParams;
 
     fn measure(e: &mut RttEstimator, cfg: &Config, ms: u64) {
         e.sample(cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms));

@@ -1,4 +1,6 @@
-//! TCP: senders and receivers as state machines without clock or I/O, shared by both engines.
+//! The parameters of TCP.
+
+use alloc::format;
 
 use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
@@ -58,45 +60,28 @@ params! {
     }
 }
 
-mod receiver;
-mod rtt;
-mod scoreboard;
-mod sender;
-
-pub(crate) use receiver::Receiver;
-pub(crate) use rtt::RttEstimator;
-pub(crate) use sender::{Outgoing, Sender};
-
-use crate::packet::ACK_BYTES;
-use crate::packet::{Kind, Pkt};
-
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub variant: Variant,
-    pub sack: bool,
-    /// Data for the first time, data again, a SYN and an acknowledgment: flow, connection and
-    /// number to be filled in.
-    pub data: Pkt,
-    pub again: Pkt,
-    pub synchronize: Pkt,
-    pub ack: Pkt,
+pub struct Config {
+    pub(crate) variant: Variant,
+    pub(crate) sack: bool,
     /// What a data packet brings its receiver.
-    pub payload_bytes: u64,
-    pub initial_window: f64,
-    pub initial_ssthresh: f64,
-    pub max_window: f64,
-    pub syn: bool,
-    pub delayed_ack: Option<Duration>,
+    payload: Bytes,
+    wire: Bytes,
+    pub(crate) initial_window: f64,
+    pub(crate) initial_ssthresh: f64,
+    pub(crate) max_window: f64,
+    pub(crate) syn: bool,
+    pub(crate) delayed_ack: Option<Duration>,
     /// Duplicates that may each send a packet (RFC 3042).
-    pub limited_transmit: u32,
-    pub dup_threshold: u32,
-    pub min_rto: Duration,
-    pub max_rto: Duration,
-    pub initial_rto: Duration,
-    pub granularity: Duration,
-    pub ecn: bool,
-    pub ecn_retransmissions: bool,
+    pub(crate) limited_transmit: u32,
+    pub(crate) dup_threshold: u32,
+    pub(crate) min_rto: Duration,
+    pub(crate) max_rto: Duration,
+    pub(crate) initial_rto: Duration,
+    pub(crate) granularity: Duration,
+    pub(crate) ecn: bool,
+    pub(crate) ecn_retransmissions: bool,
 }
 
 impl TcpParams {
@@ -115,6 +100,10 @@ impl TcpParams {
 }
 
 impl Config {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule.
     pub fn new(p: &TcpParams) -> Result<Self, ParamError> {
         let wire = p.packet.get().saturating_add(p.header.get());
         require(p.packet.get() > 0, "packet", p.packet, "must hold at least 1 B")?;
@@ -153,20 +142,11 @@ impl Config {
             p.delayed_ack.unwrap_or_default(),
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
-        let bare = |kind| Pkt::new(kind, 0, 0, 0, ACK_BYTES.get() as u16);
-        let data = |ect| {
-            let mut pkt = Pkt::new(Kind::Data, 0, 0, 0, wire as u16);
-            pkt.set_ect(ect);
-            pkt
-        };
         Ok(Config {
             variant: p.variant,
             sack: p.variant == Variant::Sack,
-            data: data(p.ecn),
-            again: data(p.ecn && p.ecn_retransmissions),
-            synchronize: bare(Kind::Syn),
-            ack: bare(Kind::Ack),
-            payload_bytes: p.packet.get(),
+            payload: p.packet,
+            wire: Bytes::new(wire),
             initial_window: p.initial_window as f64,
             initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
             max_window: p.max_window as f64,
@@ -183,11 +163,19 @@ impl Config {
         })
     }
 
-    /// Gives every packet of these flows a precedence, acknowledgments too.
-    pub fn with_precedence(mut self, precedence: u8) -> Self {
-        for pkt in [&mut self.data, &mut self.again, &mut self.synchronize, &mut self.ack] {
-            pkt.set_precedence(precedence);
-        }
-        self
+    /// What a data packet brings its receiver.
+    #[inline]
+    pub fn payload(&self) -> Bytes {
+        self.payload
+    }
+
+    /// A data packet on the wire, with its header.
+    pub fn wire_bytes(&self) -> Bytes {
+        self.wire
+    }
+
+    /// Whether a data packet is ECN-capable: sent for the first time, or again.
+    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
+        self.ecn && (!retransmission || self.ecn_retransmissions)
     }
 }

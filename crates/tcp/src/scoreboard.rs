@@ -1,6 +1,31 @@
 //! What a sender knows of selectively acknowledged packets (RFC 6675).
 
-use crate::packet::Block;
+use alloc::vec::Vec;
+
+/// A run of received packets [from, to) that an acknowledgment reports.
+pub type Block = (u32, u32);
+
+/// Up to three blocks, the most recent first (RFC 2018 section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [Block; 3],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block; a fourth has no room (RFC 2018 section 3, with timestamps) and is left out.
+    pub fn push(&mut self, block: Block) {
+        if let Some(place) = self.blocks.get_mut(self.len as usize) {
+            *place = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[Block] {
+        &self.blocks[..self.len as usize]
+    }
+}
 
 /// The scoreboard of a connection.
 #[derive(Clone, Debug, Default)]

@@ -8,16 +8,17 @@
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
 //!   by then and leaves 2.
 
+use alloc::boxed::Box;
+
 use quell_units::{Duration, Time};
 
-use super::rtt::RttEstimator;
-use super::scoreboard::Scoreboard;
-use super::{Config, Variant};
-use crate::packet::Block;
+use crate::params::{Config, Variant};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Block, Scoreboard};
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outgoing {
+pub enum Outgoing {
     /// Opens the connection.
     Syn,
     /// Data.
@@ -33,8 +34,10 @@ pub(crate) enum Outgoing {
 
 /// What an acknowledgment or a timer did that is worth counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reaction {
+pub struct Reaction {
+    /// A fast retransmission began.
     pub fast_retransmit: bool,
+    /// The window was reduced because of an echoed mark.
     pub ecn_response: bool,
 }
 
@@ -61,7 +64,7 @@ enum Cause {
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     /// The first packet not acknowledged.
     una: u32,
     /// The next packet to send; below `max` after a timeout.
@@ -132,7 +135,7 @@ impl Sender {
 
     /// Starts a fresh connection that remembers nothing of the last one.
     pub fn reopen(&mut self, cfg: &Config) {
-        let mut sacked = std::mem::take(&mut self.sacked);
+        let mut sacked = core::mem::take(&mut self.sacked);
         if let Some(board) = &mut sacked {
             board.clear();
         }
@@ -169,7 +172,7 @@ impl Sender {
     #[inline]
     pub fn take_rtt(&mut self) -> Option<Duration> {
         // Rare: a compare with memory is all that other acknowledgments cost.
-        (!self.measured.is_zero()).then(|| std::mem::take(&mut self.measured))
+        (!self.measured.is_zero()).then(|| core::mem::take(&mut self.measured))
     }
 
     /// The retransmission timeout now.
@@ -305,7 +308,7 @@ impl Sender {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
                     self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.cwnd as i32);
-                    restart_timer = !std::mem::replace(&mut self.timer_restarted, true);
+                    restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
                 Variant::Sack if ack < self.recover => {}
                 _ => {
@@ -545,7 +548,9 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::TcpParams;
+    use alloc::vec::Vec;
+
+    use crate::TcpParams;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)
@@ -563,7 +568,7 @@ mod tests {
     }
 
     fn drain(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
-        std::iter::from_fn(|| s.poll(cfg, now))
+        core::iter::from_fn(|| s.poll(cfg, now))
             .map(|o| match o {
                 Outgoing::Data { seq, .. } => seq,
                 Outgoing::Syn => 0,
@@ -759,7 +764,7 @@ mod tests {
 
     /// What is sent now, with its CWR.
     fn with_cwr(cfg: &Config, s: &mut Sender, now: Time) -> Vec<(u32, bool)> {
-        std::iter::from_fn(|| s.poll(cfg, now))
+        core::iter::from_fn(|| s.poll(cfg, now))
             .map(|o| match o {
                 Outgoing::Data { seq, cwr, .. } => (seq, cwr),
                 Outgoing::Syn => (0, false),
