@@ -13,6 +13,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod bits;
 mod params;
 mod receiver;
 mod rtt;

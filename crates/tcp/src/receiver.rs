@@ -212,7 +212,10 @@ impl Receiver {
     /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
     pub fn report(&self) -> SackBlocks {
         let mut out = SackBlocks::default();
-        let holding = |seq: &u32| self.blocks.iter().find(|&&(from, to)| (from..to).contains(seq));
+        let holding = |&seq: &u32| {
+            let at = self.blocks.partition_point(|&(_, to)| to <= seq);
+            self.blocks.get(at).filter(|&&(from, _)| from <= seq)
+        };
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
             if out.as_slice().len() == 3 {
                 break;

@@ -220,7 +220,7 @@ impl Sender {
             did.ecn_response = true;
         }
         let from = ack.max(self.una);
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max {
@@ -347,8 +347,8 @@ impl Sender {
             self.inflation += 1;
             return false;
         }
-        let lost = self.dup_acks == cfg.dup_threshold
-            || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una, cfg.dup_threshold));
+        let lost =
+            self.dup_acks == cfg.dup_threshold || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una));
         // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
         // asked for has repaired nothing, though: what is lost of its window is sent again, and the
         // window stays as it is (RFC 3168 section 6.1.2).
@@ -379,7 +379,7 @@ impl Sender {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 if let Some(board) = &mut self.sacked {
-                    board.high_rxt = self.una + 1;
+                    board.set_high_rxt(self.una + 1);
                     board.rescued = false;
                 }
             }
@@ -496,25 +496,24 @@ impl Sender {
 
     /// RFC 6675 section 5 step (C): while the window exceeds the pipe, NextSeg().
     fn poll_sack_recovery(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        let dup = cfg.dup_threshold;
         let board = self.sacked.as_mut()?;
-        if (board.pipe(self.una, self.max, dup) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
+        if (board.pipe(self.max, cfg.dup_threshold) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
             return None;
         }
-        let hole = board.next_hole(self.una, dup, true).or_else(|| {
+        let hole = board.next_hole(true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
-            (self.max >= self.limit).then(|| board.next_hole(self.una, dup, false)).flatten()
+            (self.max >= self.limit).then(|| board.next_hole(false)).flatten()
         });
         let seq = match hole {
             Some(seq) => {
-                board.high_rxt = seq + 1;
+                board.set_high_rxt(seq + 1);
                 seq
             }
             None if self.max < self.limit => {
                 self.next = self.max + 1;
                 self.max
             }
-            None if !board.rescued && board.high_rxt < self.max => {
+            None if !board.rescued && board.high_rxt() < self.max => {
                 // Rule 4: one rescue retransmission of the last packet outstanding.
                 board.rescued = true;
                 self.max - 1
