@@ -14,14 +14,19 @@ extern crate alloc;
 extern crate std;
 
 mod bits;
+mod congestion;
 mod params;
 mod receiver;
+mod recovery;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod slow_start;
 
+pub use congestion::{CongestionControl, cubic};
 pub use params::{Config, TcpParams, Variant};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};
 pub use sender::{Outgoing, Reaction, Sender};
+pub use slow_start::SlowStart;

@@ -6,6 +6,9 @@ use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
+use crate::congestion::CongestionControl;
+use crate::slow_start::SlowStart;
+
 choice! {
     /// How a sender recovers from loss.
     pub enum Variant {
@@ -17,6 +20,8 @@ choice! {
         NewReno = "newreno",
         /// Recovery from selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// The same, with the window reduced in proportion to what arrives (RFC 9937).
+        Prr = "prr",
     }
 }
 
@@ -25,8 +30,14 @@ params! {
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
-        /// Loss recovery: "tahoe", "reno", "newreno" or "sack".
+        /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
         variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
+        /// Congestion control: "reno" or "cubic".
+        congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
+        /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
+        slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
+        /// Most packets that an acknowledgment counts for when the window grows; none for all it acknowledges.
+        growth_limit: Option<u32> = Some(1), unit "packets", source "ns-2 and RFC 5681 section 3.1: 1; RFC 3465: 2; Linux: none";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -39,8 +50,12 @@ params! {
         max_window: u32 = 1_000_000, unit "packets", source "RFC 7323 section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
         /// Whether a connection begins with a SYN and its acknowledgment.
         syn: bool = true, unit "true or false", source "ns-2 syn_";
-        /// Longest an acknowledgment is held back for a second packet; none to acknowledge each.
+        /// Longest an acknowledgment is held back for `ack_every` packets; none to acknowledge each.
         delayed_ack: Option<Duration> = None, unit "time", source "ns-2 TCPSink; RFC 5681 section 4.2 allows 500 ms";
+        /// Packets in order that are acknowledged together, if `delayed_ack` allows.
+        ack_every: u32 = 2, unit "packets", source "RFC 5681 section 4.2: at least every second";
+        /// Packets at the start of a connection that are acknowledged at once.
+        quick_acks: u32 = 0, unit "packets", source "RFC 5681 has none; Linux: 16";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
@@ -65,6 +80,11 @@ params! {
 pub struct Config {
     pub(crate) variant: Variant,
     pub(crate) sack: bool,
+    pub(crate) congestion: CongestionControl,
+    pub(crate) slow_start: SlowStart,
+    pub(crate) growth_limit: u32,
+    pub(crate) ack_every: u32,
+    pub(crate) quick_acks: u32,
     /// What a data packet brings its receiver.
     payload: Bytes,
     wire: Bytes,
@@ -121,6 +141,13 @@ impl Config {
             p.initial_ssthresh.unwrap_or_default(),
             "must be at least 2 packets (RFC 5681 section 3.1)",
         )?;
+        require(
+            p.growth_limit != Some(0),
+            "growth_limit",
+            0,
+            "must be at least 1 packet; leave it out to count all that is acknowledged",
+        )?;
+        require(p.ack_every >= 1, "ack_every", p.ack_every, "must be at least 1 packet")?;
         require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
         require(
             !p.granularity.is_zero(),
@@ -144,7 +171,12 @@ impl Config {
         )?;
         Ok(Config {
             variant: p.variant,
-            sack: p.variant == Variant::Sack,
+            sack: matches!(p.variant, Variant::Sack | Variant::Prr),
+            congestion: p.congestion,
+            slow_start: p.slow_start,
+            growth_limit: p.growth_limit.unwrap_or(u32::MAX),
+            ack_every: p.ack_every,
+            quick_acks: p.quick_acks,
             payload: p.packet,
             wire: Bytes::new(wire),
             initial_window: p.initial_window as f64,

@@ -50,8 +50,8 @@ pub struct Receiver {
     epoch: u8,
     /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
     echo: bool,
-    /// Data in order that has not been acknowledged yet (delayed acknowledgment).
-    owed: bool,
+    /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
+    owed: u32,
     /// When an owed acknowledgment must go.
     deadline: Time,
     /// Runs received out of order, rising, apart from each other, all above `next`: many where a slow
@@ -75,7 +75,7 @@ impl Receiver {
             next: 1,
             epoch: 0,
             echo: false,
-            owed: false,
+            owed: 0,
             deadline: Time::MAX,
             blocks: VecDeque::new(),
             recent: [0; 3],
@@ -129,9 +129,11 @@ impl Receiver {
     #[inline]
     fn owes(&mut self, cfg: &Config, now: Time) -> bool {
         match cfg.delayed_ack {
-            Some(delay) if !self.owed => {
-                self.owed = true;
-                self.deadline = now + delay;
+            Some(delay) if self.owed + 1 < cfg.ack_every && self.next > cfg.quick_acks + 1 => {
+                if self.owed == 0 {
+                    self.deadline = now + delay;
+                }
+                self.owed += 1;
                 false
             }
             _ => true,
@@ -198,7 +200,7 @@ impl Receiver {
     /// The acknowledgment to send; of a SYN, or of all that has come.
     #[inline(always)]
     pub fn acknowledgment(&mut self, syn: bool) -> Acknowledgment {
-        self.owed = false;
+        self.owed = 0;
         self.deadline = Time::MAX;
         Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }

@@ -62,6 +62,11 @@ impl RttEstimator {
         self.base = (cfg.granularity * ticks).max(cfg.min_rto);
     }
 
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed(&self, cfg: &Config) -> Duration {
+        cfg.granularity * self.srtt8 / 8
+    }
+
     /// The timeout now.
     #[inline]
     pub fn rto(&self) -> Duration {

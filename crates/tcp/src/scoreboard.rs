@@ -50,6 +50,8 @@ pub(crate) struct Scoreboard {
     sacked_below_rxt: u32,
     /// All from `high_rxt` to here are sacked.
     hole: u32,
+    /// Whether the last update found packets lost that were not known to be.
+    found_lost: bool,
     /// The blocks reported last.
     seen: [Block; 3],
     /// One rescue retransmission per recovery (rule 4 of NextSeg).
@@ -61,6 +63,16 @@ impl Scoreboard {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// How many packets above the cumulative acknowledgment are known to have arrived.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether the last acknowledgment showed packets lost that were not known to be.
+    pub fn found_lost(&self) -> bool {
+        self.found_lost
     }
 
     /// Forgets everything.
@@ -121,6 +133,7 @@ impl Scoreboard {
 
     /// Finds `lost_below` after so many above it are new.
     fn move_lost(&mut self, above: u32, dup_threshold: u32) {
+        let before = self.lost_below.max(self.una);
         if self.lost_below == 0 {
             if self.count >= dup_threshold {
                 self.lost_below = self.sacked.select_down(dup_threshold);
@@ -128,6 +141,8 @@ impl Scoreboard {
         } else if above > 0 {
             self.lost_below = self.sacked.select(self.lost_below + 1, above);
         }
+        let passed = self.lost_below.saturating_sub(before);
+        self.found_lost = passed > self.sacked.count(before, before + passed);
     }
 
     /// Notes that all lost packets below `high_rxt` have been sent again.
