@@ -6,7 +6,7 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_tcp::{CongestionControl, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
 
 /// Reno flows that share nothing but a wire that loses packets.
 fn forced_loss(variant: Variant, p: f64, seed: u64) -> Outcome {
@@ -162,7 +162,7 @@ fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
     let p = 1e-3;
     let every = TcpParams { variant: Variant::Sack, ..Default::default() };
     let delayed = TcpParams { delayed_ack: Some(Duration::from_millis(40)), ..every.clone() };
-    let counted = TcpParams { growth_limit: None, ..delayed.clone() };
+    let counted = TcpParams { growth: Growth::Packets, ..delayed.clone() };
     let [every, delayed, counted] = [every, delayed, counted].map(|tcp| window(&lossy(&tcp, 40, p, 1)));
     println!("each packet {every:.2}, every second {delayed:.2}, counted {counted:.2}");
     assert!((counted / every - 1.0).abs() < 0.05, "{counted} against {every}");

@@ -25,6 +25,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What makes a window grow.
+    pub enum Growth {
+        /// Each acknowledgment that acknowledges something, as if it were of one packet.
+        Acknowledgments = "acknowledgments",
+        /// Each packet that is acknowledged.
+        Packets = "packets",
+    }
+}
+
 params! {
     /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, with which the
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
@@ -36,8 +46,8 @@ params! {
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
         /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
-        /// Most packets that an acknowledgment counts for when the window grows; none for all it acknowledges.
-        growth_limit: Option<u32> = Some(1), unit "packets", source "ns-2 and RFC 5681 section 3.1: 1; RFC 3465: 2; Linux: none";
+        /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
+        growth: Growth = Growth::Acknowledgments, unit "name", source "ns-2 and RFC 2581; packets are RFC 5681 section 3.1 and RFC 3465";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -82,6 +92,7 @@ pub struct Config {
     pub(crate) sack: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) slow_start: SlowStart,
+    /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
     pub(crate) ack_every: u32,
     pub(crate) quick_acks: u32,
@@ -141,12 +152,6 @@ impl Config {
             p.initial_ssthresh.unwrap_or_default(),
             "must be at least 2 packets (RFC 5681 section 3.1)",
         )?;
-        require(
-            p.growth_limit != Some(0),
-            "growth_limit",
-            0,
-            "must be at least 1 packet; leave it out to count all that is acknowledged",
-        )?;
         require(p.ack_every >= 1, "ack_every", p.ack_every, "must be at least 1 packet")?;
         require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
         require(
@@ -174,7 +179,7 @@ impl Config {
             sack: matches!(p.variant, Variant::Sack | Variant::Prr),
             congestion: p.congestion,
             slow_start: p.slow_start,
-            growth_limit: p.growth_limit.unwrap_or(u32::MAX),
+            growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
             ack_every: p.ack_every,
             quick_acks: p.quick_acks,
             payload: p.packet,
