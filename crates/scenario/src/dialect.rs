@@ -154,6 +154,14 @@ pub static TABLE: &[Row] = &[
     Row {
         place: Place::Tcp,
         table: TCP,
+        key: "max_doublings",
+        values: [Whole(6), Whole(6), Whole(16)],
+        source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 maxrto_ is \
+                 the bound. The release in which that changed was not found",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
         key: "granularity",
         values: [Text("100 ms"), Text("10 ms"), Text("10 ms")],
         source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before",

@@ -74,6 +74,8 @@ params! {
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
         /// Largest retransmission timeout.
         max_rto: Duration = Duration::from_secs(60), unit "time", source "RFC 6298 rule 2.5";
+        /// Most doublings of the retransmission timeout.
+        max_doublings: u32 = 16, unit "1", source "RFC 6298 bounds the timeout, max_rto; ns-2 until 2.30 doubles at most 6 times";
         /// Retransmission timeout before the first measurement.
         initial_rto: Duration = Duration::from_secs(3), unit "time", source "ns-2 rtxcur_init_; RFC 6298 says 1 s";
         /// Granularity of round-trip time measurements.
@@ -109,6 +111,7 @@ pub struct Config {
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: Duration,
     pub(crate) max_rto: Duration,
+    pub(crate) max_doublings: u32,
     pub(crate) initial_rto: Duration,
     pub(crate) granularity: Duration,
     pub(crate) ecn: bool,
@@ -167,6 +170,7 @@ impl Config {
             p.max_rto,
             format!("must not be below min_rto ({})", p.min_rto),
         )?;
+        require(p.max_doublings <= 16, "max_doublings", p.max_doublings, "must be at most 16")?;
         require(!p.initial_rto.is_zero(), "initial_rto", p.initial_rto, "must be longer than 0 s")?;
         require(
             p.delayed_ack.is_none_or(|d| !d.is_zero()),
@@ -193,6 +197,7 @@ impl Config {
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
             max_rto: p.max_rto,
+            max_doublings: p.max_doublings,
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,

@@ -86,7 +86,7 @@ impl RttEstimator {
     }
 
     fn backed_off_rto(&self, cfg: &Config) -> Duration {
-        Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto)
+        Duration::from_nanos(self.base.nanos() << self.backoff.min(cfg.max_doublings)).min(cfg.max_rto)
     }
 
     /// Whether the timeout stands doubled.
@@ -122,6 +122,19 @@ mod tests {
         assert_eq!(e.rto(), Duration::from_secs(60));
         measure(&mut e, &cfg, 410);
         assert!(!e.backed_off());
+    }
+
+    #[test]
+    fn a_timeout_doubles_as_often_as_it_may() {
+        let cfg = Config::new(&TcpParams {
+            max_doublings: 6,
+            max_rto: Duration::from_secs(1000),
+            ..Default::default()
+        });
+        let cfg = cfg.unwrap();
+        let mut e = RttEstimator::new(&cfg);
+        (0..10).for_each(|_| e.back_off(&cfg));
+        assert_eq!(e.rto(), Duration::from_secs(3 * 64));
     }
 
     #[test]
