@@ -5,7 +5,7 @@
 
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_aqm::params::ParamDoc;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +156,14 @@ pub static TABLE: &[Row] = &[
         values: [Text("100000 s"), Text("100000 s"), Text("60 s")],
         source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in 2.27 \
                  (not found)",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "max_doublings",
+        values: [Whole(6), Whole(6), Whole(16)],
+        source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 maxrto_ is \
+                 the bound. The release in which that changed was not found",
     },
     Row {
         place: Place::Tcp,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use quell_aqm::catalog::{self, CATALOG};
 use quell_aqm::params::ParamDoc;
 use quell_sim::network::{Connection, Gaps};
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

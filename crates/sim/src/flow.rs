@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use quell_aqm::{Rng, Seed};
-use quell_units::{BitRate, Duration, Time};
+use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
-use crate::packet::{Kind, Pkt, SackTable};
-use crate::tcp::{Config, Outgoing, Receiver, Sender};
+use crate::packet::{ACK_BYTES, Kind, Pkt, SackTable};
+use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
 
 mod dialog;
 
@@ -92,19 +92,49 @@ impl Meter<FlowSegment> {
     }
 }
 
+/// What the TCP flows of a group share: their parameters, and their packets with flow, connection and number
+/// to be filled in.
+pub(crate) struct Group {
+    pub tcp: Config,
+    /// Data for the first time, and data again.
+    data: Pkt,
+    again: Pkt,
+    synchronize: Pkt,
+    ack: Pkt,
+}
+
+impl Group {
+    /// All packets have the precedence, acknowledgments too.
+    pub fn new(tcp: Config, precedence: u8) -> Self {
+        let packet = |kind, bytes: Bytes, ect| {
+            let mut pkt = Pkt::new(kind, 0, 0, 0, bytes.get() as u16);
+            pkt.set_ect(ect);
+            pkt.set_precedence(precedence);
+            pkt
+        };
+        Group {
+            data: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(false)),
+            again: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(true)),
+            synchronize: packet(Kind::Syn, ACK_BYTES, false),
+            ack: packet(Kind::Ack, ACK_BYTES, false),
+            tcp,
+        }
+    }
+}
+
 /// A flow.
 // Nearly all are TCP, and a box would be a cache line more for each of their packets.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Flow {
-    Tcp(Arc<Config>, TcpFlow),
+    Tcp(Arc<Group>, TcpFlow),
     /// TCP whose transfers are asked for.
-    Dialog(Arc<Config>, Box<Dialog>),
+    Dialog(Arc<Group>, Box<Dialog>),
     Udp(Box<UdpFlow>),
 }
 
 impl Flow {
     /// A flow that has not begun; a TCP flow has a configuration.
-    pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Config>>, seed: Seed, bounds: &[Time]) -> Self {
+    pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Group>>, seed: Seed, bounds: &[Time]) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
@@ -264,7 +294,7 @@ impl Server {
     /// Begins a transfer of so many packets at `now`; `start` is when its time begins to count.
     fn begin(
         &mut self,
-        cfg: &Config,
+        cfg: &Group,
         now: Time,
         (packets, start): (u32, Time),
         epoch: &mut u8,
@@ -274,10 +304,10 @@ impl Server {
         match self.connection {
             Connection::Fresh if self.last.is_some() => {
                 *epoch = epoch.wrapping_add(1);
-                sender.reopen(cfg);
+                sender.reopen(&cfg.tcp);
             }
             Connection::Persistent if self.last.is_some_and(|last| now - last > sender.rto()) => {
-                sender.restart_after_idle(cfg);
+                sender.restart_after_idle(&cfg.tcp);
             }
             _ => {}
         }
@@ -294,11 +324,11 @@ impl Server {
 }
 
 impl TcpFlow {
-    fn new(id: u32, cfg: &Config, app: Application, app_due: Time, stop: Time, bounds: &[Time]) -> Self {
+    fn new(id: u32, cfg: &Group, app: Application, app_due: Time, stop: Time, bounds: &[Time]) -> Self {
         TcpFlow {
             id,
             epoch: 0,
-            sender: Sender::new(cfg),
+            sender: Sender::new(&cfg.tcp),
             receiver: Receiver::new(),
             app,
             app_due,
@@ -313,7 +343,7 @@ impl TcpFlow {
         self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
     }
 
-    fn advance(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         self.advance_sender(cfg, now, host);
         self.advance_receiver(cfg, now, host);
     }
@@ -322,14 +352,14 @@ impl TcpFlow {
     /// known only when the acknowledgments until then are, and the receiver's packets say nothing
     /// about that.
     #[inline]
-    fn advance_sender(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         if self.app_due.min(self.sender.deadline()) <= now {
             self.catch_up(cfg, now, host);
         }
     }
 
     #[inline(never)]
-    fn catch_up(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn catch_up(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let due = self.app_due.min(self.sender.deadline());
             if due > now || due == Time::MAX {
@@ -338,7 +368,7 @@ impl TcpFlow {
             if self.app_due == due {
                 self.on_application(cfg, due);
             } else {
-                let lost = self.sender.on_timeout(cfg, due);
+                let lost = self.sender.on_timeout(&cfg.tcp, due);
                 self.sent.at(due, host).timeouts += lost as u64;
             }
             self.pump(cfg, due, host);
@@ -346,7 +376,7 @@ impl TcpFlow {
     }
 
     #[inline]
-    fn advance_receiver(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn advance_receiver(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         let due = self.receiver.deadline();
         if due <= now && due != Time::MAX {
             self.receiver.on_timer();
@@ -354,7 +384,7 @@ impl TcpFlow {
         }
     }
 
-    fn on_application(&mut self, cfg: &Config, now: Time) {
+    fn on_application(&mut self, cfg: &Group, now: Time) {
         if now >= self.stop {
             self.app_due = Time::MAX;
             if let Application::Bulk | Application::Paced(_) = self.app {
@@ -372,10 +402,10 @@ impl TcpFlow {
                     Err(later) => later,
                     Ok(rate) => {
                         if p.idle_since.take().is_some_and(|since| now - since > self.sender.rto()) {
-                            self.sender.restart_after_idle(cfg);
+                            self.sender.restart_after_idle(&cfg.tcp);
                         }
                         self.sender.provide(1);
-                        let bytes = cfg.payload_bytes as f64;
+                        let bytes = cfg.tcp.payload().get() as f64;
                         p.clock.after(now, rate, bytes, bytes)
                     }
                 };
@@ -414,7 +444,7 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
+    fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
@@ -426,10 +456,17 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn on_data(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
-        let Some(received) = self.receiver.on_packet(cfg, now, pkt) else { return };
+    fn on_data(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+        let arrival = Arrival {
+            epoch: pkt.epoch(),
+            syn: pkt.is_syn(),
+            seq: pkt.seq(),
+            ce: pkt.is_ce(),
+            cwr: pkt.is_cwr(),
+        };
+        let Some(received) = self.receiver.on_packet(&cfg.tcp, now, arrival) else { return };
         if received.new {
-            *self.received.at(now, host) += cfg.payload_bytes;
+            *self.received.at(now, host) += cfg.tcp.payload().get();
         }
         if received.acknowledge {
             self.acknowledge(cfg, now, pkt.is_syn(), host);
@@ -437,12 +474,12 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
+    fn on_ack(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         let blocks = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {
             return;
         }
-        let did = self.sender.on_ack(cfg, now, pkt.seq(), pkt.is_ece(), blocks);
+        let did = self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), blocks);
         if did.fast_retransmit || did.ecn_response {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;
@@ -458,9 +495,11 @@ impl TcpFlow {
     }
 
     #[inline]
-    fn acknowledge(&mut self, cfg: &Config, now: Time, syn: bool, host: &mut impl Host) {
-        let mut ack = self.receiver.acknowledgment(cfg, self.id, syn);
-        if self.receiver.reports(cfg) {
+    fn acknowledge(&mut self, cfg: &Group, now: Time, syn: bool, host: &mut impl Host) {
+        let owed = self.receiver.acknowledgment(syn);
+        let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
+        ack.set_ece(owed.ece);
+        if self.receiver.reports(&cfg.tcp) {
             ack.set_sack(host.sacks().put(self.receiver.report()));
         }
         host.send(now, ack, Direction::Back);
@@ -468,25 +507,25 @@ impl TcpFlow {
 
     /// Sends all that may be sent now.
     #[inline]
-    fn pump(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         if !self.sender.only_window() {
             return self.pump_special(cfg, now, host);
         }
-        let end = self.sender.end_of_window(cfg);
-        while let Some(out) = self.sender.poll_below(cfg, now, end) {
+        let end = self.sender.end_of_window(&cfg.tcp);
+        while let Some(out) = self.sender.poll_below(&cfg.tcp, now, end) {
             self.send(cfg, now, out, host);
         }
     }
 
     #[inline(never)]
-    fn pump_special(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
-        while let Some(out) = self.sender.poll(cfg, now) {
+    fn pump_special(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+        while let Some(out) = self.sender.poll(&cfg.tcp, now) {
             self.send(cfg, now, out, host);
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, cfg: &Config, now: Time, out: Outgoing, host: &mut impl Host) {
+    fn send(&mut self, cfg: &Group, now: Time, out: Outgoing, host: &mut impl Host) {
         let pkt = match out {
             Outgoing::Syn => cfg.synchronize.with(self.id, self.epoch, 0),
             Outgoing::Data { seq, retransmission, cwr } => {

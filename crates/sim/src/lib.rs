@@ -14,7 +14,6 @@ pub mod outcome;
 mod packet;
 mod record;
 mod route;
-pub mod tcp;
 pub mod topology;
 mod wire;
 

@@ -9,7 +9,7 @@ use quell_aqm::Seed;
 use quell_aqm::catalog::AnyAlgorithm;
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
-use crate::tcp::TcpParams;
+use quell_tcp::TcpParams;
 
 pub use crate::packet::ACK_BYTES;
 

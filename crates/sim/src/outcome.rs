@@ -167,7 +167,7 @@ pub struct FlowOutcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSegment {
     /// Bytes of data the receiver got for the first time, without headers that are counted apart
-    /// ([`TcpParams::header`](crate::tcp::TcpParams::header)).
+    /// ([`TcpParams::header`](quell_tcp::TcpParams::header)).
     pub delivered_bytes: u64,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,

@@ -2,6 +2,7 @@
 
 use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
+use quell_tcp::{Block, SackBlocks};
 use quell_units::Bytes;
 
 /// The size of a pure acknowledgment and of a SYN.
@@ -211,22 +212,6 @@ impl Packet for Pkt {
     }
 }
 
-/// A run of received packets [from, to) that an acknowledgment reports.
-pub(crate) type Block = (u32, u32);
-
-/// Up to three blocks, the most recent first (RFC 2018 section 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SackBlocks {
-    pub blocks: [Block; 3],
-    pub len: u8,
-}
-
-impl SackBlocks {
-    pub fn as_slice(&self) -> &[Block] {
-        &self.blocks[..self.len as usize]
-    }
-}
-
 /// An entry of the [`SackTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SackId(u32);
@@ -276,7 +261,9 @@ mod tests {
         let mut table = SackTable::default();
         let mut p = Pkt::new(Kind::Ack, 7, 200, 9, 40);
         assert_eq!((p.sack(), p.epoch(), p.is_ack(), p.is_syn()), (None, 200, true, false));
-        let blocks = SackBlocks { blocks: [(1, 2), (4, 6), (0, 0)], len: 2 };
+        let mut blocks = SackBlocks::default();
+        blocks.push((1, 2));
+        blocks.push((4, 6));
         p.set_sack(table.put(blocks));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.is_ack(), p.is_ece(), p.is_ce()), (200, true, true, false));

@@ -10,8 +10,8 @@ use quell_aqm::catalog::{AnyAlgorithm, AqmConfig};
 use quell_aqm::red::RedParams;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
-use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
+use quell_tcp::TcpParams;
 use quell_units::{BitRate, Bytes, QueueSize};
 
 /// The paper's RED: thresholds of 10 and 30 packets.

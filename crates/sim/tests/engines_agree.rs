@@ -10,8 +10,8 @@ use quell_aqm::{
 };
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_sim::tcp::{TcpParams, Variant};
 use quell_sim::{Control, Engine, run};
+use quell_tcp::{TcpParams, Variant};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use common::*;
 use quell_aqm::catalog::CATALOG;
 use quell_sim::outcome::Outcome;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::Bytes;
 
 fn describe(name: &str, o: &Outcome) -> String {

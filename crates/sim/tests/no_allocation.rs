@@ -19,7 +19,7 @@ use quell_aqm::{
     Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Next, PacketMeta, Probe, Verdict, Victim,
 };
 use quell_sim::network::*;
-use quell_sim::tcp::{TcpParams, Variant};
+use quell_tcp::{TcpParams, Variant};
 use quell_units::{BitRate, QueueSize, Time};
 
 thread_local! {

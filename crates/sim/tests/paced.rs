@@ -6,7 +6,7 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::FlowSegment;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::{BitRate, Time};
 
 /// What one flow does in each segment, over a link of its own with 10 ms each way.

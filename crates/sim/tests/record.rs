@@ -6,8 +6,8 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
-use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
+use quell_tcp::TcpParams;
 use quell_units::{BitRate, QueueSize, Time};
 
 /// Packets of `bytes` at `offered` bit/s onto a link with room for 1000, in both engines.

@@ -10,7 +10,7 @@ use quell_aqm::red_tail::RedTailParams;
 use quell_aqm::{Seed, ared::AredParams};
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::{BitRate, Bytes, QueueSize};
 
 const KB: fn(f64) -> AutoSize = |n| AutoSize::Size(QueueSize::Bytes(1000.0 * n));

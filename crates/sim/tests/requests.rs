@@ -7,8 +7,8 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Transfer};
-use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
+use quell_tcp::TcpParams;
 use quell_units::{Duration, Time};
 
 const RATE: u64 = 1_000_000;

@@ -7,7 +7,7 @@ use common::*;
 use quell_aqm::catalog;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::Bytes;
 
 /// From here on an algorithm should have settled; twice the time over which AP-RED measures.

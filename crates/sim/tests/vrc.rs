@@ -6,7 +6,7 @@ use common::*;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::RateUpdate;
 use quell_aqm::vrc::VrcParams;
-use quell_sim::tcp::TcpParams;
+use quell_tcp::TcpParams;
 use quell_units::{Bytes, Duration, QueueSize};
 
 const Q_REF: f64 = 50.0;

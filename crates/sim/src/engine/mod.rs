@@ -15,13 +15,13 @@ use std::sync::Arc;
 use quell_aqm::catalog::{AnyAlgorithm, AnyAqm};
 use quell_aqm::drop_tail::DropTail;
 use quell_queue::Limit;
+use quell_tcp::{Config, TcpParams};
 use quell_units::Time;
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Group};
 use crate::network::{Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{self, Recorder, RoundTrips};
-use crate::tcp::{Config, TcpParams};
 use crate::{Control, Error};
 
 /// The flows of a network and their classes.
@@ -33,7 +33,7 @@ struct Ends {
 
 impl Ends {
     fn new(network: &Network, bounds: &[Time]) -> Result<Self, Error> {
-        let mut known: Vec<(&TcpParams, u8, Arc<Config>)> = Vec::new();
+        let mut known: Vec<(&TcpParams, u8, Arc<Group>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
         for (i, spec) in network.flows.iter().enumerate() {
             let mut config = None;
@@ -42,7 +42,7 @@ impl Ends {
                 let at = known.iter().rposition(|k| k.1 == spec.precedence && k.0 == tcp);
                 if at.is_none() {
                     let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
-                    known.push((tcp, spec.precedence, Arc::new(new.with_precedence(spec.precedence))));
+                    known.push((tcp, spec.precedence, Arc::new(Group::new(new, spec.precedence))));
                 }
                 config = Some(&known[at.unwrap_or(known.len() - 1)].2);
             }

@@ -8,10 +8,10 @@
 use quell_aqm::Rng;
 use quell_units::Time;
 
-use super::{Application, Direction, Host, Server, TcpFlow, time_to_think, whole_packets};
+use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_packets};
 use crate::network::{Connection, Distribution};
 use crate::packet::{ACK_BYTES, Kind, Pkt};
-use crate::tcp::{Config, RttEstimator};
+use quell_tcp::RttEstimator;
 
 /// The flow.
 pub(crate) struct Dialog {
@@ -63,7 +63,7 @@ enum Phase {
 impl Dialog {
     pub fn new(
         id: u32,
-        cfg: &Config,
+        cfg: &Group,
         habits: Habits,
         precedence: u8,
         rng: Rng,
@@ -82,7 +82,7 @@ impl Dialog {
                 stop,
                 phase: Phase::Thinking,
                 due: if start < stop { start } else { Time::MAX },
-                timer: RttEstimator::new(cfg),
+                timer: RttEstimator::new(&cfg.tcp),
                 request,
                 asked: (0, start),
                 first: 1,
@@ -95,13 +95,13 @@ impl Dialog {
     }
 
     #[inline(never)]
-    pub fn advance(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         self.tcp.advance_sender(cfg, now, host);
         self.advance_client(cfg, now, host);
     }
 
     /// Runs the timers at the receiver's end, each at its time.
-    fn advance_client(&mut self, cfg: &Config, now: Time, host: &mut impl Host) {
+    fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let ack = self.tcp.receiver.deadline();
             let due = ack.min(self.client.due);
@@ -117,7 +117,7 @@ impl Dialog {
     }
 
     #[inline(never)]
-    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
+    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         if pkt.is_ack() && pkt.seq() == 0 {
             self.tcp.advance_sender(cfg, now, host);
             return self.on_request(cfg, now, pkt, host);
@@ -132,7 +132,7 @@ impl Dialog {
     }
 
     /// A request reaches the server.
-    fn on_request(&mut self, cfg: &Config, now: Time, pkt: Pkt, host: &mut impl Host) {
+    fn on_request(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         if pkt.epoch() != self.answered {
             return; // Answered before: it was sent twice.
         }
@@ -152,7 +152,7 @@ impl Dialog {
 
 impl Client {
     /// Asks, for the first time or again; the request to send.
-    fn ask(&mut self, cfg: &Config, now: Time) -> Pkt {
+    fn ask(&mut self, cfg: &Group, now: Time) -> Pkt {
         if self.phase == Phase::Thinking {
             let habits = &mut self.habits;
             habits.count = habits.count.map(|n| n - 1);
@@ -161,10 +161,10 @@ impl Client {
             let bytes = bytes.clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16;
             let number = self.request.epoch().wrapping_add(1);
             self.request = self.request.with(self.request.flow(), number, 0).sized(bytes);
-            self.timer = RttEstimator::new(cfg);
+            self.timer = RttEstimator::new(&cfg.tcp);
             self.phase = Phase::Asking;
         } else {
-            self.timer.back_off(cfg);
+            self.timer.back_off(&cfg.tcp);
         }
         self.due = now + self.timer.rto();
         self.request

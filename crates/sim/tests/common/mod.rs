@@ -5,8 +5,8 @@ use quell_aqm::catalog::{AnyAlgorithm, AqmConfig};
 use quell_aqm::{Link, Seed};
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};
-use quell_sim::tcp::TcpParams;
 use quell_sim::{Control, Engine, run};
+use quell_tcp::TcpParams;
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 pub fn secs(x: f64) -> Duration {

@@ -25,6 +25,8 @@ model! {
         max_th,
         /// At the start.
         max_p,
+        /// Where the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
+        end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
@@ -57,19 +59,21 @@ impl Ared {
                 min_th,
                 max_th,
                 max_p: params.max_p,
+                gentle: params.gentle,
                 weight: params.weight,
                 spacing: params.spacing,
                 ..RedParams::default()
             },
             link,
         );
-        let Red { min_th, max_th, max_p, forgetting, spread, crowding, .. } =
+        let Red { min_th, max_th, max_p, end, forgetting, spread, crowding } =
             red.expect("build has checked the same parameters");
         let interval = params.interval.as_secs_f64();
         Ok(Ared {
             min_th,
             max_th,
             max_p,
+            end,
             bottom: params.max_p_bottom,
             top: params.max_p_top,
             forgetting,
@@ -83,8 +87,8 @@ impl Ared {
 
     /// The RED that it is at a value of `max_p`.
     pub fn red(&self, max_p: f64) -> Red {
-        let Ared { min_th, max_th, forgetting, spread, crowding, .. } = *self;
-        Red { min_th, max_th, max_p, end: 2.0 * max_th, forgetting, spread, crowding }
+        let Ared { min_th, max_th, end, forgetting, spread, crowding, .. } = *self;
+        Red { min_th, max_th, max_p, end, forgetting, spread, crowding }
     }
 }
 
@@ -106,7 +110,7 @@ impl<V: Real> Law<V> for Ared<V> {
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
+        let p = curve(x[0], self.min_th, self.max_th, x[1], self.end);
         Spread::signaled(self.spread, self.crowding, p)
     }
 

@@ -26,6 +26,8 @@ model! {
         max_th,
         /// At the start.
         max_p,
+        /// Where the probability reaches 1, in packets, at the start.
+        end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
@@ -71,6 +73,7 @@ impl StRed {
                 min_th: AutoSize::Size(params.min_th),
                 max_th: AutoSize::Size(params.max_th),
                 max_p: params.max_p,
+                gentle: params.gentle,
                 max_p_top: params.max_p_top,
                 max_p_bottom: params.max_p_bottom,
                 interval: params.interval,
@@ -92,6 +95,7 @@ impl StRed {
             min_th: ared.min_th,
             max_th: ared.max_th,
             max_p: ared.max_p,
+            end: ared.end,
             bottom: ared.bottom,
             top: ared.top,
             forgetting: ared.forgetting,
@@ -116,6 +120,7 @@ impl StRed {
             min_th,
             max_th,
             max_p,
+            end,
             bottom,
             top,
             forgetting,
@@ -126,7 +131,7 @@ impl StRed {
             decay,
             ..
         } = *self;
-        Ared { min_th, max_th, max_p, bottom, top, forgetting, spread, crowding, rise, growth, decay }
+        Ared { min_th, max_th, max_p, end, bottom, top, forgetting, spread, crowding, rise, growth, decay }
     }
 }
 
@@ -170,7 +175,7 @@ impl<V: Real> Law<V> for StRed<V> {
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
         let (min_th, max_th) = (x[4] * self.min_th, x[4] * self.max_th);
-        let p = curve(x[0], min_th, max_th, x[1], V::of(2.0) * max_th);
+        let p = curve(x[0], min_th, max_th, x[1], x[4] * self.end);
         Spread::signaled(self.spread, self.crowding, p)
     }
 

@@ -45,6 +45,8 @@ red_params! {
         weight: Weight = Weight::Value(5e-5), unit "1", source "Chen 2010, section 5.5";
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
+        /// Whether the probability rises from max_p to 1 between max_th and 2 max_th, instead of jumping there.
+        gentle: bool = true, unit "true or false", source "as ARED; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 1.0, unit "1", source "Chen 2010, section 5.3: not restricted";
         /// Smallest max_p.
@@ -81,6 +83,7 @@ impl StRedParams {
             min_th: AutoSize::Size(self.min_th),
             max_th: AutoSize::Size(self.max_th),
             max_p: self.max_p,
+            gentle: self.gentle,
             max_p_top: self.max_p_top,
             max_p_bottom: self.max_p_bottom,
             interval: self.interval,

@@ -2,7 +2,7 @@
 
 use quell_units::{Duration, Time};
 
-use super::Config;
+use crate::Config;
 
 /// Doublings after which the round-trip time is measured from the beginning again.
 const FORGETTING: u32 = 4;
@@ -11,7 +11,7 @@ const FORGETTING: u32 = 4;
 /// coarse clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
 /// integers cut off makes the timeout one or two ticks longer than exact arithmetic would.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     /// Eight times the smoothed round-trip time in ticks; 0 before the first measurement.
     srtt8: u64,
     /// Four times its variation in ticks.
@@ -24,6 +24,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
+    /// Nothing measured yet.
     pub fn new(cfg: &Config) -> Self {
         let base = cfg.initial_rto;
         RttEstimator { srtt8: 0, rttvar4: 0, base, rto: base.min(cfg.max_rto), backoff: 0 }
@@ -61,6 +62,11 @@ impl RttEstimator {
         self.base = (cfg.granularity * ticks).max(cfg.min_rto);
     }
 
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed(&self, cfg: &Config) -> Duration {
+        cfg.granularity * self.srtt8 / 8
+    }
+
     /// The timeout now.
     #[inline]
     pub fn rto(&self) -> Duration {
@@ -80,7 +86,7 @@ impl RttEstimator {
     }
 
     fn backed_off_rto(&self, cfg: &Config) -> Duration {
-        Duration::from_nanos(self.base.nanos() << self.backoff.min(16)).min(cfg.max_rto)
+        Duration::from_nanos(self.base.nanos() << self.backoff.min(cfg.max_doublings)).min(cfg.max_rto)
     }
 
     /// Whether the timeout stands doubled.
@@ -92,7 +98,7 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::TcpParams;
+    use crate::TcpParams;
 
     fn measure(e: &mut RttEstimator, cfg: &Config, ms: u64) {
         e.sample(cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms));
@@ -116,6 +122,19 @@ mod tests {
         assert_eq!(e.rto(), Duration::from_secs(60));
         measure(&mut e, &cfg, 410);
         assert!(!e.backed_off());
+    }
+
+    #[test]
+    fn a_timeout_doubles_as_often_as_it_may() {
+        let cfg = Config::new(&TcpParams {
+            max_doublings: 6,
+            max_rto: Duration::from_secs(1000),
+            ..Default::default()
+        });
+        let cfg = cfg.unwrap();
+        let mut e = RttEstimator::new(&cfg);
+        (0..10).for_each(|_| e.back_off(&cfg));
+        assert_eq!(e.rto(), Duration::from_secs(3 * 64));
     }
 
     #[test]

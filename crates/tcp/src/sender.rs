@@ -8,16 +8,20 @@
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
 //!   by then and leaves 2.
 
+use alloc::boxed::Box;
+
 use quell_units::{Duration, Time};
 
-use super::rtt::RttEstimator;
-use super::scoreboard::Scoreboard;
-use super::{Config, Variant};
-use crate::packet::Block;
+use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
+use crate::params::{Config, Variant};
+use crate::recovery::prr::{Progress, Prr};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Block, Scoreboard};
+use crate::slow_start::{HyStart, SendTimes, SlowStart};
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outgoing {
+pub enum Outgoing {
     /// Opens the connection.
     Syn,
     /// Data.
@@ -33,8 +37,10 @@ pub(crate) enum Outgoing {
 
 /// What an acknowledgment or a timer did that is worth counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reaction {
+pub struct Reaction {
+    /// A fast retransmission began.
     pub fast_retransmit: bool,
+    /// The window was reduced because of an echoed mark.
     pub ecn_response: bool,
 }
 
@@ -48,20 +54,21 @@ enum Phase {
     Recovery,
 }
 
-/// What reduced the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// A loss that duplicates found.
-    Loss,
-    /// A mark, echoed.
-    Echo,
-    /// The timer.
-    Timeout,
+/// What a sender keeps beyond Reno's two windows.
+#[derive(Clone, Debug)]
+struct Kept {
+    control: Control,
+    start: Option<HyStart>,
+    /// Where every acknowledgment measures a round-trip time.
+    sent: Option<SendTimes>,
+    /// The one that the acknowledgment under way measured.
+    measured: Option<Duration>,
+    prr: Prr,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     /// The first packet not acknowledged.
     una: u32,
     /// The next packet to send; below `max` after a timeout.
@@ -86,11 +93,10 @@ pub(crate) struct Sender {
     syn_pending: bool,
     /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 section 3.2).
     timer_restarted: bool,
-    cwnd: f64,
+    window: Window,
     /// What fast recovery adds to the window: packets that duplicates say have left the network
     /// (RFC 5681 section 3.2 steps 3 and 4).
     inflation: i32,
-    ssthresh: f64,
     /// When the retransmission timer runs out.
     deadline: Time,
     /// The packet whose round-trip time is being measured and when it was sent, if one is.
@@ -100,11 +106,19 @@ pub(crate) struct Sender {
     rtt: RttEstimator,
     /// Of a sender that uses SACK, in a box because most do not.
     sacked: Option<Box<Scoreboard>>,
+    /// Of a sender that is not Reno with the slow start and recovery of its time, in a box likewise.
+    kept: Option<Box<Kept>>,
 }
 
 impl Sender {
     /// A connection that has nothing to send yet.
     pub fn new(cfg: &Config) -> Self {
+        let kept = Kept::new(cfg).map(Box::new);
+        Sender { sacked: cfg.sack.then(Box::default), kept, ..Sender::idle(cfg) }
+    }
+
+    /// A new connection without its boxes.
+    fn idle(cfg: &Config) -> Self {
         Sender {
             una: 1,
             next: 1,
@@ -119,24 +133,28 @@ impl Sender {
             cwr: false,
             syn_pending: cfg.syn,
             timer_restarted: false,
-            cwnd: cfg.initial_window,
+            window: Window { cwnd: cfg.initial_window, ssthresh: cfg.initial_ssthresh },
             inflation: 0,
-            ssthresh: cfg.initial_ssthresh,
             deadline: Time::MAX,
             timed: None,
             measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
-            sacked: cfg.sack.then(Box::default),
+            sacked: None,
+            kept: None,
         }
     }
 
     /// Starts a fresh connection that remembers nothing of the last one.
     pub fn reopen(&mut self, cfg: &Config) {
-        let mut sacked = std::mem::take(&mut self.sacked);
+        let mut sacked = core::mem::take(&mut self.sacked);
         if let Some(board) = &mut sacked {
             board.clear();
         }
-        *self = Sender { sacked, ..Sender::new(cfg) };
+        let mut kept = core::mem::take(&mut self.kept);
+        if let Some(kept) = &mut kept {
+            kept.restart(cfg);
+        }
+        *self = Sender { sacked, kept, ..Sender::idle(cfg) };
     }
 
     /// The application gives `packets` more packets; `u32::MAX` is data without end.
@@ -162,14 +180,17 @@ impl Sender {
 
     /// Slow start after an idle time longer than the timeout (RFC 5681 section 4.1).
     pub fn restart_after_idle(&mut self, cfg: &Config) {
-        self.cwnd = self.cwnd.min(cfg.initial_window);
+        self.window.cwnd = self.window.cwnd.min(cfg.initial_window);
+        if let Some(kept) = &mut self.kept {
+            kept.control.on_idle();
+        }
     }
 
     /// The round-trip time that the last acknowledgment measured, if it did.
     #[inline]
     pub fn take_rtt(&mut self) -> Option<Duration> {
         // Rare: a compare with memory is all that other acknowledgments cost.
-        (!self.measured.is_zero()).then(|| std::mem::take(&mut self.measured))
+        (!self.measured.is_zero()).then(|| core::mem::take(&mut self.measured))
     }
 
     /// The retransmission timeout now.
@@ -217,7 +238,8 @@ impl Sender {
             did.ecn_response = true;
         }
         let from = ack.max(self.una);
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks));
+        let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max {
@@ -226,7 +248,27 @@ impl Sender {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
+        if self.phase == Phase::Recovery && cfg.variant == Variant::Prr {
+            self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
+        }
         did
+    }
+
+    /// An acknowledgment that begins recovery or comes during it (RFC 9937 section 6): `newly` packets are
+    /// acknowledged cumulatively, and `sacked` were selectively before it.
+    fn reduce_in_proportion(&mut self, cfg: &Config, newly: u32, sacked: u32, begins: bool) {
+        let (Some(kept), Some(board)) = (&mut self.kept, &self.sacked) else { return };
+        if begins {
+            kept.prr = Prr::new(self.max - self.una - sacked);
+        }
+        let progress = Progress {
+            delivered: (newly + board.count()).saturating_sub(sacked),
+            pipe: board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32,
+            safe: newly > 0 && !board.found_lost(),
+        };
+        if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
+            self.window.cwnd = cwnd;
+        }
     }
 
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
@@ -235,7 +277,7 @@ impl Sender {
             self.rtt.sample(cfg, sent, now);
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
-            self.cwnd = 1.0;
+            self.window.cwnd = 1.0;
         }
         self.phase = Phase::Open;
         self.deadline = Time::MAX;
@@ -257,27 +299,24 @@ impl Sender {
     /// again (RFC 6298 rule 5.5) and as in ns-2; without that, 500 flows on 10 Mbit/s need 90 % marks
     /// instead of 53 % (PI; ns-2: 53 %).
     fn on_ecn_echo(&mut self, cfg: &Config) {
-        let at_one = self.cwnd <= 1.0;
+        let at_one = self.window.cwnd <= 1.0;
         if at_one && self.echo_at_one {
             self.rtt.back_off(cfg);
         }
         self.echo_at_one = at_one;
-        self.halve_threshold();
-        self.cwnd /= 2.0;
-        self.reduced(cfg, Cause::Echo);
+        self.reduce(cfg, Cause::Echo);
     }
 
-    /// Notes a reduction of the window, which the receiver is told of whatever its cause (RFC 3168
-    /// section 6.1.2).
-    fn reduced(&mut self, cfg: &Config, cause: Cause) {
+    /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
+    /// 6.1.2).
+    fn reduce(&mut self, cfg: &Config, cause: Cause) {
+        match &mut self.kept {
+            None => reno::reduce(&mut self.window, cause),
+            Some(kept) => kept.reduce(&mut self.window, cause),
+        }
         self.recover = self.max;
         self.reduced_by = cause;
         self.cwr = cfg.ecn;
-    }
-
-    /// RFC 5681 eq. 4, in whole packets.
-    fn halve_threshold(&mut self) {
-        self.ssthresh = libm::floor(self.cwnd / 2.0).max(2.0);
     }
 
     #[inline]
@@ -285,6 +324,11 @@ impl Sender {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
+        if let Some(kept) = &mut self.kept
+            && let Some(sent) = &mut kept.sent
+        {
+            kept.measured = sent.acknowledged(ack, now);
+        }
         if let Some((seq, sent)) = self.timed
             && ack > seq
         {
@@ -304,36 +348,56 @@ impl Sender {
                 Variant::NewReno if ack < self.recover => {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
-                    self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.cwnd as i32);
-                    restart_timer = !std::mem::replace(&mut self.timer_restarted, true);
+                    self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.window.cwnd as i32);
+                    restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
-                Variant::Sack if ack < self.recover => {}
+                Variant::Sack | Variant::Prr if ack < self.recover => {}
                 _ => {
                     self.phase = Phase::Open;
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
                     // The window that SACK leaves recovery with is half the old one (RFC 6675 section
                     // 5); the others take the acknowledgment for one more.
-                    if cfg.variant != Variant::Sack {
-                        self.grow(congested);
+                    if cfg.variant == Variant::Prr {
+                        self.window.cwnd = self.window.ssthresh;
+                    } else if cfg.variant != Variant::Sack {
+                        self.grow(cfg, now, newly, congested);
                     }
                 }
             }
         } else {
-            self.grow(congested);
+            self.grow(cfg, now, newly, congested);
         }
-        if self.una >= self.max && self.cwnd >= 1.0 {
+        if self.una >= self.max && self.window.cwnd >= 1.0 {
             self.deadline = Time::MAX;
         } else if restart_timer {
             self.arm(now);
         }
     }
 
-    /// Slow start below `ssthresh`, congestion avoidance above (RFC 5681 eq. 2 and 3); an echoed
-    /// mark stops growth (RFC 3168 section 6.1.2).
+    /// Slow start below `ssthresh`, congestion avoidance above; an echoed mark stops growth (RFC 3168 section
+    /// 6.1.2).
     #[inline]
-    fn grow(&mut self, congested: bool) {
-        if !congested {
-            self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+    fn grow(&mut self, cfg: &Config, now: Time, newly: u32, congested: bool) {
+        if congested {
+            return;
+        }
+        let acked = newly.min(cfg.growth_limit) as f64;
+        match &mut self.kept {
+            None => {
+                let left = self.window.slow_start(acked);
+                if left > 0.0 {
+                    reno::avoid(&mut self.window, left);
+                }
+            }
+            Some(kept) => {
+                // A window that was not used says nothing about the path (RFC 9438 section 5.8).
+                let flight = (self.max - self.una + newly) as f64;
+                let slow_start = self.window.cwnd < self.window.ssthresh;
+                if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
+                    let ends = (self.una, self.max);
+                    kept.grow(&mut self.window, now, acked, ends, self.rtt.smoothed(cfg));
+                }
+            }
         }
     }
 
@@ -344,8 +408,8 @@ impl Sender {
             self.inflation += 1;
             return false;
         }
-        let lost = self.dup_acks == cfg.dup_threshold
-            || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una, cfg.dup_threshold));
+        let lost =
+            self.dup_acks == cfg.dup_threshold || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una));
         // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
         // asked for has repaired nothing, though: what is lost of its window is sent again, and the
         // window stays as it is (RFC 3168 section 6.1.2).
@@ -357,13 +421,11 @@ impl Sender {
         if reduced {
             self.reduced_by = Cause::Loss;
         } else {
-            self.halve_threshold();
-            self.cwnd /= 2.0;
-            self.reduced(cfg, Cause::Loss);
+            self.reduce(cfg, Cause::Loss);
         }
         match cfg.variant {
             Variant::Tahoe => {
-                self.cwnd = 1.0;
+                self.window.cwnd = 1.0;
                 self.next = self.una;
             }
             Variant::Reno | Variant::NewReno => {
@@ -372,11 +434,11 @@ impl Sender {
                 self.retransmit = true;
                 self.timer_restarted = false;
             }
-            Variant::Sack => {
+            Variant::Sack | Variant::Prr => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 if let Some(board) = &mut self.sacked {
-                    board.high_rxt = self.una + 1;
+                    board.set_high_rxt(self.una + 1);
                     board.rescued = false;
                 }
             }
@@ -390,7 +452,7 @@ impl Sender {
         self.timed = None;
         if self.phase != Phase::Handshake && self.una >= self.max {
             // Nothing is outstanding: ECN held the sender back, and now it may go on.
-            self.cwnd = self.cwnd.max(1.0);
+            self.window.cwnd = self.window.cwnd.max(1.0);
             self.deadline = Time::MAX;
             return false;
         }
@@ -399,15 +461,14 @@ impl Sender {
             // it leaves 2. Without that, senders whose SYN met a full buffer start later with a slow
             // start that nothing bounds: 1000 flows over 1 Gbit/s lose 8.3 % of their first five
             // seconds' packets at drop-tail instead of 7.3 % (ns-2: 6.9 %).
-            self.ssthresh = 2.0;
+            self.window.ssthresh = 2.0;
             self.syn_pending = true;
         } else {
-            self.halve_threshold();
-            self.cwnd = 1.0;
+            self.reduce(cfg, Cause::Timeout);
+            self.window.cwnd = 1.0;
             self.inflation = 0;
             self.phase = Phase::Open;
             self.dup_acks = 0;
-            self.reduced(cfg, Cause::Timeout);
             self.next = self.una;
             self.retransmit = false;
             if let Some(board) = &mut self.sacked {
@@ -447,7 +508,7 @@ impl Sender {
     /// The window in whole packets.
     #[inline]
     fn window(&self, cfg: &Config) -> u32 {
-        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window };
+        let window = if self.window.cwnd < cfg.max_window { self.window.cwnd } else { cfg.max_window };
         window as i64 as u32
     }
 
@@ -493,25 +554,24 @@ impl Sender {
 
     /// RFC 6675 section 5 step (C): while the window exceeds the pipe, NextSeg().
     fn poll_sack_recovery(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        let dup = cfg.dup_threshold;
         let board = self.sacked.as_mut()?;
-        if (board.pipe(self.una, self.max, dup) as f64) + 1.0 > self.cwnd.min(cfg.max_window) {
+        if (board.pipe(self.max, cfg.dup_threshold) as f64) + 1.0 > self.window.cwnd.min(cfg.max_window) {
             return None;
         }
-        let hole = board.next_hole(self.una, dup, true).or_else(|| {
+        let hole = board.next_hole(true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
-            (self.max >= self.limit).then(|| board.next_hole(self.una, dup, false)).flatten()
+            (self.max >= self.limit).then(|| board.next_hole(false)).flatten()
         });
         let seq = match hole {
             Some(seq) => {
-                board.high_rxt = seq + 1;
+                board.set_high_rxt(seq + 1);
                 seq
             }
             None if self.max < self.limit => {
                 self.next = self.max + 1;
                 self.max
             }
-            None if !board.rescued && board.high_rxt < self.max => {
+            None if !board.rescued && board.high_rxt() < self.max => {
                 // Rule 4: one rescue retransmission of the last packet outstanding.
                 board.rescued = true;
                 self.max - 1
@@ -530,6 +590,12 @@ impl Sender {
                 self.timed = Some((seq, now));
             }
         }
+        if let Some(kept) = &mut self.kept {
+            kept.prr.out += (self.phase == Phase::Recovery) as u32;
+            if let Some(sent) = &mut kept.sent {
+                sent.sent(seq, now);
+            }
+        }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
         let cwr = self.cwr && (!retransmission || cfg.ecn_retransmissions);
         if cwr {
@@ -542,10 +608,63 @@ impl Sender {
     }
 }
 
+impl Kept {
+    /// None for a sender that needs nothing of it.
+    fn new(cfg: &Config) -> Option<Self> {
+        let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
+        let needed = cfg.congestion != CongestionControl::Reno || hystart || cfg.variant == Variant::Prr;
+        needed.then(|| Kept {
+            control: Control::new(cfg.congestion),
+            start: hystart.then(HyStart::new),
+            sent: hystart.then(SendTimes::default),
+            measured: None,
+            prr: Prr::default(),
+        })
+    }
+
+    /// A new connection, which remembers nothing.
+    fn restart(&mut self, cfg: &Config) {
+        let mut sent = core::mem::take(&mut self.sent);
+        if let Some(sent) = &mut sent {
+            sent.clear();
+        }
+        if let Some(new) = Kept::new(cfg) {
+            *self = Kept { sent, ..new };
+        }
+    }
+
+    /// `acked` packets of those below `ack` are acknowledged; `next` is one past the highest packet sent.
+    fn grow(
+        &mut self,
+        window: &mut Window,
+        now: Time,
+        acked: f64,
+        (ack, next): (u32, u32),
+        smoothed: Duration,
+    ) {
+        let left = match &mut self.start {
+            Some(start) => start.on_ack(window, acked, (ack, next), self.measured.take()),
+            None => window.slow_start(acked),
+        };
+        if left > 0.0 {
+            self.control.avoid(window, left, now, smoothed);
+        }
+    }
+
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        self.control.reduce(window, cause);
+        if let Some(start) = &mut self.start {
+            start.end();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::TcpParams;
+    use alloc::vec::Vec;
+
+    use crate::TcpParams;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)
@@ -556,14 +675,14 @@ mod tests {
         let params = TcpParams { variant, initial_window: cwnd, syn: false, ..Default::default() };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
-        s.ssthresh = cwnd as f64;
+        s.window.ssthresh = cwnd as f64;
         s.provide(u32::MAX);
         assert_eq!(drain(&cfg, &mut s, ms(0)).len(), cwnd as usize);
         (cfg, s)
     }
 
     fn drain(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
-        std::iter::from_fn(|| s.poll(cfg, now))
+        core::iter::from_fn(|| s.poll(cfg, now))
             .map(|o| match o {
                 Outgoing::Data { seq, .. } => seq,
                 Outgoing::Syn => 0,
@@ -605,7 +724,7 @@ mod tests {
         s.on_ack(&cfg, ms(3200), 2, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(3200)), [2, 3]);
         s.on_ack(&cfg, ms(3300), 3, false, &[]);
-        assert_eq!((s.cwnd, s.ssthresh), (2.5, 2.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (2.5, 2.0));
     }
 
     #[test]
@@ -613,7 +732,7 @@ mod tests {
         let (cfg, mut s) = flying(Variant::Reno, 10);
         let sent: usize = (2..=11).map(|n| ack(&cfg, &mut s, n, &[]).len()).sum();
         assert_eq!(sent, 10, "the window reaches 11 only just after its round trip");
-        assert!((s.cwnd - 10.96).abs() < 0.01, "{}", s.cwnd);
+        assert!((s.window.cwnd - 10.96).abs() < 0.01, "{}", s.window.cwnd);
     }
 
     #[test]
@@ -624,11 +743,11 @@ mod tests {
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
-        assert_eq!((s.cwnd, s.inflation), (5.0, 3));
+        assert_eq!((s.window.cwnd, s.inflation), (5.0, 3));
         let later: Vec<u32> = (0..6).flat_map(|_| ack(&cfg, &mut s, 1, &[])).collect();
         assert_eq!(later, [13, 14]);
         ack(&cfg, &mut s, 11, &[]);
-        assert!((s.cwnd - 5.2).abs() < 1e-9, "half, and one growth: {}", s.cwnd);
+        assert!((s.window.cwnd - 5.2).abs() < 1e-9, "half, and one growth: {}", s.window.cwnd);
         assert_eq!(s.phase, Phase::Open);
     }
 
@@ -636,9 +755,9 @@ mod tests {
     fn ssthresh_is_a_whole_number_and_the_window_is_not() {
         let (cfg, mut s) = flying(Variant::Reno, 7);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
-        assert_eq!((s.cwnd, s.ssthresh), (3.5, 3.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (3.5, 3.0));
         s.on_timeout(&cfg, s.deadline());
-        assert_eq!((s.cwnd, s.ssthresh), (1.0, 2.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 2.0));
     }
 
     #[test]
@@ -651,7 +770,7 @@ mod tests {
         assert_eq!(s.phase, Phase::Recovery);
         ack(&cfg, &mut s, 13, &[]);
         assert_eq!(s.phase, Phase::Open);
-        assert!((s.cwnd - 5.2).abs() < 1e-9);
+        assert!((s.window.cwnd - 5.2).abs() < 1e-9);
     }
 
     #[test]
@@ -660,7 +779,7 @@ mod tests {
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
-        assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 5.0));
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [], "only the first two duplicates send");
         assert_eq!(ack(&cfg, &mut s, 11, &[]), [11, 12]);
     }
@@ -678,7 +797,7 @@ mod tests {
         assert!(!s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
         assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).fast_retransmit);
         assert_eq!(drain(&cfg, &mut s, ms(100)), [2]);
-        assert_eq!((s.cwnd, s.ssthresh), (5.0, 5.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (5.0, 5.0));
         // Once: what is lost after that waits for the timer, as without ECN.
         ack(&cfg, &mut s, 5, &[]);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 5, &[])));
@@ -692,7 +811,7 @@ mod tests {
         assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[(6, 7), (4, 5), (2, 3)]), [1]);
-        assert_eq!(s.cwnd, 5.0);
+        assert_eq!(s.window.cwnd, 5.0);
         // Pipe: 1 again, 5 and 7 to 12 not lost. It must fall below 5 before 3 goes.
         let mut sent = Vec::new();
         for to in 8..=11 {
@@ -708,9 +827,9 @@ mod tests {
         let (cfg, mut s) = flying(Variant::Reno, 10);
         s.on_timeout(&cfg, s.deadline());
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
-        assert_eq!((s.cwnd, s.ssthresh), (1.0, 5.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 5.0));
         s.on_timeout(&cfg, s.deadline());
-        assert_eq!(s.ssthresh, 2.0);
+        assert_eq!(s.window.ssthresh, 2.0);
         assert_eq!(s.rto(), Duration::from_secs(12));
         // Go back N: after the acknowledgment of packet 1, slow start from packet 2.
         drain(&cfg, &mut s, ms(9000));
@@ -722,9 +841,9 @@ mod tests {
         let (cfg, mut s) = flying(Variant::Reno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         ack(&cfg, &mut s, 5, &[]);
-        let before = s.ssthresh;
+        let before = s.window.ssthresh;
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 5, &[])));
-        assert_eq!(s.ssthresh, before);
+        assert_eq!(s.window.ssthresh, before);
         assert_eq!(s.phase, Phase::Open);
     }
 
@@ -736,9 +855,9 @@ mod tests {
         s.provide(u32::MAX);
         drain(&cfg, &mut s, ms(0));
         assert!(s.on_ack(&cfg, ms(100), 2, true, &[]).ecn_response);
-        assert_eq!(s.cwnd, 5.0);
+        assert_eq!(s.window.cwnd, 5.0);
         assert!(!s.on_ack(&cfg, ms(100), 3, true, &[]).ecn_response);
-        assert_eq!(s.cwnd, 5.0, "an echo stops growth");
+        assert_eq!(s.window.cwnd, 5.0, "an echo stops growth");
         s.on_ack(&cfg, ms(110), 11, false, &[]);
         let Some(Outgoing::Data { cwr, .. }) = s.poll(&cfg, ms(110)) else { panic!() };
         assert!(cwr);
@@ -759,7 +878,7 @@ mod tests {
 
     /// What is sent now, with its CWR.
     fn with_cwr(cfg: &Config, s: &mut Sender, now: Time) -> Vec<(u32, bool)> {
-        std::iter::from_fn(|| s.poll(cfg, now))
+        core::iter::from_fn(|| s.poll(cfg, now))
             .map(|o| match o {
                 Outgoing::Data { seq, cwr, .. } => (seq, cwr),
                 Outgoing::Syn => (0, false),
@@ -776,7 +895,7 @@ mod tests {
         assert_eq!(s.deadline(), ms(400));
         assert!(!s.on_timeout(&cfg, ms(400)), "nothing was lost");
         assert_eq!(with_cwr(&cfg, &mut s, ms(400)), [(2, true)]);
-        assert_eq!((s.cwnd, s.ssthresh), (1.0, 2.0));
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 2.0));
         assert!(!s.rtt.backed_off());
     }
 
@@ -802,7 +921,7 @@ mod tests {
         assert_eq!(s.deadline(), ms(2080 + 200));
         // The next mark on a window of one is a first one again.
         s.on_ack(&cfg, ms(2180), 6, true, &[]);
-        assert_eq!((s.cwnd, s.rtt.backed_off()), (1.0, false));
+        assert_eq!((s.window.cwnd, s.rtt.backed_off()), (1.0, false));
         s.on_ack(&cfg, ms(2190), 7, false, &[]);
         drain(&cfg, &mut s, ms(2190));
         assert!(!s.rtt.backed_off());
@@ -833,7 +952,7 @@ mod tests {
             // Without, it may be of a packet sent before the timeout: CWR has not gone out yet.
             let did = s.on_ack(&cfg, ms(3100), 2, true, &[]);
             assert_eq!(did.ecn_response, ecn_retransmissions);
-            assert_eq!(s.cwnd, if ecn_retransmissions { 0.5 } else { 1.0 });
+            assert_eq!(s.window.cwnd, if ecn_retransmissions { 0.5 } else { 1.0 });
             assert!(!s.on_ack(&cfg, ms(3100), 3, true, &[]).ecn_response, "once");
         }
     }

@@ -4,12 +4,38 @@ use alloc::collections::VecDeque;
 
 use quell_units::Time;
 
-use super::Config;
-use crate::packet::{Block, Pkt, SackBlocks};
+use crate::Config;
+use crate::scoreboard::{Block, SackBlocks};
+
+/// A SYN or data packet that arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// Which connection of the flow it belongs to.
+    pub epoch: u8,
+    /// It opens the connection.
+    pub syn: bool,
+    /// Its number.
+    pub seq: u32,
+    /// It was marked on its way (RFC 3168 section 5).
+    pub ce: bool,
+    /// The sender has reduced its window (RFC 3168 section 6.1.2).
+    pub cwr: bool,
+}
+
+/// An acknowledgment to send, without [`Receiver::report`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// Which connection of the flow it belongs to.
+    pub epoch: u8,
+    /// The next packet expected.
+    pub next: u32,
+    /// It echoes a mark (RFC 3168 section 6.1.3).
+    pub ece: bool,
+}
 
 /// What a packet made the receiver do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Received {
+pub struct Received {
     /// It was data not seen before.
     pub new: bool,
     /// An acknowledgment must be sent now.
@@ -18,14 +44,14 @@ pub(crate) struct Received {
 
 /// The receiver: what has arrived, and what is owed to the sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     /// The next packet in order.
     next: u32,
     epoch: u8,
     /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
     echo: bool,
-    /// Data in order that has not been acknowledged yet (delayed acknowledgment).
-    owed: bool,
+    /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
+    owed: u32,
     /// When an owed acknowledgment must go.
     deadline: Time,
     /// Runs received out of order, rising, apart from each other, all above `next`: many where a slow
@@ -36,13 +62,20 @@ pub(crate) struct Receiver {
     recent: [u32; 3],
 }
 
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver::new()
+    }
+}
+
 impl Receiver {
+    /// Nothing has arrived yet.
     pub fn new() -> Self {
         Receiver {
             next: 1,
             epoch: 0,
             echo: false,
-            owed: false,
+            owed: 0,
             deadline: Time::MAX,
             blocks: VecDeque::new(),
             recent: [0; 3],
@@ -62,32 +95,32 @@ impl Receiver {
 
     fn restart(&mut self, epoch: u8) {
         self.blocks.clear();
-        *self = Receiver { epoch, blocks: std::mem::take(&mut self.blocks), ..Receiver::new() };
+        *self = Receiver { epoch, blocks: core::mem::take(&mut self.blocks), ..Receiver::new() };
     }
 
     /// Takes a SYN or data packet in; `None` if it belongs to a connection that is over.
     #[inline(always)]
-    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Pkt) -> Option<Received> {
-        if pkt.epoch() != self.epoch {
+    pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Arrival) -> Option<Received> {
+        if pkt.epoch != self.epoch {
             // A later connection of the flow begins with whatever of it comes first; what is left
             // of an earlier one is old (the number wraps, so "later" is within half its range).
-            if pkt.epoch().wrapping_sub(self.epoch) >= 128 {
+            if pkt.epoch.wrapping_sub(self.epoch) >= 128 {
                 return None;
             }
-            self.restart(pkt.epoch());
+            self.restart(pkt.epoch);
         }
-        if pkt.is_syn() {
+        if pkt.syn {
             return Some(Received { new: false, acknowledge: true });
         }
-        if pkt.is_cwr() {
+        if pkt.cwr {
             self.echo = false;
         }
-        self.echo |= pkt.is_ce();
-        if pkt.seq() == self.next && self.blocks.is_empty() {
+        self.echo |= pkt.ce;
+        if pkt.seq == self.next && self.blocks.is_empty() {
             self.next += 1;
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
         }
-        let new = self.take_out_of_order(pkt.seq());
+        let new = self.take_out_of_order(pkt.seq);
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         Some(Received { new, acknowledge: true })
     }
@@ -96,9 +129,11 @@ impl Receiver {
     #[inline]
     fn owes(&mut self, cfg: &Config, now: Time) -> bool {
         match cfg.delayed_ack {
-            Some(delay) if !self.owed => {
-                self.owed = true;
-                self.deadline = now + delay;
+            Some(delay) if self.owed + 1 < cfg.ack_every && self.next > cfg.quick_acks + 1 => {
+                if self.owed == 0 {
+                    self.deadline = now + delay;
+                }
+                self.owed += 1;
                 false
             }
             _ => true,
@@ -162,14 +197,12 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgment to send, without [`Receiver::report`].
+    /// The acknowledgment to send; of a SYN, or of all that has come.
     #[inline(always)]
-    pub fn acknowledgment(&mut self, cfg: &Config, flow: u32, syn: bool) -> Pkt {
-        self.owed = false;
+    pub fn acknowledgment(&mut self, syn: bool) -> Acknowledgment {
+        self.owed = 0;
         self.deadline = Time::MAX;
-        let mut ack = cfg.ack.with(flow, self.epoch, if syn { 1 } else { self.next });
-        ack.set_ece(self.echo);
-        ack
+        Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }
 
     /// Whether an acknowledgment has blocks to report.
@@ -181,14 +214,16 @@ impl Receiver {
     /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
     pub fn report(&self) -> SackBlocks {
         let mut out = SackBlocks::default();
-        let holding = |seq: &u32| self.blocks.iter().find(|&&(from, to)| (from..to).contains(seq));
+        let holding = |&seq: &u32| {
+            let at = self.blocks.partition_point(|&(_, to)| to <= seq);
+            self.blocks.get(at).filter(|&&(from, _)| from <= seq)
+        };
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
-            if out.len == 3 {
+            if out.as_slice().len() == 3 {
                 break;
             }
             if !out.as_slice().contains(block) {
-                out.blocks[out.len as usize] = *block;
-                out.len += 1;
+                out.push(*block);
             }
         }
         out
@@ -198,16 +233,16 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
-    use crate::tcp::{TcpParams, Variant};
+    use crate::{TcpParams, Variant};
+    use alloc::vec::Vec;
     use quell_units::Duration;
 
     fn config(params: TcpParams) -> Config {
         Config::new(&params).unwrap()
     }
 
-    fn data(seq: u32) -> Pkt {
-        Pkt::new(Kind::Data, 0, 0, seq, 1000)
+    fn data(seq: u32) -> Arrival {
+        Arrival { seq, ..Default::default() }
     }
 
     /// Feeds packets and returns the number that is acknowledged then.
@@ -215,7 +250,7 @@ mod tests {
         for &s in seqs {
             let _ = r.on_packet(cfg, Time::ZERO, data(s));
         }
-        r.acknowledgment(cfg, 0, false).seq()
+        r.acknowledgment(false).next
     }
 
     #[test]
@@ -266,8 +301,8 @@ mod tests {
         let mut r = Receiver::new();
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);
-        let (ack, sack) = (r.acknowledgment(&cfg, 0, false), r.report());
-        assert_eq!(ack.seq(), 2);
+        let (ack, sack) = (r.acknowledgment(false), r.report());
+        assert_eq!(ack.next, 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
     }
 
@@ -279,7 +314,7 @@ mod tests {
         assert!(!r.on_packet(&cfg, at(0), data(1)).unwrap().acknowledge);
         assert_eq!(r.deadline(), at(100));
         assert!(r.on_packet(&cfg, at(10), data(2)).unwrap().acknowledge);
-        assert_eq!(r.acknowledgment(&cfg, 0, false).seq(), 3);
+        assert_eq!(r.acknowledgment(false).next, 3);
         assert_eq!(r.deadline(), Time::MAX);
         assert!(!r.on_packet(&cfg, at(20), data(3)).unwrap().acknowledge);
         // A gap is acknowledged at once.
@@ -290,23 +325,21 @@ mod tests {
     fn congestion_is_echoed_until_the_window_is_reduced() {
         let cfg = config(TcpParams { ecn: true, ..Default::default() });
         let mut r = Receiver::new();
-        let mut ce = data(1);
-        quell_queue::Packet::set_ce(&mut ce);
+        let ce = Arrival { ce: true, ..data(1) };
         let _ = r.on_packet(&cfg, Time::ZERO, ce);
-        assert!(r.acknowledgment(&cfg, 0, false).is_ece());
+        assert!(r.acknowledgment(false).ece);
         let _ = r.on_packet(&cfg, Time::ZERO, data(2));
-        assert!(r.acknowledgment(&cfg, 0, false).is_ece());
-        let mut cwr = data(3);
-        cwr.set_cwr(true);
+        assert!(r.acknowledgment(false).ece);
+        let cwr = Arrival { cwr: true, ..data(3) };
         let _ = r.on_packet(&cfg, Time::ZERO, cwr);
-        assert!(!r.acknowledgment(&cfg, 0, false).is_ece());
+        assert!(!r.acknowledgment(false).ece);
     }
 
     #[test]
     fn what_is_left_of_an_old_connection_is_ignored() {
         let cfg = config(TcpParams::default());
         let mut r = Receiver::new();
-        let new = Pkt::new(Kind::Syn, 0, 1, 0, 40);
+        let new = Arrival { epoch: 1, syn: true, ..data(0) };
         assert!(r.on_packet(&cfg, Time::ZERO, data(1)).unwrap().new);
         assert!(r.on_packet(&cfg, Time::ZERO, new).unwrap().acknowledge);
         assert_eq!(r.on_packet(&cfg, Time::ZERO, data(2)), None);

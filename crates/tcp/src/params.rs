@@ -1,8 +1,13 @@
-//! TCP: senders and receivers as state machines without clock or I/O, shared by both engines.
+//! The parameters of TCP.
+
+use alloc::format;
 
 use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
+
+use crate::congestion::CongestionControl;
+use crate::slow_start::SlowStart;
 
 choice! {
     /// How a sender recovers from loss.
@@ -15,6 +20,18 @@ choice! {
         NewReno = "newreno",
         /// Recovery from selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// The same, with the window reduced in proportion to what arrives (RFC 9937).
+        Prr = "prr",
+    }
+}
+
+choice! {
+    /// What makes a window grow.
+    pub enum Growth {
+        /// Each acknowledgment that acknowledges something, as if it were of one packet.
+        Acknowledgments = "acknowledgments",
+        /// Each packet that is acknowledged.
+        Packets = "packets",
     }
 }
 
@@ -23,8 +40,14 @@ params! {
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
-        /// Loss recovery: "tahoe", "reno", "newreno" or "sack".
+        /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
         variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
+        /// Congestion control: "reno" or "cubic".
+        congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
+        /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
+        slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
+        /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
+        growth: Growth = Growth::Acknowledgments, unit "name", source "ns-2 and RFC 2581; packets are RFC 5681 section 3.1 and RFC 3465";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -37,8 +60,12 @@ params! {
         max_window: u32 = 1_000_000, unit "packets", source "RFC 7323 section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
         /// Whether a connection begins with a SYN and its acknowledgment.
         syn: bool = true, unit "true or false", source "ns-2 syn_";
-        /// Longest an acknowledgment is held back for a second packet; none to acknowledge each.
+        /// Longest an acknowledgment is held back for `ack_every` packets; none to acknowledge each.
         delayed_ack: Option<Duration> = None, unit "time", source "ns-2 TCPSink; RFC 5681 section 4.2 allows 500 ms";
+        /// Packets in order that are acknowledged together, if `delayed_ack` allows.
+        ack_every: u32 = 2, unit "packets", source "RFC 5681 section 4.2: at least every second";
+        /// Packets at the start of a connection that are acknowledged at once.
+        quick_acks: u32 = 0, unit "packets", source "RFC 5681 has none; Linux: 16";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
@@ -47,6 +74,8 @@ params! {
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
         /// Largest retransmission timeout.
         max_rto: Duration = Duration::from_secs(60), unit "time", source "RFC 6298 rule 2.5";
+        /// Most doublings of the retransmission timeout.
+        max_doublings: u32 = 16, unit "1", source "RFC 6298 bounds the timeout, max_rto; ns-2 until 2.30 doubles at most 6 times";
         /// Retransmission timeout before the first measurement.
         initial_rto: Duration = Duration::from_secs(3), unit "time", source "ns-2 rtxcur_init_; RFC 6298 says 1 s";
         /// Granularity of round-trip time measurements.
@@ -58,45 +87,35 @@ params! {
     }
 }
 
-mod receiver;
-mod rtt;
-mod scoreboard;
-mod sender;
-
-pub(crate) use receiver::Receiver;
-pub(crate) use rtt::RttEstimator;
-pub(crate) use sender::{Outgoing, Sender};
-
-use crate::packet::ACK_BYTES;
-use crate::packet::{Kind, Pkt};
-
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub variant: Variant,
-    pub sack: bool,
-    /// Data for the first time, data again, a SYN and an acknowledgment: flow, connection and
-    /// number to be filled in.
-    pub data: Pkt,
-    pub again: Pkt,
-    pub synchronize: Pkt,
-    pub ack: Pkt,
+pub struct Config {
+    pub(crate) variant: Variant,
+    pub(crate) sack: bool,
+    pub(crate) congestion: CongestionControl,
+    pub(crate) slow_start: SlowStart,
+    /// Most packets that an acknowledgment counts for.
+    pub(crate) growth_limit: u32,
+    pub(crate) ack_every: u32,
+    pub(crate) quick_acks: u32,
     /// What a data packet brings its receiver.
-    pub payload_bytes: u64,
-    pub initial_window: f64,
-    pub initial_ssthresh: f64,
-    pub max_window: f64,
-    pub syn: bool,
-    pub delayed_ack: Option<Duration>,
+    payload: Bytes,
+    wire: Bytes,
+    pub(crate) initial_window: f64,
+    pub(crate) initial_ssthresh: f64,
+    pub(crate) max_window: f64,
+    pub(crate) syn: bool,
+    pub(crate) delayed_ack: Option<Duration>,
     /// Duplicates that may each send a packet (RFC 3042).
-    pub limited_transmit: u32,
-    pub dup_threshold: u32,
-    pub min_rto: Duration,
-    pub max_rto: Duration,
-    pub initial_rto: Duration,
-    pub granularity: Duration,
-    pub ecn: bool,
-    pub ecn_retransmissions: bool,
+    pub(crate) limited_transmit: u32,
+    pub(crate) dup_threshold: u32,
+    pub(crate) min_rto: Duration,
+    pub(crate) max_rto: Duration,
+    pub(crate) max_doublings: u32,
+    pub(crate) initial_rto: Duration,
+    pub(crate) granularity: Duration,
+    pub(crate) ecn: bool,
+    pub(crate) ecn_retransmissions: bool,
 }
 
 impl TcpParams {
@@ -115,6 +134,10 @@ impl TcpParams {
 }
 
 impl Config {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule.
     pub fn new(p: &TcpParams) -> Result<Self, ParamError> {
         let wire = p.packet.get().saturating_add(p.header.get());
         require(p.packet.get() > 0, "packet", p.packet, "must hold at least 1 B")?;
@@ -132,6 +155,7 @@ impl Config {
             p.initial_ssthresh.unwrap_or_default(),
             "must be at least 2 packets (RFC 5681 section 3.1)",
         )?;
+        require(p.ack_every >= 1, "ack_every", p.ack_every, "must be at least 1 packet")?;
         require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
         require(
             !p.granularity.is_zero(),
@@ -146,6 +170,7 @@ impl Config {
             p.max_rto,
             format!("must not be below min_rto ({})", p.min_rto),
         )?;
+        require(p.max_doublings <= 16, "max_doublings", p.max_doublings, "must be at most 16")?;
         require(!p.initial_rto.is_zero(), "initial_rto", p.initial_rto, "must be longer than 0 s")?;
         require(
             p.delayed_ack.is_none_or(|d| !d.is_zero()),
@@ -153,20 +178,16 @@ impl Config {
             p.delayed_ack.unwrap_or_default(),
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
-        let bare = |kind| Pkt::new(kind, 0, 0, 0, ACK_BYTES.get() as u16);
-        let data = |ect| {
-            let mut pkt = Pkt::new(Kind::Data, 0, 0, 0, wire as u16);
-            pkt.set_ect(ect);
-            pkt
-        };
         Ok(Config {
             variant: p.variant,
-            sack: p.variant == Variant::Sack,
-            data: data(p.ecn),
-            again: data(p.ecn && p.ecn_retransmissions),
-            synchronize: bare(Kind::Syn),
-            ack: bare(Kind::Ack),
-            payload_bytes: p.packet.get(),
+            sack: matches!(p.variant, Variant::Sack | Variant::Prr),
+            congestion: p.congestion,
+            slow_start: p.slow_start,
+            growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
+            ack_every: p.ack_every,
+            quick_acks: p.quick_acks,
+            payload: p.packet,
+            wire: Bytes::new(wire),
             initial_window: p.initial_window as f64,
             initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
             max_window: p.max_window as f64,
@@ -176,6 +197,7 @@ impl Config {
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
             max_rto: p.max_rto,
+            max_doublings: p.max_doublings,
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,
@@ -183,11 +205,19 @@ impl Config {
         })
     }
 
-    /// Gives every packet of these flows a precedence, acknowledgments too.
-    pub fn with_precedence(mut self, precedence: u8) -> Self {
-        for pkt in [&mut self.data, &mut self.again, &mut self.synchronize, &mut self.ack] {
-            pkt.set_precedence(precedence);
-        }
-        self
+    /// What a data packet brings its receiver.
+    #[inline]
+    pub fn payload(&self) -> Bytes {
+        self.payload
+    }
+
+    /// A data packet on the wire, with its header.
+    pub fn wire_bytes(&self) -> Bytes {
+        self.wire
+    }
+
+    /// Whether a data packet is ECN-capable: sent for the first time, or again.
+    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
+        self.ecn && (!retransmission || self.ecn_retransmissions)
     }
 }

@@ -1,0 +1,192 @@
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, whose inflection
+//! is the window before it, and never below what Reno would have.
+//!
+//! Growth counts the packets that are acknowledged, not the acknowledgments: the increments of sections 4.4
+//! and 4.5 are given for each acknowledgment, and with delayed ones would depend on the receiver.
+
+use quell_units::{Duration, Time};
+
+use super::{Cause, Window};
+
+/// How aggressively the window grows, in packets per second cubed (section 5).
+pub const C: f64 = 0.4;
+/// What is left of the window after a reduction (section 4.6).
+pub const BETA: f64 = 0.7;
+
+/// Eq. 1: the window in packets, `t` seconds after the epoch began.
+pub fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
+    let x = t - k;
+    C * x * x * x + w_max
+}
+
+/// Eq. 2: how long the window takes to be `w_max` again, in seconds, from `cwnd_epoch` on.
+pub fn k(w_max: f64, cwnd_epoch: f64) -> f64 {
+    libm::cbrt((w_max - cwnd_epoch) / C)
+}
+
+/// Section 4.3: packets a round trip with which a window that is cut to BETA has the mean of Reno's.
+pub fn alpha() -> f64 {
+    3.0 * (1.0 - BETA) / (1.0 + BETA)
+}
+
+/// What CUBIC remembers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cubic {
+    /// The window before the last reduction, lowered by fast convergence (section 4.7).
+    w_max: f64,
+    /// The window before the last reduction.
+    prior: f64,
+    /// Whether this congestion avoidance did not begin with a reduction that left some of the window: slow
+    /// start ended without a loss (section 4.10), or the timer began it (section 4.8).
+    anew: bool,
+    epoch: Option<Epoch>,
+}
+
+/// A congestion avoidance under way.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    k: f64,
+    /// The window that Reno would have (section 4.3).
+    w_est: f64,
+}
+
+impl Cubic {
+    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
+        let cwnd = window.cwnd;
+        let epoch = match &mut self.epoch {
+            Some(epoch) => epoch,
+            none => {
+                if self.anew || self.w_max == 0.0 {
+                    self.w_max = cwnd;
+                }
+                // A window above w_max is beyond the inflection already.
+                let k = if cwnd < self.w_max { k(self.w_max, cwnd) } else { 0.0 };
+                self.w_max = self.w_max.max(cwnd);
+                none.insert(Epoch { start: now, k, w_est: cwnd })
+            }
+        };
+        let t = (now - epoch.start).as_secs_f64();
+        // Eq. 4: as Reno once the window is what it was before the reduction.
+        let alpha = if epoch.w_est < self.prior { alpha() } else { 1.0 };
+        epoch.w_est += alpha * acked / cwnd;
+        if w_cubic(t, epoch.k, self.w_max) < epoch.w_est {
+            window.cwnd = cwnd.max(epoch.w_est);
+        } else {
+            // Section 4.2: where the window is to be in a round trip, and at most half as much again.
+            let target = w_cubic(t + rtt.as_secs_f64(), epoch.k, self.w_max).clamp(cwnd, 1.5 * cwnd);
+            window.cwnd += (target - cwnd) * (acked / cwnd).min(1.0);
+        }
+    }
+
+    /// Sections 4.6 to 4.8.
+    pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        let cwnd = window.cwnd;
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.anew = cause == Cause::Timeout;
+        self.epoch = None;
+        let left = cwnd * BETA;
+        window.ssthresh = left.max(2.0);
+        match cause {
+            Cause::Loss => window.cwnd = left.max(2.0),
+            Cause::Echo => window.cwnd = left.max(1.0),
+            Cause::Timeout => {}
+        }
+    }
+
+    pub fn on_idle(&mut self) {
+        self.epoch = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// A window that nothing interrupts, acknowledged `per_ack` packets at a time.
+    fn run(cubic: &mut Cubic, window: &mut Window, seconds: u32, per_ack: u32) {
+        for round in 0..seconds * 10 {
+            let cwnd = window.cwnd as u32;
+            for ack in 0..cwnd / per_ack {
+                let now = Time::ZERO + RTT * round as u64 + RTT * (ack * per_ack) as u64 / cwnd as u64;
+                cubic.avoid(window, per_ack as f64, now, RTT);
+            }
+        }
+    }
+
+    #[test]
+    fn equations_have_the_values_of_the_rfc() {
+        // A window of 100 cut to 70 is back after cbrt(30 / 0.4) s.
+        assert!((k(100.0, 70.0) - 4.217).abs() < 1e-3);
+        assert!((w_cubic(0.0, k(100.0, 70.0), 100.0) - 70.0).abs() < 1e-9);
+        assert_eq!(w_cubic(4.0, 4.0, 100.0), 100.0);
+        assert!((alpha() - 9.0 / 17.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_window_is_back_after_k() {
+        for per_ack in [1, 2] {
+            let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
+            let mut c = Cubic::default();
+            c.reduce(&mut window, Cause::Loss);
+            assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
+            // K = cbrt(300 / 0.4) = 9.086 s; the region around it is flat.
+            run(&mut c, &mut window, 9, per_ack);
+            assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
+            let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
+            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Default::default() };
+            run(&mut c, &mut longer, 18, per_ack);
+            let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
+            assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);
+        }
+    }
+
+    #[test]
+    fn small_windows_grow_as_reno_s_would() {
+        let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
+        let mut c = Cubic::default();
+        c.reduce(&mut window, Cause::Loss);
+        run(&mut c, &mut window, 2, 1);
+        // 20 round trips of 9/17 of a packet, less once it has 10 again; eq. 1 has 9.9 then.
+        let want = 7.0 + 20.0 * alpha();
+        assert!(window.cwnd > want - 0.6 && window.cwnd < want + 2.0 * 9.0, "{}", window.cwnd);
+        assert!(window.cwnd > 10.0);
+    }
+
+    #[test]
+    fn fast_convergence_gives_way_after_a_second_reduction() {
+        let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        let mut c = Cubic::default();
+        c.reduce(&mut window, Cause::Loss);
+        assert_eq!(c.w_max, 100.0);
+        c.reduce(&mut window, Cause::Loss);
+        assert!((c.w_max - 70.0 * 0.85).abs() < 1e-9);
+        assert!((window.cwnd - 49.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_timeout_and_a_slow_start_without_loss_begin_at_the_inflection() {
+        let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        let mut c = Cubic::default();
+        c.reduce(&mut window, Cause::Timeout);
+        assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
+        window.cwnd = 70.0;
+        c.avoid(&mut window, 1.0, Time::ZERO, RTT);
+        assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
+        let mut first = Cubic::default();
+        let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
+        first.avoid(&mut window, 1.0, Time::ZERO, RTT);
+        assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
+    }
+
+    #[test]
+    fn a_mark_may_leave_a_window_of_one() {
+        let (mut loss, mut mark) = (Window { cwnd: 1.2, ssthresh: 9.0 }, Window { cwnd: 1.2, ssthresh: 9.0 });
+        Cubic::default().reduce(&mut loss, Cause::Loss);
+        Cubic::default().reduce(&mut mark, Cause::Echo);
+        assert_eq!((loss.cwnd, loss.ssthresh, mark.cwnd, mark.ssthresh), (2.0, 2.0, 1.0, 2.0));
+    }
+}

@@ -1,0 +1,91 @@
+//! Congestion control: how large the window is. How losses are found and repaired is the other axis,
+//! [`Variant`](crate::Variant).
+
+pub mod cubic;
+pub mod reno;
+
+use quell_aqm::choice;
+use quell_units::{Duration, Time};
+
+use cubic::Cubic;
+
+choice! {
+    /// Which congestion control a sender has.
+    pub enum CongestionControl {
+        /// A packet more each round trip, half the window after a loss (RFC 5681).
+        Reno = "reno",
+        /// A cubic function of the time since the last loss (RFC 9438).
+        Cubic = "cubic",
+    }
+}
+
+/// The congestion window and the threshold of slow start, in packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Window {
+    pub cwnd: f64,
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Slow start takes as much of `acked` packets as lies below `ssthresh`, whole packets of it; returns the
+    /// rest, which is congestion avoidance's.
+    #[inline]
+    pub fn slow_start(&mut self, acked: f64) -> f64 {
+        if self.cwnd >= self.ssthresh {
+            return acked;
+        }
+        let take = acked.min(libm::ceil(self.ssthresh - self.cwnd));
+        self.cwnd += take;
+        acked - take
+    }
+}
+
+/// What reduced the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A loss that duplicates found.
+    Loss,
+    /// A mark, echoed.
+    Echo,
+    /// The timer.
+    Timeout,
+}
+
+/// The state of a congestion control that is not Reno, which has none.
+#[derive(Clone, Debug)]
+pub(crate) enum Control {
+    Reno,
+    Cubic(Cubic),
+}
+
+impl Control {
+    pub fn new(kind: CongestionControl) -> Self {
+        match kind {
+            CongestionControl::Reno => Control::Reno,
+            CongestionControl::Cubic => Control::Cubic(Cubic::default()),
+        }
+    }
+
+    /// So many packets are acknowledged, in congestion avoidance.
+    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
+        match self {
+            Control::Reno => reno::avoid(window, acked),
+            Control::Cubic(c) => c.avoid(window, acked, now, rtt),
+        }
+    }
+
+    /// Lowers the threshold, and the window with it; a timeout leaves it to the sender.
+    pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        match self {
+            Control::Reno => reno::reduce(window, cause),
+            Control::Cubic(c) => c.reduce(window, cause),
+        }
+    }
+
+    /// Slow start begins again after an idle time.
+    pub fn on_idle(&mut self) {
+        if let Control::Cubic(c) = self {
+            c.on_idle();
+        }
+    }
+}

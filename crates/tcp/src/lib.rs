@@ -1,0 +1,32 @@
+//! Reliable delivery as TCP does it: a sender and a receiver as state machines without clock or I/O.
+//!
+//! Time comes in with each call. What goes out is a value, not a packet: the host knows what its
+//! packets look like. Sequence numbers count packets of a connection, from 1; a SYN is number 0.
+//!
+//! - [`Sender`]: what may be sent now, and what an acknowledgment or a timer means for that.
+//! - [`Receiver`]: what has arrived, and which acknowledgment is owed.
+//! - [`TcpParams`]: the parameters of both, as scenario files have them; [`Config`] is their checked form.
+#![no_std]
+#![deny(missing_docs)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bits;
+mod congestion;
+mod params;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod slow_start;
+
+pub use congestion::{CongestionControl, cubic};
+pub use params::{Config, Growth, TcpParams, Variant};
+pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
+pub use rtt::RttEstimator;
+pub use scoreboard::{Block, SackBlocks};
+pub use sender::{Outgoing, Reaction, Sender};
+pub use slow_start::SlowStart;

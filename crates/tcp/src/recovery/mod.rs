@@ -1,0 +1,3 @@
+//! Parts of loss recovery that stand alone.
+
+pub(crate) mod prr;

@@ -1,0 +1,93 @@
+//! Proportional rate reduction (RFC 9937): how many packets an acknowledgment allows during recovery, so that
+//! the flight falls to `ssthresh` over a round trip instead of at once.
+
+/// What it counts, in packets (RFC 9937 section 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Prr {
+    /// RecoverFS: the flight when recovery began.
+    recover_fs: f64,
+    /// prr_delivered: what the receiver got since.
+    delivered: u32,
+    /// prr_out: what was sent since.
+    pub out: u32,
+}
+
+/// What an acknowledgment during recovery says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Progress {
+    /// DeliveredData: packets acknowledged for the first time, cumulatively or selectively.
+    pub delivered: u32,
+    /// Packets thought to be on their way.
+    pub pipe: u32,
+    /// SafeACK: the cumulative acknowledgment rose, and no further packet is known to be lost.
+    pub safe: bool,
+}
+
+impl Prr {
+    /// Recovery begins. `flight` counts what is outstanding: without what was selectively acknowledged before
+    /// the acknowledgment that began it, and with what that one acknowledged.
+    pub fn new(flight: u32) -> Self {
+        Prr { recover_fs: flight.max(1) as f64, delivered: 0, out: 0 }
+    }
+
+    /// The congestion window after an acknowledgment; none if it delivered nothing.
+    pub fn on_ack(&mut self, p: Progress, ssthresh: f64) -> Option<f64> {
+        if p.delivered == 0 {
+            return None;
+        }
+        self.delivered += p.delivered;
+        let pipe = p.pipe as f64;
+        let mut count = if pipe > ssthresh {
+            // Proportional rate reduction.
+            libm::ceil(self.delivered as f64 * ssthresh / self.recover_fs) - self.out as f64
+        } else {
+            // As in slow start, and conservative while more is lost.
+            let behind = self.delivered as f64 - self.out as f64;
+            let count = behind.max(p.delivered as f64) + p.safe as u32 as f64;
+            count.min(ssthresh - pipe)
+        };
+        if self.out == 0 && count < 1.0 {
+            // A fast retransmit begins recovery in any case.
+            count = 1.0;
+        }
+        Some(pipe + count.max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9937 section 9's kind of example: 20 packets in flight, the first is lost, half the window is left.
+    #[test]
+    fn every_other_acknowledgment_sends_a_packet() {
+        let mut prr = Prr::new(20);
+        let (mut pipe, mut sent) = (0, alloc::vec::Vec::new());
+        for ack in 0..18 {
+            // Two duplicates came before the one that starts recovery: 17 of 20 are on their way then.
+            pipe = if ack == 0 { 16 } else { pipe - 1 };
+            let cwnd = prr.on_ack(Progress { delivered: 1, pipe, safe: false }, 10.0).unwrap();
+            let now = (cwnd - pipe as f64) as u32;
+            prr.out += now;
+            pipe += now;
+            sent.push(now);
+        }
+        assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
+        assert!(sent.iter().sum::<u32>() >= 9);
+        // It ends at ssthresh.
+        assert_eq!(pipe, 10);
+    }
+
+    /// 15 of 20 are lost: nothing to reduce, the pipe is built up again as in slow start.
+    #[test]
+    fn below_the_threshold_it_grows_as_slow_start_does() {
+        let mut prr = Prr::new(20);
+        let progress = |pipe, safe| Progress { delivered: 1, pipe, safe };
+        assert_eq!(prr.on_ack(progress(4, false), 10.0), Some(5.0));
+        prr.out += 1;
+        assert_eq!(prr.on_ack(progress(4, true), 10.0), Some(6.0));
+        prr.out += 2;
+        assert_eq!(prr.on_ack(progress(5, false), 10.0), Some(6.0));
+        assert_eq!(prr.on_ack(Progress { delivered: 0, pipe: 5, safe: false }, 10.0), None);
+    }
+}
