@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::str::FromStr;
 
 use quell_lab::Width;
 use serde::Deserialize;
@@ -74,54 +73,12 @@ impl Cell {
     }
 
     /// Whether `value` is no further than `band` from the number, or from the range; rounding is allowed for.
-    pub fn is_near(&self, value: f64, band: Band) -> bool {
-        let reach = |end: &Printed| band.reach(end.value).max(end.rounding);
+    pub fn is_near(&self, value: f64, band: Width) -> bool {
+        let reach = |end: &Printed| match band {
+            Width::Absolute(width) => width.max(end.rounding),
+            Width::Relative(share) => (share * end.value.abs()).max(end.rounding),
+        };
         value >= self.low.value - reach(&self.low) && value <= self.high.value + reach(&self.high)
-    }
-}
-
-/// How near a mean must be to a printed number: `10%`, `1`, or `10% below 100, at most 1`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
-    /// A share of the number, or a distance.
-    pub width: Width,
-    /// The share is of what the number leaves of the first of these, and the distance no more than the second: near the
-    /// whole, shares of the number would be larger than all that is left.
-    pub below: Option<(f64, f64)>,
-}
-
-impl Band {
-    /// How far a mean may be from a number.
-    fn reach(&self, number: f64) -> f64 {
-        let (of, most) = match self.below {
-            Some((whole, most)) => (whole - number, most),
-            None => (number, f64::INFINITY),
-        };
-        match self.width {
-            Width::Absolute(width) => width.min(most),
-            Width::Relative(share) => (share * of.abs()).min(most),
-        }
-    }
-}
-
-impl From<Width> for Band {
-    fn from(width: Width) -> Self {
-        Band { width, below: None }
-    }
-}
-
-impl FromStr for Band {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((width, below)) = text.split_once(" below ") else {
-            return Ok(text.parse::<Width>()?.into());
-        };
-        let number = |text: &str| text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
-        let read =
-            below.split_once(", at most ").and_then(|(whole, most)| Some((number(whole)?, number(most)?)));
-        let read = read.ok_or_else(|| format!("\"{text}\": must be as in \"10% below 100, at most 1\""))?;
-        Ok(Band { width: width.trim().parse()?, below: Some(read) })
     }
 }
 
@@ -301,19 +258,6 @@ mod tests {
             ("vrc/2/*/rem", "vrc/2/b2/red/loss_rate", false),
         ] {
             assert_eq!(matches(pattern, id), is, "{pattern} {id}");
-        }
-    }
-
-    #[test]
-    fn bands_below_a_whole_shrink_towards_it() {
-        let band: Band = "10% below 100, at most 1".parse().unwrap();
-        for (number, reach) in [(80.0, 1.0), (95.0, 0.5), (99.9, 0.01), (100.0, 0.0)] {
-            assert!((band.reach(number) - reach).abs() < 1e-9, "{number}");
-        }
-        assert_eq!("10%".parse::<Band>().unwrap().reach(50.0), 5.0);
-        assert_eq!("2".parse::<Band>().unwrap().reach(50.0), 2.0);
-        for bad in ["10% below 100", "10% below all, at most 1", "wide"] {
-            assert!(bad.parse::<Band>().is_err(), "{bad}");
         }
     }
 

@@ -8,7 +8,7 @@ use quell_lab::{Quantity, Width};
 use quell_scenario::dialect::Dialect;
 use serde::Deserialize;
 
-use crate::cells::{Band, Cell, Ns2, read_cells, read_ns2, slug};
+use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
 use crate::error::PaperError;
@@ -25,7 +25,7 @@ pub struct Papers {
     /// What ns-2 gives for cells, by id.
     pub ns2: std::collections::HashMap<String, Ns2>,
     /// How near a mean must be to a printed number, by metric.
-    pub bands: BTreeMap<String, Band>,
+    pub bands: BTreeMap<String, Width>,
 }
 
 /// A document and its experiments.
@@ -529,8 +529,8 @@ impl Papers {
     }
 
     /// How near a mean must be to a printed number of a metric.
-    pub fn band(&self, metric: &str) -> Band {
-        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1).into())
+    pub fn band(&self, metric: &str) -> Width {
+        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
     }
 
     /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.
@@ -682,7 +682,7 @@ fn read_toml<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, PaperError>
 }
 
 /// Bands by metric, each of a metric that some number has.
-fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Band>, PaperError> {
+fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
     let texts: BTreeMap<String, String> = read_toml(file)?;
     let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
     let known: Vec<&str> = known.into_iter().collect();

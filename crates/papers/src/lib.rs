@@ -18,7 +18,7 @@ mod plan;
 mod record;
 mod score;
 
-pub use cells::{Band, Cell, Ns2, Printed, matches, slug};
+pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{Read, Says, Term, Test};
 pub use computed::{Border, Compute, Computed, Raised};
 pub use error::PaperError;
