@@ -4,6 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
+use quell_tcp::{CongestionControl, Growth};
 use quell_theory::rules::design::Design;
 use quell_theory::{Class, FluidNetwork, Signal, Tcp};
 use quell_units::Time;
@@ -125,6 +126,7 @@ fn see(
     let transmission = 1.0 / capacity;
     let mut rtts = Vec::new();
     let (mut marked, mut delayed, mut others, mut later) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut other_windows = 0_usize;
     let end = Time::ZERO + s.duration;
     for (spec, fact) in &point.flows_at(name, time, seed)? {
         let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
@@ -133,7 +135,8 @@ fn see(
             Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => {
                 rtts.push(fact.base_rtt.as_secs_f64() + transmission);
                 marked += usize::from(ecn && tcp.ecn);
-                delayed += usize::from(tcp.delayed_ack.is_some());
+                delayed += usize::from(tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments);
+                other_windows += usize::from(tcp.congestion != CongestionControl::Reno);
             }
             _ if fact.bulk => {}
             _ => others += 1,
@@ -147,7 +150,20 @@ fn see(
         );
         return Err(point.refuse(rule));
     }
+    if 2 * other_windows > rtts.len() {
+        return Err(point.refuse(format!(
+            "{other_windows} of the {} long-lived flows over the link {name} have another congestion control than reno: the fluid \
+             models have Reno's window",
+            rtts.len()
+        )));
+    }
     let mut left_out = Vec::new();
+    if other_windows > 0 {
+        left_out.push(format!(
+            "{other_windows} of {} flows do not have Reno's window; all are treated alike",
+            rtts.len()
+        ));
+    }
     if others > 0 {
         left_out.push(format!("{others} short-lived or unresponsive flows"));
     }

@@ -11,7 +11,7 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{TcpParams, Variant};
+use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -141,6 +141,7 @@ struct Case {
 struct CaseFlow {
     kind: u8,
     variant: Variant,
+    modern: [bool; 3],
     delayed_ack: bool,
     access_ms: u64,
     reverse: bool,
@@ -235,8 +236,13 @@ fn network(case: &Case) -> Network {
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
         let tcp = TcpParams {
             variant: f.variant,
+            congestion: if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno },
+            slow_start: if f.modern[1] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
+            growth: if f.modern[2] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
+            ack_every: 2 + f.modern[0] as u32,
+            quick_acks: if f.delayed_ack && f.modern[2] { 16 } else { 0 },
             ecn: case.ecn,
             ..Default::default()
         };
@@ -297,14 +303,20 @@ fn network(case: &Case) -> Network {
 }
 
 fn flow() -> impl Strategy<Value = CaseFlow> {
-    let variant =
-        prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)];
+    let variant = prop_oneof![
+        Just(Variant::Tahoe),
+        Just(Variant::Reno),
+        Just(Variant::NewReno),
+        Just(Variant::Sack),
+        Just(Variant::Prr)
+    ];
+    let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..7, variant, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..7, (variant, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            variant,
+            (variant, modern),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -313,6 +325,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
             CaseFlow {
                 kind,
                 variant,
+                modern,
                 delayed_ack,
                 access_ms,
                 reverse,

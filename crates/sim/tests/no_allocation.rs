@@ -237,7 +237,7 @@ fn mixed() -> Network {
 
 #[test]
 fn greedy_flows_take_no_memory_after_the_warm_up() {
-    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Prr] {
         assert_eq!(requests(bulk(variant), &red(), false), 0, "{variant:?}");
     }
 }

@@ -155,6 +155,12 @@ impl Config {
             p.initial_ssthresh.unwrap_or_default(),
             "must be at least 2 packets (RFC 5681 section 3.1)",
         )?;
+        require(
+            p.quick_acks == 0 || p.delayed_ack.is_some(),
+            "quick_acks",
+            p.quick_acks,
+            "needs delayed_ack: without it every packet is acknowledged at once",
+        )?;
         require(p.ack_every >= 1, "ack_every", p.ack_every, "must be at least 1 packet")?;
         require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
         require(

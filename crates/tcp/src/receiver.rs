@@ -129,7 +129,7 @@ impl Receiver {
     #[inline]
     fn owes(&mut self, cfg: &Config, now: Time) -> bool {
         match cfg.delayed_ack {
-            Some(delay) if self.owed + 1 < cfg.ack_every && self.next > cfg.quick_acks + 1 => {
+            Some(delay) if self.owed + 1 < cfg.ack_every && self.next > cfg.quick_acks.saturating_add(1) => {
                 if self.owed == 0 {
                     self.deadline = now + delay;
                 }
@@ -319,6 +319,30 @@ mod tests {
         assert!(!r.on_packet(&cfg, at(20), data(3)).unwrap().acknowledge);
         // A gap is acknowledged at once.
         assert!(r.on_packet(&cfg, at(30), data(5)).unwrap().acknowledge);
+    }
+
+    #[test]
+    fn several_packets_may_share_an_acknowledgment_but_the_first_do_not() {
+        let params = TcpParams {
+            delayed_ack: Some(Duration::from_millis(100)),
+            ack_every: 3,
+            quick_acks: 2,
+            ..Default::default()
+        };
+        let cfg = config(params);
+        let mut r = Receiver::new();
+        let mut at_once = Vec::new();
+        for seq in 1..=9 {
+            let now = Time::ZERO + Duration::from_millis(seq as u64);
+            let acknowledge = r.on_packet(&cfg, now, data(seq)).unwrap().acknowledge;
+            if acknowledge {
+                r.acknowledgment(false);
+            }
+            at_once.push(acknowledge);
+        }
+        assert_eq!(at_once, [true, true, false, false, true, false, false, true, false]);
+        // The timer is that of the first packet that waits.
+        assert_eq!(r.deadline(), Time::ZERO + Duration::from_millis(109));
     }
 
     #[test]

@@ -381,7 +381,10 @@ impl Sender {
         if congested {
             return;
         }
-        let acked = newly.min(cfg.growth_limit) as f64;
+        // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
+        // 3465 section 2.3).
+        let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
+        let acked = newly.min(if again { 1 } else { cfg.growth_limit }) as f64;
         match &mut self.kept {
             None => {
                 let left = self.window.slow_start(acked);

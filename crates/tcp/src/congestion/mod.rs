@@ -34,6 +34,10 @@ impl Window {
         if self.cwnd >= self.ssthresh {
             return acked;
         }
+        if acked <= 1.0 {
+            self.cwnd += acked;
+            return 0.0;
+        }
         let take = acked.min(libm::ceil(self.ssthresh - self.cwnd));
         self.cwnd += take;
         acked - take
