@@ -94,6 +94,8 @@ class Claim:
         ``holds``, ``fails``, ``undecided`` or ``missing``.
     because : str or None
         Why it fails.
+    ours : bool
+        Whether it is not the document's, and outside of the score.
     """
 
     experiment: str
@@ -103,6 +105,7 @@ class Claim:
     found: str
     verdict: str
     because: str | None
+    ours: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,14 +124,16 @@ class Verdicts:
     claims: list[Claim]
 
     def score(self) -> dict[str, int]:
-        """Count how many numbers and claims have each verdict.
+        """Count how many numbers and claims of the documents have each verdict.
 
         Returns
         -------
         dict of str to int
             By verdict; those that nothing has are left out.
         """
-        verdicts = [number.verdict for number in self.numbers] + [claim.verdict for claim in self.claims]
+        verdicts = [number.verdict for number in self.numbers] + [
+            claim.verdict for claim in self.claims if not claim.ours
+        ]
         return dict(Counter(verdicts))
 
     def table(self) -> dict[str, list[Any]]:

@@ -542,11 +542,12 @@ pub struct ReproduceArgs {
     /// Write a page in HTML for each document into this folder.
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write pages in Markdown and their pictures into this folder.
-    #[arg(long, value_name = "DIR")]
+    /// Write pages in Markdown of whole documents, their pictures, and README.md with the score on record into
+    /// this folder.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "seeds"])]
     pub docs: Option<PathBuf>,
     /// Fail if a verdict differs from the one on record, in verdicts.csv in the folder of documents.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["quick", "seeds"])]
     pub check: bool,
     /// Put the verdicts on record.
     #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]

@@ -164,12 +164,13 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
 fn overlay(chart: &mut Chart, label: &str, points: &[[f64; 2]]) {
     // A color of its own, beside that of the curve.
     let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
+    let factor = chart.y_factor;
     for panel in &mut chart.panels {
         panel.curves.push(Curve {
             label: format!("{label}, printed"),
             style,
             x: points.iter().map(|p| p[0]).collect(),
-            y: points.iter().map(|p| p[1]).collect(),
+            y: points.iter().map(|p| p[1] * factor).collect(),
             half_width: Vec::new(),
         });
     }

@@ -5,7 +5,7 @@ mod trial;
 
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, View, t_quantile};
+use quell_lab::{ERROR, Estimate, View, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
@@ -312,7 +312,7 @@ impl<'a> Judge<'a, '_> {
         }
         let band = self.papers.band(&cell.metric);
         let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
-        !cell.is_near(ns2.mean, band) && ours.is_near(ns2.mean, band)
+        !cell.is_near(ns2.mean, band) && ours.is_near(ns2.mean, band) && !could_be_one_of(cell, ns2)
     }
 
     fn nearness(&self, of: &CellsOf, cell: &Cell, samples: &[f64]) -> Nearness {
@@ -431,6 +431,14 @@ pub fn text(e: &Estimate) -> String {
         // Runs that do not differ have an interval of rounding errors.
         _ => figure(e.mean),
     }
+}
+
+/// Whether what is printed lies in the 95 % prediction interval of one more run of ns-2.
+fn could_be_one_of(cell: &Cell, ns2: &Ns2) -> bool {
+    let n = ns2.runs as f64;
+    let half = ns2.std.unwrap_or(0.0) * t_quantile(ns2.runs - 1, ERROR) * (1.0 + 1.0 / n).sqrt();
+    let (low, high) = (ns2.mean - half, ns2.mean + half);
+    cell.low.value - cell.low.rounding <= high && cell.high.value + cell.high.rounding >= low
 }
 
 #[cfg(test)]

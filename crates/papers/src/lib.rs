@@ -28,7 +28,7 @@ pub use experiment::{
 };
 pub use figures::{Drawn, draw};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
-pub use page::{Page, html, markdown, scoreboard};
+pub use page::{Page, WRITTEN, html, markdown, scoreboard};
 pub use plan::{Extent, Found, Plan, Spot};
 pub use record::{Record, Recorded};
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};

@@ -75,6 +75,9 @@ judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document,
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
 compared, lies on one side, and is **undecided** otherwise.\n";
 
+/// What the index of the pages says of itself.
+pub const WRITTEN: &str = "<!-- Written by quell reproduce";
+
 /// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
 pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String, Reproduced>) -> String {
     let rows = scores_on_record(papers, record);
@@ -90,7 +93,7 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
     let total = Scored { name: "**all**".to_string(), score: all }.line();
     format!(
         "# The documents, number by number\n\n\
-         <!-- Written by quell reproduce --docs docs/papers from papers/verdicts.csv -->\n\n\
+         {WRITTEN} --docs from verdicts.csv -->\n\n\
          Every printed number of the five documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
          experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes out; \
          `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table.\n\n{RULES}\n\

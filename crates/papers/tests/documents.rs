@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use quell_aqm::catalog::{CATALOG, Label};
-use quell_papers::{Extent, Papers, Plan, Record, by_algorithm};
+use quell_papers::{Extent, Papers, Plan, Record, by_algorithm, scoreboard};
 
 fn read() -> Papers {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
@@ -34,6 +34,17 @@ fn every_number_is_judged() {
         let verdict = record.0.get(&id).map(String::as_str);
         assert!(verdict.is_some_and(|v| v != "missing"), "{id}: {verdict:?}; run make papers");
     }
+}
+
+/// The index of the pages is of the verdicts on record.
+#[test]
+fn the_index_is_of_what_is_on_record() {
+    let papers = read();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_or_else(|e| panic!("{e}"));
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let index = scoreboard(&papers, &record, &by_algorithm(&papers, &plan, &record));
+    let written = std::fs::read_to_string(papers.folder.join("../docs/papers/README.md")).unwrap();
+    assert!(index == written, "docs/papers/README.md is not of papers/verdicts.csv; run make papers");
 }
 
 /// The label "reproduced" is earned by the verdicts on record.

@@ -81,6 +81,16 @@ impl Bits {
         w * 64 + absent.trailing_zeros()
     }
 
+    /// The last number below `before` that it has not; numbers below those that were kept count as absent.
+    pub fn last_absent(&self, before: u32) -> u32 {
+        let mut seq = before - 1;
+        while self.contains(seq) {
+            let present = !self.word(seq / 64) << (63 - seq % 64);
+            seq -= present.leading_zeros().min(seq % 64 + 1);
+        }
+        seq
+    }
+
     /// The `n`-th number, from 1, of those from `from` on; it must exist.
     pub fn select(&self, from: u32, mut n: u32) -> u32 {
         let mut w = from / 64;
@@ -145,6 +155,8 @@ mod tests {
             prop_assert_eq!(bits.contains(from), set.contains(&from));
             let absent = (from..).find(|s| !set.contains(s)).unwrap();
             prop_assert_eq!(bits.next_absent(from), absent);
+            let last = (0..from + 1).rev().find(|s| !set.contains(s)).unwrap();
+            prop_assert_eq!(bits.last_absent(from + 1), last);
             for (i, &seq) in set.range(from..).enumerate().take(100) {
                 prop_assert_eq!(bits.select(from, i as u32 + 1), seq);
             }

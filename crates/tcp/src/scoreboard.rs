@@ -178,6 +178,11 @@ impl Scoreboard {
         max - lost - sacked + retransmitted - self.sacked_below_rxt
     }
 
+    /// Rule 4 of NextSeg(): the highest packet below `max` that is not sacked.
+    pub fn highest_hole(&self, max: u32) -> u32 {
+        self.sacked.last_absent(max)
+    }
+
     /// Rules 1 and 3 of NextSeg(): the first packet above HighRxt that is not sacked but followed by
     /// one that is; only lost ones if `lost_only`.
     pub fn next_hole(&mut self, lost_only: bool) -> Option<u32> {

@@ -399,6 +399,8 @@ impl Sender {
                 if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
                     let ends = (self.una, self.max);
                     kept.grow(&mut self.window, now, acked, ends, self.rtt.smoothed(cfg));
+                } else {
+                    kept.control.pause(now);
                 }
             }
         }
@@ -577,7 +579,7 @@ impl Sender {
             None if !board.rescued && board.high_rxt() < self.max => {
                 // Rule 4: one rescue retransmission of the last packet outstanding.
                 board.rescued = true;
-                self.max - 1
+                board.highest_hole(self.max)
             }
             None => return None,
         };

@@ -228,6 +228,7 @@ fn example(form: Form) -> Chart {
         title: "mean queue over N".into(),
         x: Horizontal { label: "N".into(), log: true, names: Vec::new() },
         y: "mean queue (packets)".into(),
+        y_factor: 1.0,
         panel_key: String::new(),
         curve_key: "algorithm".into(),
         panels: vec![Panel { title: String::new(), curves }],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quell_lab::Series;
 use quell_papers::{
-    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict,
+    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, WRITTEN,
     by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
@@ -31,6 +31,9 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
     // What cannot be written is found before the work.
+    if let Some(docs) = &args.docs {
+        check_pages(&papers, &chosen, docs)?;
+    }
     let images = args.docs.as_ref().map(|docs| docs.join("images"));
     for folder in args.docs.iter().chain(&images).chain(&args.out) {
         std::fs::create_dir_all(folder)
@@ -102,6 +105,31 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
             let verdicts = if n == 1 { "verdict differs" } else { "verdicts differ" };
             Err(Failure::Failed(format!("{n} {verdicts} from {}", file.display())))
         }
+        _ => Ok(()),
+    }
+}
+
+/// Pages are of whole documents, and no other file makes way for their index.
+fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(), Failure> {
+    for document in &papers.documents {
+        let all = papers.experiments().filter(|e| papers.document_of(e).key == document.key).count();
+        let some = chosen.iter().filter(|e| papers.document_of(e).key == document.key).count();
+        if some > 0 && some < all {
+            return Err(Failure::BadInput(format!(
+                "--docs {}: would leave {} of {all} experiments out of {key}.md; ask for all of \"{key}\", or for a page \
+                 elsewhere with --out",
+                docs.display(),
+                all - some,
+                key = document.key
+            )));
+        }
+    }
+    let index = docs.join("README.md");
+    match std::fs::read_to_string(&index) {
+        Ok(text) if !text.contains(WRITTEN) => Err(Failure::BadInput(format!(
+            "--docs {}: README.md there was not written by quell reproduce; choose another folder",
+            docs.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -197,7 +225,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
             title: &e.title,
             tables,
             numbers: cells.len(),
-            claims: e.claims.len(),
+            claims: e.claims.iter().filter(|c| !c.ours).count(),
             figures: e.figures.len() + e.computed.iter().filter(|of| of.figure.is_some()).count(),
         }
     };
@@ -343,6 +371,8 @@ struct ClaimOutput<'a> {
     found: &'a str,
     verdict: &'static str,
     because: Option<&'a str>,
+    /// Not the document's, and outside of the score.
+    ours: bool,
 }
 
 fn output<'a>(judged: &'a [JudgedExperiment<'a>]) -> Output<'a> {
@@ -374,6 +404,7 @@ fn output<'a>(judged: &'a [JudgedExperiment<'a>]) -> Output<'a> {
             found: &c.found,
             verdict: c.holds.name(),
             because: c.claim.because.as_deref(),
+            ours: c.claim.ours,
         }));
     }
     Output { schema: json::SCHEMA, cells, claims }

@@ -257,6 +257,7 @@ fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: Vec<Panel>)
         title: String::new(),
         x: Horizontal { label: x.to_string(), log: false, names: Vec::new() },
         y: y.to_string(),
+        y_factor: 1.0,
         panel_key: panel_key.to_string(),
         curve_key: curve_key.to_string(),
         panels,

@@ -40,6 +40,10 @@ pub(crate) struct Cubic {
     /// start ended without a loss (section 4.10), or the timer began it (section 4.8).
     anew: bool,
     epoch: Option<Epoch>,
+    /// The last acknowledgment in congestion avoidance.
+    last: Time,
+    /// Time that is not the epoch's has passed since.
+    resumes: bool,
 }
 
 /// A congestion avoidance under way.
@@ -54,6 +58,10 @@ struct Epoch {
 impl Cubic {
     pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
         let cwnd = window.cwnd;
+        if core::mem::take(&mut self.resumes) {
+            self.pause(now);
+        }
+        self.last = now;
         let epoch = match &mut self.epoch {
             Some(epoch) => epoch,
             none => {
@@ -95,8 +103,17 @@ impl Cubic {
         }
     }
 
+    /// The window was not used since the last acknowledgment: the epoch stands still (section 5.8).
+    pub fn pause(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += now - self.last;
+        }
+        self.last = now;
+    }
+
+    /// Nothing is sent until the next acknowledgment is of something new.
     pub fn on_idle(&mut self) {
-        self.epoch = None;
+        self.resumes = true;
     }
 }
 
@@ -180,6 +197,24 @@ mod tests {
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
         first.avoid(&mut window, 1.0, Time::ZERO, RTT);
         assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
+    }
+
+    #[test]
+    fn time_in_which_the_window_is_not_used_is_not_the_epoch_s() {
+        let after = |gap: u64| {
+            let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
+            let mut c = Cubic::default();
+            c.reduce(&mut window, Cause::Loss);
+            run(&mut c, &mut window, 5, 1);
+            let now = Time::ZERO + Duration::from_secs(5);
+            let later = now + Duration::from_secs(gap);
+            c.pause(now);
+            c.pause(later);
+            c.avoid(&mut window, 1.0, later, RTT);
+            window.cwnd
+        };
+        assert_eq!(after(0), after(100));
+        assert!((950.0..1000.0).contains(&after(100)));
     }
 
     #[test]

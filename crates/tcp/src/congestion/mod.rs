@@ -86,6 +86,13 @@ impl Control {
         }
     }
 
+    /// An acknowledgment of a window that was not used.
+    pub fn pause(&mut self, now: Time) {
+        if let Control::Cubic(c) = self {
+            c.pause(now);
+        }
+    }
+
     /// Slow start begins again after an idle time.
     pub fn on_idle(&mut self) {
         if let Control::Cubic(c) = self {

@@ -40,6 +40,9 @@ pub struct Chart {
     pub x: Horizontal,
     /// The quantity upward, with its unit.
     pub y: String,
+    /// What the metric's own values (seconds, bits/s, shares) were multiplied by to be in that unit.
+    #[serde(skip)]
+    pub y_factor: f64,
     /// What distinguishes the panels, such as `dumbbell.rate`; empty if there is one.
     pub panel_key: String,
     /// What distinguishes the curves of a panel, such as `algorithm`.

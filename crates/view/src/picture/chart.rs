@@ -161,6 +161,7 @@ mod tests {
             title: "t".into(),
             x: Horizontal { label: "N".into(), log: true, names: Vec::new() },
             y: "queue (packets)".into(),
+            y_factor: 1.0,
             panel_key: "k".into(),
             curve_key: "algorithm".into(),
             panels: (0..panels).map(of).collect(),
