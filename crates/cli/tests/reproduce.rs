@@ -17,7 +17,7 @@ fn text(bytes: &[u8]) -> String {
 fn a_row_at_one_seed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let (cache, out, docs) = (at("cache"), at("out"), at("docs"));
+    let (cache, out) = (at("cache"), at("out"));
     let run = |more: &[&str]| {
         let args = ["reproduce", "redtail-v", "--quick", "--quiet", "--cache", &cache];
         let output = quell(&[&args, more].concat());
@@ -32,15 +32,48 @@ fn a_row_at_one_seed() {
     for claim in said["claims"].as_array().unwrap() {
         assert_ne!(claim["verdict"], "missing", "{claim}");
     }
-    let table = run(&["--out", &out, "--docs", &docs]);
+    let table = run(&["--out", &out]);
     assert!(table.contains("redtail/sec. V"), "{table}");
     let page = std::fs::read_to_string(folder.path().join("out/redtail.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("id=\"redtail-v\""));
-    let page = std::fs::read_to_string(folder.path().join("docs/redtail.md")).unwrap();
-    assert!(page.contains("](images/redtail-v-"), "{page}");
-    // The index is of what is on record.
-    let index = std::fs::read_to_string(folder.path().join("docs/README.md")).unwrap();
-    assert!(index.contains("| [Joo et al. 2006, Table 2](hred.md) | 6 |"), "{index}");
+}
+
+/// A document of one figure that is only computed: its pages are written, whole, and over nothing else.
+#[test]
+fn pages_of_whole_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, text: &str| std::fs::write(at(name), text).unwrap();
+    std::fs::create_dir(at("doc")).unwrap();
+    write("cells.csv", "id,document,table,page,case,algorithm,metric,unit,low,high,note\n");
+    write("ns2.csv", "cell,mean,std,runs,version,setting\n");
+    write("bands.toml", "");
+    write("doc/document.toml", "title = \"A title\"\nreference = \"A 2001\"\n");
+    let row = "section = \"3\"\ntitle = \"Gains\"\ndescribes = \"Nothing is run.\"\n[[computed]]\nfigure = \"4\"\n\
+        title = \"Stable gains\"\ncompute = { kind = \"vrc-gain-regions\", k_d = [0.0], rtt = [0.1], flows = 100, \
+        capacity = 1250 }\n";
+    write("doc/one.toml", row);
+    write("doc/two.toml", row);
+    let pages = tempfile::tempdir().unwrap();
+    let (papers, docs) = (folder.path().display().to_string(), pages.path().display().to_string());
+    let run = |more: &[&str]| {
+        quell(&[&["reproduce", "--papers", &papers, "--docs", &docs, "--quiet", "--no-cache"], more].concat())
+    };
+    let output = run(&["doc-one"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("would leave 1 of 2 experiments out of doc.md"));
+    let output = run(&[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(pages.path().join("doc.md")).unwrap();
+    assert!(page.contains("](images/doc-one-4.svg)"), "{page}");
+    assert!(pages.path().join("images/doc-one-4.svg").exists());
+    // Its own index may be written again, another's may not.
+    assert!(run(&[]).status.success());
+    std::fs::write(pages.path().join("README.md"), "# Mine\n").unwrap();
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("README.md there was not written by quell reproduce"));
+    assert_eq!(run(&["--quick"]).status.code(), Some(2));
 }
 
 /// What is only computed needs no simulation.

@@ -316,7 +316,7 @@ compute = { kind = "vrc-gain-regions", k_d = [0.0, 0.001], rtt = [0.1], flows = 
 [[claim]]
 name = "wider"
 says = "K_D extends the range."
-test = "k_i_max of figure 4 rises along k_d and k_p_max of figure 4 at k_d=0.001, k_i=* > k_p_max of figure 4 at k_d=0"
+test = "k_i_max of figure 4 rises along k_d and k_p_max of figure 4 at k_d=0.001, k_i=0.1 > k_p_max of figure 4 at k_d=0, k_i=0.1"
 [[claim]]
 name = "narrower"
 says = "K_D narrows the range."
