@@ -58,6 +58,7 @@ struct File {
 /// The study of a file.
 #[allow(clippy::result_large_err)] // It is the answer for that file.
 fn read(file: &Path) -> Result<Study, ScenarioError> {
+    not_an_experiment(file)?;
     simulate::document(file)?.study(&Plugins::new())
 }
 
@@ -96,7 +97,7 @@ fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
 /// Checks files; all are examined, even if the first one is invalid.
 pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
-        let (summary, error) = match not_an_experiment(file).and_then(|()| read(file)) {
+        let (summary, error) = match read(file) {
             Ok(study) => {
                 say_notes(&study, MOST_HOLES);
                 (Some(summary(&study)), None)

@@ -302,9 +302,8 @@ mod tests {
     #[test]
     fn what_cannot_be_marked_passes_if_it_shall() {
         for mark_at in [MarkAt::Arrival, MarkAt::Departure] {
-            let verdicts = |unmarkable, ecn| {
-                verdicts(RemParams { mark_at, unmarkable, ..Default::default() }, ecn)
-            };
+            let verdicts =
+                |unmarkable, ecn| verdicts(RemParams { mark_at, unmarkable, ..Default::default() }, ecn);
             assert_eq!(verdicts(Unmarkable::Drop, Ecn::NotEct).0, SIGNAL);
             let (arrival, departure) = verdicts(Unmarkable::Pass, Ecn::NotEct);
             assert_eq!((arrival, departure.unwrap_or(Verdict::Pass)), (Verdict::Pass, Verdict::Pass));
