@@ -42,7 +42,7 @@ pub(crate) struct Cubic {
     epoch: Option<Epoch>,
     /// The last acknowledgment in congestion avoidance.
     last: Time,
-    /// Time that is not the epoch's has passed since.
+    /// Time that is not the epoch's passes until the next one.
     resumes: bool,
 }
 
@@ -111,7 +111,7 @@ impl Cubic {
         self.last = now;
     }
 
-    /// Nothing is sent until the next acknowledgment is of something new.
+    /// The connection was idle: time until the next acknowledgment in congestion avoidance is not the epoch's.
     pub fn on_idle(&mut self) {
         self.resumes = true;
     }

@@ -55,7 +55,7 @@ pub(crate) enum Cause {
     Timeout,
 }
 
-/// The state of a congestion control that is not Reno, which has none.
+/// A congestion control and its state, of which Reno has none.
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
     Reno,
