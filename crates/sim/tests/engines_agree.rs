@@ -308,7 +308,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         Just(Variant::Reno),
         Just(Variant::NewReno),
         Just(Variant::Sack),
-        Just(Variant::Prr)
+        Just(Variant::Prr),
+        Just(Variant::Rack)
     ];
     let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
     let flags =

@@ -22,6 +22,8 @@ choice! {
         Sack = "sack",
         /// The same, with the window reduced in proportion to what arrives (RFC 9937).
         Prr = "prr",
+        /// The same, with losses found by time and tails probed (RFC 8985).
+        Rack = "rack",
     }
 }
 
@@ -40,7 +42,7 @@ params! {
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
-        /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
+        /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
         variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
         /// Congestion control: "reno" or "cubic".
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
@@ -92,6 +94,8 @@ params! {
 pub struct Config {
     pub(crate) variant: Variant,
     pub(crate) sack: bool,
+    /// Losses are found by time.
+    pub(crate) rack: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
@@ -186,7 +190,8 @@ impl Config {
         )?;
         Ok(Config {
             variant: p.variant,
-            sack: matches!(p.variant, Variant::Sack | Variant::Prr),
+            sack: matches!(p.variant, Variant::Sack | Variant::Prr | Variant::Rack),
+            rack: p.variant == Variant::Rack,
             congestion: p.congestion,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
