@@ -54,8 +54,6 @@ struct Hop {
     wire: Wire,
     /// The node that the packet goes to, or [`END`] or [`ON`].
     to: u32,
-    /// Its number on its way.
-    number: u8,
     /// There is a wire.
     wired: bool,
     /// The node is the flow's other end, so that [`RELAY`] delivers.
@@ -253,20 +251,23 @@ impl Net {
         }
     }
 
-    /// A packet arrives at a served link.
-    fn join(&mut self, node: u32, key: Key, mut pkt: Pkt) {
-        let (now, hop) = (key.time(self.bits), key.hop(self.bits));
+    /// Packets arrive at a served link, and what is due there before `until` leaves.
+    fn serve(&mut self, node: u32, batch: usize, until: Time) {
         let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
-        pkt.set_hop(self.hops[hop].number);
-        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
-        link.arrive(now, self.classes[hop], pkt, |packet| leave(packet, ways, moving, gone));
-    }
-
-    /// A packet of a served link is due to leave.
-    fn serve(&mut self, now: Time, node: u32) {
-        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
-        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
-        link.run(now, |packet| leave(packet, ways, moving, gone));
+        let inbox = &mut self.nodes[node as usize].inbox;
+        let (moving, gone) = (&mut self.moving, &mut self.gone);
+        let mut leave = |packet| match packet {
+            Left::Dropped(pkt) => gone.dropped.push(pkt),
+            Left::Sent(_, pkt, flight) if flight.lost => gone.lost.push((flight.start, pkt)),
+            Left::Sent(hop, pkt, flight) => moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 }),
+        };
+        for &(key, pkt) in inbox.next(batch) {
+            let (now, hop) = (key.time(self.bits), key.hop(self.bits));
+            link.arrive(now, (hop as u32, self.classes[hop]), pkt, &mut leave);
+        }
+        inbox.skip(batch);
+        self.events += batch as u64;
+        link.run_before(until, leave);
     }
 
     /// When a served link is to run next, see [`ServedLink::next`]; never for other links.
@@ -284,19 +285,6 @@ impl Net {
         let nodes = self.waiting.first().0.nanos().min(NEVER) + at.from_nodes;
         let timers = self.timers.first().0.nanos().min(NEVER) + at.from_timers;
         self.horizon = Time::from_nanos(nodes.min(timers).min(self.end.nanos())).max(self.soon);
-    }
-}
-
-/// Takes a packet that has left a served link's queue further.
-#[inline]
-fn leave(packet: Left, ways: &[[u32; 2]], moving: &mut Vec<Moving>, gone: &mut Gone) {
-    match packet {
-        Left::Dropped(pkt) => gone.dropped.push(pkt),
-        Left::Sent(start, pkt, flight) if flight.lost => gone.lost.push((start, pkt)),
-        Left::Sent(_, pkt, flight) => {
-            let way = ways[pkt.flow() as usize][pkt.is_ack() as usize];
-            moving.push(Moving { at: flight.arrives, pkt, hop: way + pkt.hop() as u32 + 1 });
-        }
     }
 }
 
@@ -413,24 +401,23 @@ impl Engine {
         }
     }
 
-    /// Runs a link that serves its queue packet by packet.
+    /// [`Engine::run`] for a link that serves its queue packet by packet: departures count as arrivals do, in
+    /// their order.
     #[inline(never)]
     fn run_served(&mut self, node: u32) {
         loop {
-            // At one instant the wire is free before packets arrive.
             let service = self.net.next_service(node);
-            let limit = Key::new(service.min(self.net.horizon), 0, self.net.bits);
-            let inbox = &mut self.net.nodes[node as usize].inbox;
-            if inbox.ready(limit, 1) > 0 {
-                let (key, pkt) = inbox.next(1)[0];
-                inbox.skip(1);
-                self.net.join(node, key, pkt);
-            } else if service < self.net.horizon {
-                self.net.serve(service, node);
-            } else {
+            let at = &mut self.net.nodes[node as usize];
+            let round = Duration::from_nanos(at.round);
+            let mut until = self.net.horizon.min(service + round);
+            let batch = at.inbox.ready(Key::new(until, 0, self.net.bits), at.round);
+            if let Some((first, _)) = at.inbox.next(batch).first() {
+                let complete = at.inbox.complete_until(batch).time(self.net.bits);
+                until = until.min(first.time(self.net.bits) + round).min(complete);
+            } else if service >= self.net.horizon {
                 return;
             }
-            self.net.events += 1;
+            self.net.serve(node, batch, until);
             self.settle();
         }
     }
@@ -455,10 +442,9 @@ fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<u16>,
                         _ if step.event => RELAY,
                         _ => END,
                     };
-                    let number = (hops.len() - first) as u8;
                     let ends = step.stop == Stop::End;
                     let wired = wire.is_some();
-                    hops.push(Hop { wire: wire.unwrap_or_default(), to, number, wired, ends });
+                    hops.push(Hop { wire: wire.unwrap_or_default(), to, wired, ends });
                     classes.push(class);
                     if to != ON {
                         break;

@@ -135,7 +135,7 @@ impl Net {
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
         let class = self.classes[pkt.flow() as usize][pkt.is_ack() as usize];
         let left = &mut self.left;
-        self.links[id.0 as usize].arrive(now, class, pkt, |packet| left.push(packet));
+        self.links[id.0 as usize].arrive(now, (0, class), pkt, |packet| left.push(packet));
         self.went_on(id);
     }
 

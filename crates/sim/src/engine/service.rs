@@ -11,10 +11,11 @@ use crate::packet::Pkt;
 use crate::record::{Departure, Recorder};
 use crate::wire::{Flight, Wire};
 
-/// A packet with its class and whether this queue marked it.
+/// A packet with its class, what its engine calls the hop by which it came, and whether this queue marked it.
 #[derive(Clone, Copy)]
 pub(super) struct Queued {
     pkt: Pkt,
+    hop: u32,
     class: u16,
     marked: bool,
 }
@@ -46,8 +47,8 @@ impl Packet for Queued {
 
 /// A packet that has left a link's queue.
 pub(super) enum Left {
-    /// Its transmission began at this time.
-    Sent(Time, Pkt, Flight),
+    /// It came by this hop, and its transmission began.
+    Sent(u32, Pkt, Flight),
     /// It was dropped.
     Dropped(Pkt),
 }
@@ -81,13 +82,13 @@ impl<F: FnMut(Left)> Host<Queued> for Beyond<'_, F> {
     }
 
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued>) {
-        let Queued { pkt, class, marked } = packet;
+        let Queued { pkt, hop, class, marked } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
         if let Some(recorder) = &mut self.recorder {
             let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
             recorder.departed(start, departure);
         }
-        (self.left)(Left::Sent(start, pkt, flight));
+        (self.left)(Left::Sent(hop, pkt, flight));
     }
 
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued>) {
@@ -119,18 +120,28 @@ impl ServedLink {
     }
 
     /// A packet arrives.
-    pub fn arrive(&mut self, now: Time, class: u16, pkt: Pkt, mut left: impl FnMut(Left)) {
+    #[inline]
+    pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
         let ServedLink { line, wire, recorder, .. } = self;
         let mut beyond = Beyond { wire, recorder, arriving: Some((class, pkt)), left };
-        let _ = line.arrive(now, Queued { pkt, class, marked: false }, &mut beyond);
+        let _ = line.arrive(now, Queued { pkt, hop, class, marked: false }, &mut beyond);
     }
 
     /// Does what is due at or before `now`.
+    #[inline]
     pub fn run(&mut self, now: Time, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
         let ServedLink { line, wire, recorder, .. } = self;
         line.run(now, &mut Beyond { wire, recorder, arriving: None, left });
+    }
+
+    /// Does what is due before `now`.
+    #[inline]
+    pub fn run_before(&mut self, now: Time, left: impl FnMut(Left)) {
+        if let Some(before) = now.nanos().checked_sub(1) {
+            self.run(Time::from_nanos(before), left);
+        }
     }
 
     /// Changes of the rate, and boundaries of measurement, at or before `now`: each at its own time,
