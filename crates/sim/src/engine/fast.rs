@@ -13,17 +13,14 @@
 //! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
 //! and short loops over many packets are what a processor is quick at.
 
-use quell_aqm::{Algorithm, Aqm as _, Departures};
-use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
-use super::lindley::{self, ArrivalQueue};
+use super::link::Link;
 use super::moving::{Gone, Moving};
 use super::prefetch::prefetch;
-use super::service::{Left, ServedLink};
 use super::tree::WinnerTree;
-use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
+use super::{CHECK_EVERY, Ends, bounds, outcome, report};
 use crate::flow::{Direction, Flow, Host};
 use crate::network::{LinkId, LinkSpec, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
@@ -32,16 +29,6 @@ use crate::record::RoundTrips;
 use crate::route::{Plan, Stop};
 use crate::wire::{Flight, Wire};
 use crate::{Control, Error};
-
-/// A link where flows merge.
-enum Link {
-    /// Unlimited and not observed: the wire is enough.
-    Plain(Wire),
-    /// Its queue decides on arrival.
-    Lindley(Box<dyn ArrivalQueue>),
-    /// Its departures are decided: it is served whenever the wire is free.
-    Served(Box<ServedLink>),
-}
 
 /// Where a hop leads if not to a node.
 const END: u32 = u32::MAX;
@@ -213,7 +200,7 @@ impl Net {
             return inbox.skip(batch);
         }
         match &mut self.links[node as usize - 1] {
-            Link::Lindley(queue) => queue.arrive(entries, &self.classes, &mut self.moving, &mut self.gone),
+            Link::Arrival(queue) => queue.arrive(entries, &self.classes, &mut self.moving, &mut self.gone),
             Link::Plain(wire) => {
                 for &(key, pkt) in entries {
                     let (now, hop) = at(key);
@@ -225,7 +212,7 @@ impl Net {
                     }
                 }
             }
-            Link::Served(_) => unreachable!("it has its own path"),
+            Link::Head(_) => unreachable!("it has its own path"),
         }
         inbox.skip(batch);
     }
@@ -253,27 +240,18 @@ impl Net {
 
     /// Packets arrive at a served link, and what is due there before `until` leaves.
     fn serve(&mut self, node: u32, batch: usize, until: Time) {
-        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
+        let Link::Head(link) = &mut self.links[node as usize - 1] else { return };
         let inbox = &mut self.nodes[node as usize].inbox;
-        let (moving, gone) = (&mut self.moving, &mut self.gone);
-        let mut leave = |packet| match packet {
-            Left::Dropped(pkt) => gone.dropped.push(pkt),
-            Left::Sent(_, pkt, flight) if flight.lost => gone.lost.push((flight.start, pkt)),
-            Left::Sent(hop, pkt, flight) => moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 }),
-        };
-        for &(key, pkt) in inbox.next(batch) {
-            let (now, hop) = (key.time(self.bits), key.hop(self.bits));
-            link.arrive(now, (hop as u32, self.classes[hop]), pkt, &mut leave);
-        }
+        let entries = inbox.next(batch);
+        link.serve(entries, until, self.bits, &self.classes, &mut self.moving, &mut self.gone);
         inbox.skip(batch);
         self.events += batch as u64;
-        link.run_before(until, leave);
     }
 
-    /// When a served link is to run next, see [`ServedLink::next`]; never for other links.
+    /// When a served link is to run next, see [`HeadQueue::next`](super::service::HeadQueue::next); never for other links.
     fn next_service(&self, node: u32) -> Time {
         match self.links.get((node as usize).wrapping_sub(1)) {
-            Some(Link::Served(link)) => link.next().unwrap_or(Time::MAX),
+            Some(Link::Head(link)) => link.next().unwrap_or(Time::MAX),
             _ => Time::MAX,
         }
     }
@@ -374,7 +352,7 @@ impl Engine {
         self.net.soon = now + Duration::from_nanos(1);
         self.net.running = node;
         self.net.look_ahead();
-        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Served(_));
+        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Head(_));
         if served {
             self.run_served(node);
         } else {
@@ -507,28 +485,6 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     }
 }
 
-/// The merging link `i` of a network.
-fn link(network: &mut Network, i: usize, bits: u32) -> Link {
-    let recorder = recorder(network, i);
-    let spec = &mut network.links[i];
-    let wire = Wire::new(spec, network.seed, i as u32);
-    if spec.queue.is_none() && recorder.is_none() {
-        return Link::Plain(wire);
-    }
-    let rng = network.seed.indexed_stream("link.aqm", i as u64);
-    let (algorithm, limit, ecn) = super::queue_parts(spec.queue.take());
-    match algorithm {
-        Algorithm::Aqm(aqm) if aqm.departures() != Departures::Decided => {
-            let rate = spec.rate.initial;
-            Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
-        }
-        algorithm => {
-            let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-            Link::Served(Box::new(ServedLink::new(queue, &spec.rate, wire, recorder)))
-        }
-    }
-}
-
 /// Runs a network.
 pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
@@ -560,8 +516,10 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let mut nodes: Vec<Node> = (0..=count).map(|_| node()).collect();
     reach(&plan, &network, &merging, &mut nodes);
     let (hops, classes_of_hops, ways) = hops(&plan, &network, &merging);
-    let links: Vec<Link> =
-        (0..network.links.len()).filter(|i| plan.merges[*i]).map(|i| link(&mut network, i, bits)).collect();
+    let links: Vec<Link> = (0..network.links.len())
+        .filter(|i| plan.merges[*i])
+        .map(|i| Link::new(&mut network, i, bits))
+        .collect();
     drop(network);
 
     let mut timers = WinnerTree::new(ends.flows.len(), measure.end)?;
@@ -627,9 +585,9 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     for link in net.links {
         let recorder = match link {
             Link::Plain(_) => None,
-            Link::Lindley(queue) => queue.finish(measure.end),
-            Link::Served(link) => {
-                let (recorder, waiting) = link.finish(measure.end, |_| {});
+            Link::Arrival(queue) => queue.finish(measure.end),
+            Link::Head(link) => {
+                let (recorder, waiting) = link.finish(measure.end);
                 count.in_flight += waiting;
                 recorder
             }
