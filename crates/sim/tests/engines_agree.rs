@@ -288,7 +288,7 @@ fn network(case: &Case) -> Network {
             reverse,
             ack_class: 3,
             traffic,
-            precedence: i as u8 % 8,
+            dscp: i as u8 * 9 % 64,
             start: at(i as u64 * 7),
             stop,
         });

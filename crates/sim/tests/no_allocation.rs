@@ -221,7 +221,7 @@ fn mixed() -> Network {
         network.flows.push(FlowSpec {
             class: 0,
             ack_class: 1,
-            precedence: 0,
+            dscp: 0,
             forward,
             reverse,
             traffic,

@@ -24,7 +24,7 @@ fn lossy(tcp: &TcpParams, flows: usize, p: f64, seed: u64) -> Outcome {
         FlowSpec {
             class: 0,
             ack_class: 0,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(n - 2)],
             reverse: vec![LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },

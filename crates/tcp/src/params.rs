@@ -2,6 +2,7 @@
 
 use alloc::format;
 
+use quell_aqm::Ecn;
 use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
@@ -222,8 +223,9 @@ impl Config {
         self.wire
     }
 
-    /// Whether a data packet is ECN-capable: sent for the first time, or again.
-    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
-        self.ecn && (!retransmission || self.ecn_retransmissions)
+    /// The ECN field of a data packet: sent for the first time, or again.
+    pub fn ecn(&self, retransmission: bool) -> Ecn {
+        let capable = self.ecn && (!retransmission || self.ecn_retransmissions);
+        if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }
