@@ -111,6 +111,6 @@ pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
         ecn: packet.ecn(),
         transport: packet.transport(),
         syn: packet.is_syn(),
-        precedence: packet.precedence(),
+        dscp: packet.dscp(),
     }
 }

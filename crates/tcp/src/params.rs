@@ -2,6 +2,7 @@
 
 use alloc::format;
 
+use quell_aqm::Ecn;
 use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
@@ -11,7 +12,7 @@ use crate::slow_start::SlowStart;
 
 choice! {
     /// How a sender recovers from loss.
-    pub enum Variant {
+    pub enum Recovery {
         /// Every loss restarts from a window of one (Jacobson 1988).
         Tahoe = "tahoe",
         /// Fast recovery that ends with the first new acknowledgment (RFC 2581).
@@ -41,7 +42,7 @@ params! {
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
-        variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
+        recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
         /// Congestion control: "reno" or "cubic".
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
         /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
@@ -90,7 +91,7 @@ params! {
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub(crate) variant: Variant,
+    pub(crate) recovery: Recovery,
     pub(crate) sack: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) slow_start: SlowStart,
@@ -185,8 +186,8 @@ impl Config {
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
         Ok(Config {
-            variant: p.variant,
-            sack: matches!(p.variant, Variant::Sack | Variant::Prr),
+            recovery: p.recovery,
+            sack: matches!(p.recovery, Recovery::Sack | Recovery::Prr),
             congestion: p.congestion,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
@@ -222,8 +223,9 @@ impl Config {
         self.wire
     }
 
-    /// Whether a data packet is ECN-capable: sent for the first time, or again.
-    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
-        self.ecn && (!retransmission || self.ecn_retransmissions)
+    /// The ECN field of a data packet: sent for the first time, or again.
+    pub fn ecn(&self, retransmission: bool) -> Ecn {
+        let capable = self.ecn && (!retransmission || self.ecn_retransmissions);
+        if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use quell_units::{Duration, Time};
 
 use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
-use crate::params::{Config, Variant};
+use crate::params::{Config, Recovery};
 use crate::recovery::prr::{Progress, Prr};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Block, Scoreboard};
@@ -248,7 +248,7 @@ impl Sender {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
-        if self.phase == Phase::Recovery && cfg.variant == Variant::Prr {
+        if self.phase == Phase::Recovery && cfg.recovery == Recovery::Prr {
             self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
         }
         did
@@ -344,22 +344,22 @@ impl Sender {
         self.dup_acks = 0;
         let mut restart_timer = true;
         if self.phase == Phase::Recovery {
-            match cfg.variant {
-                Variant::NewReno if ack < self.recover => {
+            match cfg.recovery {
+                Recovery::NewReno if ack < self.recover => {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
                     self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.window.cwnd as i32);
                     restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
-                Variant::Sack | Variant::Prr if ack < self.recover => {}
+                Recovery::Sack | Recovery::Prr if ack < self.recover => {}
                 _ => {
                     self.phase = Phase::Open;
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
                     // The window that SACK leaves recovery with is half the old one (RFC 6675 section
                     // 5); the others take the acknowledgment for one more.
-                    if cfg.variant == Variant::Prr {
+                    if cfg.recovery == Recovery::Prr {
                         self.window.cwnd = self.window.ssthresh;
-                    } else if cfg.variant != Variant::Sack {
+                    } else if cfg.recovery != Recovery::Sack {
                         self.grow(cfg, now, newly, congested);
                     }
                 }
@@ -428,18 +428,18 @@ impl Sender {
         } else {
             self.reduce(cfg, Cause::Loss);
         }
-        match cfg.variant {
-            Variant::Tahoe => {
+        match cfg.recovery {
+            Recovery::Tahoe => {
                 self.window.cwnd = 1.0;
                 self.next = self.una;
             }
-            Variant::Reno | Variant::NewReno => {
+            Recovery::Reno | Recovery::NewReno => {
                 self.phase = Phase::Recovery;
                 self.inflation = cfg.dup_threshold as i32;
                 self.retransmit = true;
                 self.timer_restarted = false;
             }
-            Variant::Sack | Variant::Prr => {
+            Recovery::Sack | Recovery::Prr => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 if let Some(board) = &mut self.sacked {
@@ -617,7 +617,7 @@ impl Kept {
     /// None for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || cfg.variant == Variant::Prr;
+        let needed = cfg.congestion != CongestionControl::Reno || hystart || cfg.recovery == Recovery::Prr;
         needed.then(|| Kept {
             control: Control::new(cfg.congestion),
             start: hystart.then(HyStart::new),
@@ -676,8 +676,8 @@ mod tests {
     }
 
     /// A sender in steady state: no handshake, a window of `cwnd` in flight, packets 1 to cwnd.
-    fn flying(variant: Variant, cwnd: u32) -> (Config, Sender) {
-        let params = TcpParams { variant, initial_window: cwnd, syn: false, ..Default::default() };
+    fn flying(recovery: Recovery, cwnd: u32) -> (Config, Sender) {
+        let params = TcpParams { recovery, initial_window: cwnd, syn: false, ..Default::default() };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
         s.window.ssthresh = cwnd as f64;
@@ -734,7 +734,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_one_packet_per_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         let sent: usize = (2..=11).map(|n| ack(&cfg, &mut s, n, &[]).len()).sum();
         assert_eq!(sent, 10, "the window reaches 11 only just after its round trip");
         assert!((s.window.cwnd - 10.96).abs() < 0.01, "{}", s.window.cwnd);
@@ -742,7 +742,7 @@ mod tests {
 
     #[test]
     fn reno_repairs_one_loss_and_halves_its_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         // Packet 1 is lost: nine duplicates of ack 1. Two send new data (RFC 3042), the third
         // retransmits, and the window of 5 + 3 + further duplicates opens beyond 12 in flight.
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
@@ -758,7 +758,7 @@ mod tests {
 
     #[test]
     fn ssthresh_is_a_whole_number_and_the_window_is_not() {
-        let (cfg, mut s) = flying(Variant::Reno, 7);
+        let (cfg, mut s) = flying(Recovery::Reno, 7);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!((s.window.cwnd, s.window.ssthresh), (3.5, 3.0));
         s.on_timeout(&cfg, s.deadline());
@@ -767,7 +767,7 @@ mod tests {
 
     #[test]
     fn newreno_repairs_one_loss_per_round_trip_and_stays_in_recovery() {
-        let (cfg, mut s) = flying(Variant::NewReno, 10);
+        let (cfg, mut s) = flying(Recovery::NewReno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!(s.recover, 13);
         // Packet 5 is lost too: a partial acknowledgment retransmits it at once.
@@ -780,7 +780,7 @@ mod tests {
 
     #[test]
     fn tahoe_starts_over_from_one_packet() {
-        let (cfg, mut s) = flying(Variant::Tahoe, 10);
+        let (cfg, mut s) = flying(Recovery::Tahoe, 10);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
@@ -811,7 +811,7 @@ mod tests {
 
     #[test]
     fn sack_retransmits_exactly_what_is_missing() {
-        let (cfg, mut s) = flying(Variant::Sack, 10);
+        let (cfg, mut s) = flying(Recovery::Sack, 10);
         // 1, 3 and 5 are lost.
         assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
@@ -829,7 +829,7 @@ mod tests {
 
     #[test]
     fn a_timeout_goes_back_and_a_second_one_leaves_an_ssthresh_of_two() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         s.on_timeout(&cfg, s.deadline());
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
         assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 5.0));
@@ -843,7 +843,7 @@ mod tests {
 
     #[test]
     fn a_second_reduction_needs_an_acknowledgment_beyond_the_first() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         ack(&cfg, &mut s, 5, &[]);
         let before = s.window.ssthresh;
@@ -964,7 +964,7 @@ mod tests {
 
     #[test]
     fn no_cwr_without_ecn() {
-        let (cfg, mut s) = flying(Variant::Reno, 4);
+        let (cfg, mut s) = flying(Recovery::Reno, 4);
         s.on_timeout(&cfg, ms(3000));
         assert_eq!(with_cwr(&cfg, &mut s, ms(3000)), [(1, false)]);
         s.on_ack(&cfg, ms(3100), 5, false, &[]);

@@ -191,7 +191,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 ecn: pkt.ecn(),
                 transport: pkt.transport(),
                 syn: pkt.is_syn(),
-                precedence: pkt.precedence(),
+                dscp: pkt.dscp(),
             };
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);

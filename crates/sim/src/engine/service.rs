@@ -38,8 +38,8 @@ impl Packet for Queued {
     fn is_syn(&self) -> bool {
         Packet::is_syn(&self.pkt)
     }
-    fn precedence(&self) -> u8 {
-        Packet::precedence(&self.pkt)
+    fn dscp(&self) -> u8 {
+        Packet::dscp(&self.pkt)
     }
     fn transport(&self) -> Transport {
         self.pkt.transport()

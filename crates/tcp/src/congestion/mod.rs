@@ -1,5 +1,5 @@
 //! Congestion control: how large the window is. How losses are found and repaired is the other axis,
-//! [`Variant`](crate::Variant).
+//! [`Recovery`](crate::Recovery).
 
 pub mod cubic;
 pub mod reno;
