@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(p.with(1, 2, 3), {
             let mut q = Pkt::new(Kind::Ack, 1, 2, 3, 40);
             q.set_ece(true);
-            q.set_precedence(2);
+            q.set_dscp(21);
             q.set_sack(p.sack().unwrap());
             q
         });

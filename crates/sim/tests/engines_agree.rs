@@ -308,7 +308,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         Just(Recovery::Reno),
         Just(Recovery::NewReno),
         Just(Recovery::Sack),
-        Just(Recovery::Prr)
+        Just(Recovery::Prr),
+        Just(Recovery::Rack)
     ];
     let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
     let flags =

@@ -7,6 +7,8 @@ pub mod reno;
 use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
+use crate::Config;
+
 use cubic::Cubic;
 
 choice! {
@@ -63,10 +65,10 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    pub fn new(kind: CongestionControl) -> Self {
-        match kind {
+    pub fn new(cfg: &Config) -> Self {
+        match cfg.congestion {
             CongestionControl::Reno => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::default()),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
         }
     }
 
