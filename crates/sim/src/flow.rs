@@ -368,8 +368,12 @@ impl TcpFlow {
             if self.app_due == due {
                 self.on_application(cfg, due);
             } else {
-                let lost = self.sender.on_timeout(&cfg.tcp, due);
-                self.sent.at(due, host).timeouts += lost as u64;
+                let did = self.sender.on_timer(&cfg.tcp, due);
+                if did.timeout || did.fast_retransmit {
+                    let sent = self.sent.at(due, host);
+                    sent.timeouts += did.timeout as u64;
+                    sent.fast_retransmits += did.fast_retransmit as u64;
+                }
             }
             self.pump(cfg, due, host);
         }
@@ -517,7 +521,7 @@ impl TcpFlow {
     /// Sends all that may be sent now.
     #[inline]
     fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        if !self.sender.only_window() {
+        if !self.sender.only_window(&cfg.tcp) {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(&cfg.tcp);

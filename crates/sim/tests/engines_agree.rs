@@ -318,7 +318,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         Just(Recovery::Reno),
         Just(Recovery::NewReno),
         Just(Recovery::Sack),
-        Just(Recovery::Prr)
+        Just(Recovery::Prr),
+        Just(Recovery::Rack)
     ];
     let congestion = prop_oneof![
         2 => Just(CongestionControl::Reno),

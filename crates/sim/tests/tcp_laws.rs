@@ -172,6 +172,19 @@ fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
 }
 
 #[test]
+fn losses_found_by_time_are_those_that_acknowledgments_find() {
+    for p in [1e-4, 1e-3, 1e-2] {
+        let o = |recovery| lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1);
+        let (prr, rack) = (o(Recovery::Prr), o(Recovery::Rack));
+        let timeouts = |o: &Outcome| o.flows.iter().map(|f| f.segments[0].timeouts).sum::<u64>();
+        println!("p {p}: prr {:.2}, rack {:.2}", window(&prr), window(&rack));
+        println!("timeouts: {} and {}", timeouts(&prr), timeouts(&rack));
+        assert!((window(&rack) / window(&prr) - 1.0).abs() < 0.05, "{p}");
+        assert!(timeouts(&rack) * 2 <= timeouts(&prr), "lost retransmissions are found");
+    }
+}
+
+#[test]
 fn recovery_in_proportion_loses_nothing_against_halving_at_once() {
     for p in [1e-4, 1e-3, 1e-2] {
         let w = |recovery| window(&lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1));

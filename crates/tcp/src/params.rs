@@ -8,6 +8,7 @@ use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
 use crate::congestion::CongestionControl;
+use crate::congestion::cubic::RenoFriendly;
 use crate::feedback::Feedback;
 use crate::slow_start::SlowStart;
 
@@ -24,6 +25,8 @@ choice! {
         Sack = "sack",
         /// The same, with the window reduced in proportion to what arrives (RFC 9937).
         Prr = "prr",
+        /// The same, with losses found by time and tails probed (RFC 8985).
+        Rack = "rack",
     }
 }
 
@@ -42,10 +45,12 @@ params! {
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
-        /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
+        /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
         recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
         /// Congestion control: "reno", "cubic", "dctcp", "prague" or "ledbat".
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
+        /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
+        reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
         /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
         /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
@@ -100,7 +105,10 @@ params! {
 pub struct Config {
     pub(crate) recovery: Recovery,
     pub(crate) sack: bool,
+    /// Losses are found by time.
+    pub(crate) rack: bool,
     pub(crate) congestion: CongestionControl,
+    pub(crate) reno_friendly: RenoFriendly,
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
@@ -202,11 +210,13 @@ impl Config {
         )?;
         demands(p)?;
         let always_reports = p.feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
-        let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr);
+        let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
         Ok(Config {
             recovery: p.recovery,
             sack,
+            rack: p.recovery == Recovery::Rack,
             congestion: p.congestion,
+            reno_friendly: p.reno_friendly,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
             ack_every: p.ack_every,

@@ -3,6 +3,7 @@
 pub(crate) mod fast;
 mod inbox;
 mod lindley;
+mod link;
 mod moving;
 mod prefetch;
 pub(crate) mod reference;

@@ -110,7 +110,7 @@ impl Control {
     pub fn new(cfg: &Config) -> Self {
         match cfg.congestion {
             CongestionControl::Reno => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::default()),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
             CongestionControl::Dctcp => Control::Dctcp(Estimate::new()),
             CongestionControl::Prague => Control::Prague(Prague::new()),
             CongestionControl::Ledbat => Control::Ledbat(Ledbat::new(cfg.ledbat_target, cfg.ledbat_gain)),
@@ -132,10 +132,10 @@ impl Control {
         !matches!(self, Control::Ledbat(_))
     }
 
-    /// An acknowledgment measured a round-trip time.
-    pub fn measured(&mut self, rtt: Duration) {
+    /// The smoothed round-trip time, where every acknowledgment measures one.
+    pub fn on_rtt(&mut self, srtt: Duration) {
         if let Control::Prague(p) = self {
-            p.measured(rtt);
+            p.on_rtt(srtt);
         }
     }
 

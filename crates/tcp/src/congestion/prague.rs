@@ -26,9 +26,8 @@ impl Prague {
         Prague { estimate: Estimate::new(), marked: false, rtt: 0.0 }
     }
 
-    pub fn measured(&mut self, rtt: Duration) {
-        let rtt = rtt.as_secs_f64();
-        self.rtt += if self.rtt == 0.0 { rtt } else { (rtt - self.rtt) / 8.0 };
+    pub fn on_rtt(&mut self, srtt: Duration) {
+        self.rtt = srtt.as_secs_f64();
     }
 
     pub fn on_delivery(&mut self, window: &mut Window, d: Delivery) -> bool {
@@ -69,7 +68,7 @@ mod tests {
     fn below_the_reference_the_rate_grows_as_fast_as_at_it() {
         let growth = |ms: u64| {
             let (mut p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 2.0 });
-            p.measured(Duration::from_millis(ms));
+            p.on_rtt(Duration::from_millis(ms));
             (0..100).for_each(|_| p.avoid(&mut w, 1.0));
             (w.cwnd - 100.0) / (ms as f64 / 1e3).powi(2)
         };
