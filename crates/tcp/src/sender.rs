@@ -13,7 +13,8 @@ use alloc::boxed::Box;
 use quell_units::{Duration, Time};
 
 use crate::congestion::model::Model;
-use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
+use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
+use crate::feedback::{Marks, Report};
 use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
 use crate::rate::Rate;
@@ -84,6 +85,9 @@ struct Kept {
     rate: Option<Rate>,
     /// The window has kept packets back since the last acknowledgment.
     limited: bool,
+    marks: Marks,
+    /// How many packets the acknowledgment under way says to have come marked.
+    marked: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -265,27 +269,45 @@ impl Sender {
             self.on_new_ack(cfg, now, ack, false);
             return Reaction::default();
         }
-        self.on_special_ack(cfg, now, ack, ece, blocks)
+        self.on_special_ack(cfg, now, ack, ece, blocks, None)
+    }
+
+    /// As [`Sender::on_ack`], for an acknowledgment that carries a report.
+    pub fn on_report(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, report: &Report) -> Reaction {
+        self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+    fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        report: Option<&Report>,
+    ) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             self.set_pace();
             return Reaction::default();
         }
         let mut did = Reaction::default();
-        let congested = ece && cfg.ecn;
-        if congested && self.answers_echo(cfg, ack) {
-            self.on_ecn_echo(cfg);
-            did.ecn_response = true;
-        }
         let from = ack.max(self.una);
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
         let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        let mut congested = ece && cfg.cwr;
+        if let Some(report) = report
+            && cfg.always_reports
+        {
+            congested |= self.hear(cfg, now, ack, sacked, report, &mut did);
+        }
+        if congested && self.answers_echo(cfg, ack) {
+            self.on_ecn_echo(cfg);
+            did.ecn_response = true;
+        }
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max && !cfg.rack {
@@ -328,6 +350,47 @@ impl Sender {
         let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
         if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
+        }
+    }
+
+    /// Takes in what an acknowledgment says of marks and delays; true if its marks are to be answered as an echo.
+    /// Before it, `sacked` packets were selectively acknowledged.
+    fn hear(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        sacked: u32,
+        report: &Report,
+        did: &mut Reaction,
+    ) -> bool {
+        let Some(kept) = &mut self.kept else { return false };
+        // What others have overtaken is old (RFC 9768 section 3.2.2.5).
+        if ack < self.una {
+            return false;
+        }
+        if let Some(delay) = report.delay {
+            kept.control.on_delay(now, delay);
+        }
+        let Some(marks) = report.marks else { return false };
+        let newly = ack - self.una;
+        let delivered = match &self.sacked {
+            Some(board) => (newly + board.count()).saturating_sub(sacked),
+            None => kept.marks.delivered(newly, newly == 0 && self.una < self.max),
+        };
+        let marked = kept.marks.count(cfg.feedback, marks, delivered);
+        kept.marked = marked;
+        let may_reduce = self.phase == Phase::Open;
+        let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
+        match kept.control.on_delivery(&mut self.window, delivery) {
+            None => marked > 0,
+            Some(reduced) => {
+                did.ecn_response = reduced;
+                if reduced && let Some(start) = &mut kept.start {
+                    start.end();
+                }
+                false
+            }
         }
     }
 
@@ -387,7 +450,7 @@ impl Sender {
         }
         self.recover = self.max;
         self.reduced_by = cause;
-        self.cwr = cfg.ecn;
+        self.cwr = cfg.cwr;
     }
 
     #[inline]
@@ -472,9 +535,9 @@ impl Sender {
                 let slow_start = self.window.cwnd < self.window.ssthresh;
                 if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
                     let ends = (self.una, self.max);
-                    kept.grow(&mut self.window, now, acked, ends, self.rtt.smoothed(cfg));
+                    kept.grow(&mut self.window, now, (acked, flight), ends, self.rtt.smoothed(cfg));
                 } else {
-                    kept.control.pause(now);
+                    kept.control.pause(&mut self.window, flight, now);
                 }
             }
         }
@@ -729,11 +792,13 @@ impl Kept {
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || recovers || cfg.paced;
+        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers;
+        let needed = !plain || cfg.paced || cfg.always_reports;
+        let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
             control: Control::new(cfg),
             start: hystart.then(|| HyStart::new(cfg.paced)),
-            sent: ((hystart || cfg.paced) && !cfg.rack).then(SendTimes::default),
+            sent: (measures && !cfg.rack).then(SendTimes::default),
             measured: None,
             srtt: None,
             prr: Prr::default(),
@@ -743,6 +808,8 @@ impl Kept {
             model: Model::new(cfg),
             rate: cfg.model.then(Rate::new),
             limited: false,
+            marks: Marks::default(),
+            marked: 0,
         })
     }
 
@@ -769,21 +836,27 @@ impl Kept {
         }
     }
 
-    /// `acked` packets of those below `ack` are acknowledged; `next` is one past the highest packet sent.
+    /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
+    /// past the highest packet sent. What came marked makes nothing grow.
     fn grow(
         &mut self,
         window: &mut Window,
         now: Time,
-        acked: f64,
+        (acked, flight): (f64, f64),
         (ack, next): (u32, u32),
         smoothed: Duration,
     ) {
+        let acked = (acked - f64::from(core::mem::take(&mut self.marked))).max(0.0);
+        if let Some(srtt) = self.srtt {
+            self.control.on_rtt(srtt);
+        }
         let left = match &mut self.start {
+            _ if !self.control.slow_starts() => acked,
             Some(start) => start.on_ack(window, acked, (ack, next), self.measured.take()),
             None => window.slow_start(acked),
         };
         if left > 0.0 {
-            self.control.avoid(window, left, now, smoothed);
+            self.control.avoid(window, left, flight, now, smoothed);
         }
     }
 
