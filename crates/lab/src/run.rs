@@ -68,7 +68,7 @@ pub struct Options<'a> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Share of the simulated time that is done, unfinished replications included.
+    /// Share of the work that is done, unfinished replications included: of the packets that they handle, roughly.
     pub done: f64,
     /// Finished replications.
     pub finished: usize,
@@ -141,6 +141,8 @@ pub(crate) struct Job<'a> {
     pub(crate) aqm: usize,
     pub(crate) seed: u64,
     seed_index: usize,
+    /// What it costs, beside the others: the packets that it handles, roughly.
+    weight: f64,
     /// Whether its time series are kept.
     pub(crate) series: bool,
     /// Under which a cache has it, when that was asked for; none without a cache.
@@ -186,12 +188,13 @@ impl Job<'_> {
         self.spec.scenario.duration.nanos()
     }
 
-    /// Simulated time that is done.
-    fn done_ns(&self) -> u64 {
-        match self.over.load(Ordering::Relaxed) {
-            true => self.duration_ns(),
-            false => self.control.progress_ns.load(Ordering::Relaxed).min(self.duration_ns()),
+    /// How much of its weight is done.
+    fn done(&self) -> f64 {
+        if self.over.load(Ordering::Relaxed) {
+            return self.weight;
         }
+        let simulated = self.control.progress_ns.load(Ordering::Relaxed) as f64;
+        self.weight * (simulated / self.duration_ns().max(1) as f64).min(1.0)
     }
 }
 
@@ -332,12 +335,13 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
     };
     let mut jobs = Vec::new();
     for (point, spec) in study.points.iter().enumerate() {
+        let weight = spec.scenario.estimated_packets();
         for aqm in 0..spec.scenario.aqm.len() {
             let kept = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
                 let (series, kept) = (seed_index < drawn, kept.clone());
                 let (control, over) = (Control::default(), AtomicBool::new(false));
-                jobs.push(Job { point, spec, aqm, seed, seed_index, series, kept, control, over });
+                jobs.push(Job { point, spec, aqm, seed, seed_index, weight, series, kept, control, over });
             }
         }
     }
@@ -549,11 +553,11 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// Reports progress and passes a stop on to the replications that run, until all is over.
 fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &AtomicBool) {
-    let total_ns: f64 = jobs.iter().map(|j| j.duration_ns() as f64).sum();
+    let total: f64 = jobs.iter().map(|j| j.weight).sum();
     let report = || {
         let Some(progress) = options.progress else { return };
-        let done_ns: f64 = jobs.iter().map(|j| j.done_ns() as f64).sum();
-        let done = if total_ns > 0.0 { done_ns / total_ns } else { 1.0 };
+        let done = jobs.iter().map(Job::done).sum::<f64>();
+        let done = if total > 0.0 { done / total } else { 1.0 };
         let elapsed = clock.elapsed();
         // Nothing sensible can be said from the first moments.
         let left = (done > 0.005).then(|| elapsed.mul_f64(((1.0 - done) / done).max(0.0)));
