@@ -26,7 +26,7 @@ pub struct Results {
 }
 
 /// What was run, how and when: the contents of `run.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The version of this format: 1.
     pub schema: u32,
