@@ -72,13 +72,17 @@ impl Cell {
         self.id.split('/').nth(i).unwrap_or("")
     }
 
-    /// Whether `value` is no further than `band` from the number, or from the range; rounding is allowed for.
+    /// Whether `value` is no further than `band` from the number; of a range, whether it lies in the range, or no
+    /// further than `band` from its middle. Rounding is allowed for.
     pub fn is_near(&self, value: f64, band: Width) -> bool {
-        let reach = |end: &Printed| match band {
-            Width::Absolute(width) => width.max(end.rounding),
-            Width::Relative(share) => (share * end.value.abs()).max(end.rounding),
+        let middle = 0.5 * (self.low.value + self.high.value);
+        let reach = match band {
+            Width::Absolute(width) => width,
+            Width::Relative(share) => share * middle.abs(),
         };
-        value >= self.low.value - reach(&self.low) && value <= self.high.value + reach(&self.high)
+        let within =
+            self.low.value - self.low.rounding <= value && value <= self.high.value + self.high.rounding;
+        within || (value - middle).abs() <= reach
     }
 }
 
@@ -263,6 +267,40 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, id), is, "{pattern} {id}");
         }
+    }
+
+    /// A range is no wider for its band: the band is around its middle.
+    #[test]
+    fn a_range_has_its_band_around_the_middle() {
+        let cell = |low: &str, high: &str| Cell {
+            id: String::new(),
+            document: String::new(),
+            table: String::new(),
+            page: String::new(),
+            case: String::new(),
+            algorithm: String::new(),
+            metric: String::new(),
+            unit: String::new(),
+            low: Printed::read(low).unwrap(),
+            high: Printed::read(high).unwrap(),
+            note: String::new(),
+        };
+        let band = Width::Relative(0.1);
+        for (low, high, value, is) in [
+            ("80", "120", 120.4, true),
+            ("80", "120", 121.0, false),
+            ("80", "120", 79.4, false),
+            ("99", "101", 109.9, true),
+            ("99", "101", 90.1, true),
+            ("99", "101", 110.2, false),
+            ("100", "100", 109.9, true),
+            ("100", "100", 110.1, false),
+        ] {
+            assert_eq!(cell(low, high).is_near(value, band), is, "{low} {high} {value}");
+        }
+        assert!(cell("97.0", "98.0").is_near(98.4, Width::Absolute(1.0)));
+        assert!(!cell("97.0", "99.0").is_near(99.4, Width::Absolute(1.0)));
+        assert!(cell("4", "4").is_near(4.4, Width::Absolute(0.1)), "rounding");
     }
 
     #[test]

@@ -68,8 +68,8 @@ const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open
                        untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
-A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), and is **inside** \
-if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
+A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
+printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
 **explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
 judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
