@@ -516,7 +516,13 @@ impl Papers {
     /// # Errors
     /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
     pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
-        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(|entry| entry.is_dir()).collect();
+        // Other folders may stand beside the documents: pages, or what a tool keeps.
+        let has_files = |entry: &PathBuf| {
+            entry.is_dir()
+                && sorted(entry)
+                    .is_ok_and(|files| files.iter().any(|f| f.extension().is_some_and(|e| e == "toml")))
+        };
+        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(has_files).collect();
         let key =
             |folder: &PathBuf| folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
         let keys: Vec<String> = folders.iter().map(key).collect();

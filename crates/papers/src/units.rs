@@ -60,6 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_documentation_names_every_unit() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/papers/format.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let all: Vec<String> = names().iter().map(|name| format!("`{name}`")).collect();
+        assert!(text.contains(&format!("`unit` is one of {}", all.join(", "))), "{all:?}");
+    }
+
+    #[test]
     fn what_is_in_another_unit_is_refused() {
         let check = |value: &str, unit: &str| check(&value.parse().unwrap(), unit);
         for (value, unit) in [

@@ -577,10 +577,28 @@ fn computed_figures_are_tested() {
     assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
 }
 
+/// The kinds that an error lists are those of the documentation.
+#[test]
+fn the_documentation_names_every_kind() {
+    let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
+    let wrong = COMPUTED.replacen("vrc-gain-regions", "x", 1);
+    fs::write(folder.path().join("doc/row.toml"), wrong).unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    let kinds = error.split("must be one of: ").nth(1).unwrap().split(", ").collect::<Vec<_>>();
+    assert!(kinds.len() >= 10 && error.contains("row.toml:8: computed[0].compute"), "{error}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/format.md");
+    let text = fs::read_to_string(file).unwrap();
+    for kind in kinds {
+        assert!(text.contains(&format!("| `{}` |", kind.trim())), "{kind}");
+    }
+}
+
 #[test]
 fn a_broken_document_stops_no_other() {
     let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
     fs::create_dir(folder.path().join("other")).unwrap();
+    // A folder without files of ours is none of ours.
+    assert!(Papers::read(folder.path()).is_ok());
     fs::write(folder.path().join("other/document.toml"), "titel = \"B\"\n").unwrap();
     let (papers, broken) = Papers::read_usable(folder.path()).unwrap();
     assert_eq!(papers.documents.len(), 1);

@@ -85,8 +85,14 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &Found) -> Result<(), String>
         }
     }
     let place = Place { run: figure.run.clone(), at: figure.at.clone(), ..Place::default() };
+    let diagram = Diagram::find(&figure.kind);
+    if diagram == Some(Diagram::Metric) && results.run.points.len() < 2 {
+        return Err(
+            "kind = \"metric\": is drawn over what a run varies, and this one varies nothing".to_string()
+        );
+    }
     // A curve over a field is of all points, but for those that other fields leave out.
-    let point = match (Diagram::find(&figure.kind), figure.at.is_empty()) {
+    let point = match (diagram, figure.at.is_empty()) {
         (Some(Diagram::Metric), true) => 0,
         _ => planned.spot(e, reading, &place)?.view.point,
     };
