@@ -143,10 +143,13 @@ pub fn read_cells(file: &Path, documents: &[String]) -> Result<Vec<Cell>, PaperE
             number.ok_or_else(|| row.wrong(column, "must be a number as it is printed, such as 12.5"))
         };
         let one_of = |column: &str, names: &[&str]| {
+            if names.contains(&row.get(column)) {
+                return Ok(());
+            }
             let (rule, nearest) = quell_scenario::unknown(column, row.get(column), names);
             let known = format!("there are {}", names.join(", "));
             let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
-            if names.contains(&row.get(column)) { Ok(()) } else { Err(row.wrong(column, rule)) }
+            Err(row.wrong(column, rule))
         };
         one_of("document", &documents)?;
         one_of("unit", &units)?;

@@ -240,10 +240,13 @@ impl Spot<'_> {
             return Err("has no such point".to_string());
         };
         let one_of = |kind: &str, name: &str, names: &[&str]| {
+            if names.contains(&name) {
+                return Ok(());
+            }
             let (rule, nearest) = quell_scenario::unknown(kind, name, names);
             let known = format!("there are {}", names.join(", "));
             let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
-            if names.contains(&name) { Ok(()) } else { Err(format!("{kind} \"{name}\": {rule}")) }
+            Err(format!("{kind} \"{name}\": {rule}"))
         };
         fn texts(names: &[String]) -> Vec<&str> {
             names.iter().map(String::as_str).collect()

@@ -277,7 +277,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         (
             "kind = \"metric\"",
             "kind = \"metrics\"",
-            "kind = \"metrics\": is not there; there are metric, queue",
+            "row.toml:65: kind = \"metrics\": is not there; did you mean \"metric\"? There are metric, queue",
         ),
         ("algorithms = [\"red\"]", "algorithms = [\"blue\"]", "algorithm \"blue\": is not in"),
         ("\"aqm.red.min_th\"", "\"aqm.blue.min_th\"", "reading large, run main"),
@@ -568,7 +568,7 @@ fn computed_figures_are_tested() {
     };
     assert!(
         error("k_i_max of", "k_i_most of")
-            .contains("quantity = \"k_i_most\": is not there; did you mean \"k_i_max\"? There are k_i_max")
+            .contains("quantity = \"k_i_most\": is not there; there are k_i_max")
     );
     assert!(
         error("along k_d", "along capacity")
