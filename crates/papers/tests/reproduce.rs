@@ -368,7 +368,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         (
             "[[figure]]",
             "[[computed]]\ncell = \"doc/1/four/tail/mean_queue\"\ncompute = { kind = \"vrc-longest\" }\n[[figure]]",
-            "computed[0].compute: must be one of: vrc-largest-integral, vrc-largest-proportional, vrc-longest-rtt, avq-longest-rtt",
+            "computed[0].compute.kind = \"vrc-longest\": must be one of: vrc-largest-integral, vrc-largest-proportional, vrc-longest-rtt, avq-longest-rtt",
         ),
         (
             "queue_packets of drop-tail at flows.ftp.count=* > queue_packets of red",

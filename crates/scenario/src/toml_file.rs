@@ -95,7 +95,7 @@ mod tests {
             ("title = \"x\"\n[[parts]]\nlength = 1.0", "a.toml:2: parts[0].kind: is missing"),
             (
                 "title = \"x\"\n[[parts]]\nkind = \"lang-one\"\nlength = 1.0",
-                "a.toml:2: parts[0]: must be one of: long-one, other; did you mean \"long-one\"?",
+                "a.toml:3: parts[0].kind = \"lang-one\": must be one of: long-one, other; did you mean \"long-one\"?",
             ),
             ("title = \"x\"\n[[parts]]\nkind = \"other\"", "width: is missing"),
             (
