@@ -200,7 +200,8 @@ fn part(text: &str) -> Result<Part, String> {
 fn term(text: &str) -> Result<Term, String> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
-        return Ok(Term::Number(number));
+        let finite = Some(number).filter(|x| x.is_finite()).map(Term::Number);
+        return finite.ok_or_else(|| format!("\"{text}\": must be a finite number"));
     }
     let (value, mut rest) = text
         .split_once(" of ")
@@ -323,6 +324,7 @@ mod tests {
             ("queue_packets of red in segment x < 5", "counted from 0"),
             ("queue_packets of red at n < 5", "FIELD=VALUE"),
             ("queue_packets of red like 5 by much", "not a width"),
+            ("queue_packets of red < inf", "must be a finite number"),
         ] {
             let error = text.parse::<Test>().unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

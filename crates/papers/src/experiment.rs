@@ -670,7 +670,7 @@ impl Papers {
 
     /// Why a name stands for nothing, and what may be meant.
     fn unknown(&self, lower: &str) -> String {
-        const REST: &str = "a table is written vrc/2, and --list names the rest";
+        const REST: &str = "a table is written DOCUMENT/TABLE, and --list names the rest";
         let kind = "document, experiment or table";
         if let Some(document) =
             lower.split_once('/').and_then(|(key, _)| self.documents.iter().find(|d| d.key == key))
