@@ -11,7 +11,7 @@ use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Kind, Pkt, SackTable};
+use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
 
 mod dialog;
@@ -23,7 +23,7 @@ pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
-    /// The blocks of the acknowledgments on their way.
+    /// What the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
@@ -468,7 +468,11 @@ impl TcpFlow {
             ce: pkt.is_ce(),
             cwr: pkt.is_cwr(),
         };
+        let sent = if cfg.tcp.measures_delay() { host.sacks().take(pkt).copied() } else { None };
         let Some(received) = self.receiver.on_packet(&cfg.tcp, now, arrival) else { return };
+        if let Some(Entry::Sent(sent)) = sent {
+            self.receiver.on_delay(now - sent);
+        }
         if received.new {
             *self.received.at(now, host) += cfg.tcp.payload().get();
         }
@@ -479,11 +483,16 @@ impl TcpFlow {
 
     #[inline(always)]
     fn on_ack(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
-        let blocks = host.sacks().take(pkt);
+        let entry = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {
             return;
         }
-        let did = self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), blocks);
+        let did = match entry {
+            Some(Entry::Report(report)) => {
+                self.sender.on_report(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), report)
+            }
+            _ => self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), &[]),
+        };
         if did.fast_retransmit || did.ecn_response {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;
@@ -504,7 +513,7 @@ impl TcpFlow {
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
         if self.receiver.reports(&cfg.tcp) {
-            ack.set_sack(host.sacks().put(self.receiver.report()));
+            ack.set_sack(host.sacks().put(Entry::Report(self.receiver.report(&cfg.tcp))));
         }
         host.send(now, ack, Direction::Back);
     }
@@ -539,6 +548,9 @@ impl TcpFlow {
                 let kind = if retransmission { cfg.again } else { cfg.data };
                 let mut pkt = kind.with(self.id, self.epoch, seq);
                 pkt.set_cwr(cwr);
+                if cfg.tcp.measures_delay() {
+                    pkt.set_sack(host.sacks().put(Entry::Sent(now)));
+                }
                 pkt
             }
         };

@@ -2,8 +2,8 @@
 
 use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
-use quell_tcp::{Block, SackBlocks};
-use quell_units::Bytes;
+use quell_tcp::Report;
+use quell_units::{Bytes, Time};
 
 /// The size of a pure acknowledgment and of a SYN.
 pub const ACK_BYTES: Bytes = Bytes::new(40);
@@ -228,38 +228,47 @@ impl Packet for Pkt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SackId(u32);
 
-/// The blocks of the acknowledgments on their way. Few acknowledgments carry any, so they are kept
+/// What a packet carries that has no room in it.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry {
+    /// An acknowledgment's report.
+    Report(Report),
+    /// When data was sent.
+    Sent(Time),
+}
+
+/// The reports of the acknowledgments on their way. Few packets carry anything of the kind, so it is kept
 /// beside the packets instead of making every packet larger.
 #[derive(Default)]
 pub(crate) struct SackTable {
-    entries: Vec<SackBlocks>,
+    entries: Vec<Entry>,
     free: Vec<u32>,
 }
 
 impl SackTable {
-    /// Keeps `blocks` until they are taken.
-    pub fn put(&mut self, blocks: SackBlocks) -> SackId {
+    /// Keeps `entry` until it is taken.
+    pub fn put(&mut self, entry: Entry) -> SackId {
         let id = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(SackBlocks::default());
+            self.entries.push(entry);
             self.entries.len() as u32 - 1
         });
-        assert!(id < NO_SACK, "more than 2 million acknowledgments with blocks in flight");
-        self.entries[id as usize] = blocks;
+        assert!(id < NO_SACK, "more than 2 million packets in flight that carry reports or times");
+        self.entries[id as usize] = entry;
         SackId(id)
     }
 
-    /// The blocks of a packet that has arrived or was lost; none if it carries none.
+    /// What a packet carries that has arrived or was lost.
     #[inline]
-    pub fn take(&mut self, pkt: Pkt) -> &[Block] {
+    pub fn take(&mut self, pkt: Pkt) -> Option<&Entry> {
         match pkt.sack() {
-            None => &[],
-            Some(id) => self.take_entry(id),
+            None => None,
+            Some(id) => Some(self.take_entry(id)),
         }
     }
 
-    fn take_entry(&mut self, SackId(id): SackId) -> &[Block] {
+    fn take_entry(&mut self, SackId(id): SackId) -> &Entry {
         self.free.push(id);
-        self.entries[id as usize].as_slice()
+        &self.entries[id as usize]
     }
 }
 
@@ -273,10 +282,8 @@ mod tests {
         let mut table = SackTable::default();
         let mut p = Pkt::new(Kind::Ack, 7, 200, 9, 40);
         assert_eq!((p.sack(), p.epoch(), p.is_ack(), p.is_syn()), (None, 200, true, false));
-        let mut blocks = SackBlocks::default();
-        blocks.push((1, 2));
-        blocks.push((4, 6));
-        p.set_sack(table.put(blocks));
+        let report = Report { marks: Some(3), ..Default::default() };
+        p.set_sack(table.put(Entry::Report(report)));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.is_ack(), p.is_ece(), p.is_ce()), (200, true, true, false));
         p.set_dscp(63);
@@ -293,7 +300,7 @@ mod tests {
             q.set_sack(p.sack().unwrap());
             q
         });
-        assert_eq!(table.take(p), &[(1, 2), (4, 6)]);
+        assert!(matches!(table.take(p), Some(Entry::Report(r)) if *r == report));
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
             p.set_ecn(ecn);
             assert_eq!((p.ecn(), p.is_ce(), p.dscp()), (ecn, ecn == Ecn::Ce, 21));

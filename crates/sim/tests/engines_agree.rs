@@ -11,7 +11,7 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Growth, Recovery, SlowStart, TcpParams};
+use quell_tcp::{CongestionControl, Feedback, Growth, Recovery, SlowStart, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -141,7 +141,13 @@ struct Case {
 struct CaseFlow {
     kind: u8,
     recovery: Recovery,
-    modern: [bool; 3],
+    congestion: CongestionControl,
+    feedback: Feedback,
+    modern: [bool; 2],
+    /// Packets that may leave at once, where they are paced.
+    paced: Option<u32>,
+    /// Paced flows may follow a model.
+    model: Option<CongestionControl>,
     delayed_ack: bool,
     access_ms: u64,
     reverse: bool,
@@ -234,16 +240,29 @@ fn network(case: &Case) -> Network {
         }
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
+        // Without ECN nobody tells of marks, and nobody lives on them; models do not answer them.
+        let model = f.model.filter(|_| f.paced.is_some());
+        let ecn = case.ecn && model.is_none();
+        let scalable = f.congestion.is_scalable();
+        let window = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
         let tcp = TcpParams {
-            recovery: f.recovery,
-            congestion: if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno },
-            slow_start: if f.modern[1] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
-            growth: if f.modern[2] { Growth::Packets } else { Growth::Acknowledgments },
+            recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
+            congestion: model.unwrap_or(window),
+            pacing: f.paced.is_some(),
+            pacing_burst: f.paced.unwrap_or(10),
+            feedback: match f.feedback {
+                _ if !ecn => Feedback::Classic,
+                Feedback::Classic if scalable => Feedback::AccEcn,
+                chosen => chosen,
+            },
+            slow_start: if f.modern[0] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
+            growth: if f.modern[1] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ack_every: 2 + f.modern[0] as u32,
-            quick_acks: if f.delayed_ack && f.modern[2] { 16 } else { 0 },
-            ecn: case.ecn,
+            quick_acks: if f.delayed_ack && f.modern[1] { 16 } else { 0 },
+            ecn,
+            ledbat_target: ms(20),
             ..Default::default()
         };
         let traffic = match f.kind {
@@ -311,13 +330,27 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         Just(Recovery::Prr),
         Just(Recovery::Rack)
     ];
-    let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
+    let congestion = prop_oneof![
+        2 => Just(CongestionControl::Reno),
+        2 => Just(CongestionControl::Cubic),
+        1 => Just(CongestionControl::Dctcp),
+        1 => Just(CongestionControl::Prague),
+        1 => Just(CongestionControl::Ledbat)
+    ];
+    let feedback = prop_oneof![Just(Feedback::Classic), Just(Feedback::Exact), Just(Feedback::AccEcn)];
+    let modern = [any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..7, (recovery, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    let models = prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(CongestionControl::Bbr1)),
+        1 => Just(Some(CongestionControl::Bbr3)),
+    ];
+    let paced = (prop::option::weighted(0.4, 1u32..12), models);
+    (0u8..7, (recovery, congestion, feedback, modern, paced), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (recovery, modern),
+            (recovery, congestion, feedback, modern, (paced, model)),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -326,7 +359,11 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
             CaseFlow {
                 kind,
                 recovery,
+                congestion,
+                feedback,
                 modern,
+                paced,
+                model,
                 delayed_ack,
                 access_ms,
                 reverse,

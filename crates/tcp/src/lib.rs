@@ -15,7 +15,10 @@ extern crate std;
 
 mod bits;
 mod congestion;
+mod feedback;
+mod pacing;
 mod params;
+mod rate;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -24,6 +27,7 @@ mod sender;
 mod slow_start;
 
 pub use congestion::{CongestionControl, cubic};
+pub use feedback::{Feedback, Report};
 pub use params::{Config, Growth, Recovery, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;

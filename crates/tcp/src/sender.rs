@@ -12,14 +12,19 @@ use alloc::boxed::Box;
 
 use quell_units::{Duration, Time};
 
-use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
+use crate::congestion::model::Model;
+use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
+use crate::feedback::{Marks, Report};
+use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
+use crate::rate::Rate;
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Block, Scoreboard};
 use crate::slow_start::{HyStart, SendTimes, SlowStart};
 
+mod pace;
 mod rack;
 
 /// A packet to send.
@@ -74,6 +79,15 @@ struct Kept {
     rack: Option<Rack>,
     /// How many packets the last look for losses found.
     lost: u32,
+    pacer: Option<Pacer>,
+    /// Of a congestion control that follows a model, with the samples that it takes; `control` is idle then.
+    model: Option<Model>,
+    rate: Option<Rate>,
+    /// The window has kept packets back since the last acknowledgment.
+    limited: bool,
+    marks: Marks,
+    /// How many packets the acknowledgment under way says to have come marked.
+    marked: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -193,6 +207,9 @@ impl Sender {
 
     /// Slow start after an idle time longer than the timeout (RFC 5681 section 4.1).
     pub fn restart_after_idle(&mut self, cfg: &Config) {
+        if cfg.model {
+            return; // It paces what comes then.
+        }
         self.window.cwnd = self.window.cwnd.min(cfg.initial_window);
         if let Some(kept) = &mut self.kept {
             kept.control.on_idle();
@@ -204,6 +221,16 @@ impl Sender {
     pub fn take_rtt(&mut self) -> Option<Duration> {
         // Rare: a compare with memory is all that other acknowledgments cost.
         (!self.measured.is_zero()).then(|| core::mem::take(&mut self.measured))
+    }
+
+    /// The congestion window, in packets; what recovery adds to it is not in it.
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// The threshold of slow start, in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
     }
 
     /// The retransmission timeout now.
@@ -219,8 +246,9 @@ impl Sender {
 
     /// Finds out which of the other timers is the first.
     fn look_ahead(&mut self) {
-        let rack = self.kept.as_ref().and_then(|k| k.rack.as_ref());
-        self.sooner = rack.map_or(Time::MAX, |r| r.due.min(r.tlp.due));
+        let Some(kept) = &self.kept else { return };
+        let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
+        self.sooner = rack.min(kept.pacer.as_ref().map_or(Time::MAX, |p| p.wake));
     }
 
     #[inline]
@@ -234,35 +262,52 @@ impl Sender {
         if self.phase == Phase::Open
             && ack > self.una
             && !ece
-            && !cfg.rack
+            && !cfg.timed
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
             self.on_new_ack(cfg, now, ack, false);
             return Reaction::default();
         }
-        self.on_special_ack(cfg, now, ack, ece, blocks)
+        self.on_special_ack(cfg, now, ack, ece, blocks, None)
+    }
+
+    /// As [`Sender::on_ack`], for an acknowledgment that carries a report.
+    pub fn on_report(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, report: &Report) -> Reaction {
+        self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+    fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        report: Option<&Report>,
+    ) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
+            self.set_pace();
             return Reaction::default();
         }
         let mut did = Reaction::default();
-        let congested = ece && cfg.ecn;
+        let from = ack.max(self.una);
+        let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
+        let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        let mut congested = ece && cfg.cwr;
+        if let Some(report) = report
+            && cfg.always_reports
+        {
+            congested |= self.hear(cfg, now, ack, sacked, report, &mut did);
+        }
         if congested && self.answers_echo(cfg, ack) {
             self.on_ecn_echo(cfg);
             did.ecn_response = true;
         }
-        let from = ack.max(self.una);
-        let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
-        if cfg.rack {
-            self.deliver(now, from, blocks);
-        }
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
         } else if ack == self.una && self.una < self.max && !cfg.rack {
@@ -275,8 +320,17 @@ impl Sender {
             let plain = ack == una && blocks.is_empty();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
         }
-        if self.phase == Phase::Recovery && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+        if self.phase == Phase::Recovery
+            && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
+            && !cfg.model
+        {
             self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
+        }
+        if cfg.model {
+            self.feed_model(now, flight);
+        }
+        if cfg.paced {
+            self.set_pace();
         }
         did
     }
@@ -299,12 +353,56 @@ impl Sender {
         }
     }
 
+    /// Takes in what an acknowledgment says of marks and delays; true if its marks are to be answered as an echo.
+    /// Before it, `sacked` packets were selectively acknowledged.
+    fn hear(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        sacked: u32,
+        report: &Report,
+        did: &mut Reaction,
+    ) -> bool {
+        let Some(kept) = &mut self.kept else { return false };
+        // What others have overtaken is old (RFC 9768 section 3.2.2.5).
+        if ack < self.una {
+            return false;
+        }
+        if let Some(delay) = report.delay {
+            kept.control.on_delay(now, delay);
+        }
+        let Some(marks) = report.marks else { return false };
+        let newly = ack - self.una;
+        let delivered = match &self.sacked {
+            Some(board) => (newly + board.count()).saturating_sub(sacked),
+            None => kept.marks.delivered(newly, newly == 0 && self.una < self.max),
+        };
+        let marked = kept.marks.count(cfg.feedback, marks, delivered);
+        kept.marked = marked;
+        let may_reduce = self.phase == Phase::Open;
+        let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
+        match kept.control.on_delivery(&mut self.window, delivery) {
+            None => marked > 0,
+            Some(reduced) => {
+                did.ecn_response = reduced;
+                if reduced && let Some(start) = &mut kept.start {
+                    start.end();
+                }
+                false
+            }
+        }
+    }
+
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
         if let Some((_, sent)) = self.timed.take() {
             self.measured = now - sent;
             self.rtt.sample(cfg, sent, now);
             if let Some(kept) = &mut self.kept {
                 kept.srtt = Some(self.measured);
+                if let Some(model) = &mut kept.model {
+                    model.on_first_rtt(self.measured, now);
+                }
             }
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -342,12 +440,17 @@ impl Sender {
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
         match &mut self.kept {
+            Some(kept) if cfg.model => {
+                if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
+                    model.on_timeout(&self.window);
+                }
+            }
             None => reno::reduce(&mut self.window, cause),
             Some(kept) => kept.reduce(&mut self.window, cause),
         }
         self.recover = self.max;
         self.reduced_by = cause;
-        self.cwr = cfg.ecn;
+        self.cwr = cfg.cwr;
     }
 
     #[inline]
@@ -389,7 +492,9 @@ impl Sender {
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
                     // The window that SACK leaves recovery with is half the old one (RFC 6675 section
                     // 5); the others take the acknowledgment for one more.
-                    if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+                    if cfg.model {
+                        // It has set the window.
+                    } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
                     } else if cfg.recovery != Recovery::Sack {
                         self.grow(cfg, now, newly, congested);
@@ -410,7 +515,7 @@ impl Sender {
     /// 6.1.2).
     #[inline]
     fn grow(&mut self, cfg: &Config, now: Time, newly: u32, congested: bool) {
-        if congested {
+        if congested || cfg.model {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
@@ -430,9 +535,9 @@ impl Sender {
                 let slow_start = self.window.cwnd < self.window.ssthresh;
                 if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
                     let ends = (self.una, self.max);
-                    kept.grow(&mut self.window, now, acked, ends, self.rtt.smoothed(cfg));
+                    kept.grow(&mut self.window, now, (acked, flight), ends, self.rtt.smoothed(cfg));
                 } else {
-                    kept.control.pause(now);
+                    kept.control.pause(&mut self.window, flight, now);
                 }
             }
         }
@@ -486,10 +591,21 @@ impl Sender {
 
     /// A timer has run out.
     pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
-        if self.sooner <= now {
-            return self.on_rack_timer(cfg, now);
+        let did = if self.sooner <= now {
+            if let Some(pacer) = self.kept.as_mut().and_then(|k| k.pacer.as_mut())
+                && pacer.wake <= now
+            {
+                pacer.wake = Time::MAX;
+            }
+            self.on_rack_timer(cfg, now)
+        } else {
+            Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
+        };
+        self.look_ahead();
+        if cfg.paced {
+            self.set_pace();
         }
-        Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
+        did
     }
 
     /// The retransmission timer ran out; true if that means a loss.
@@ -539,7 +655,7 @@ impl Sender {
     /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
     pub fn only_window(&self, cfg: &Config) -> bool {
-        self.phase == Phase::Open && !self.retransmit && !cfg.rack
+        self.phase == Phase::Open && !self.retransmit && !cfg.timed
     }
 
     /// Up to (and not with) which packet the window allows to send, if only it decides.
@@ -586,8 +702,11 @@ impl Sender {
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
+        if self.phase == Phase::Open {
+            return self.poll_paced(cfg, now, self.end_of_window(cfg));
+        }
         let window = self.window(cfg).saturating_add_signed(self.inflation);
-        self.poll_below(cfg, now, self.una.saturating_add(window).min(self.limit))
+        self.poll_paced(cfg, now, self.una.saturating_add(window).min(self.limit))
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
@@ -608,6 +727,10 @@ impl Sender {
         if (board.pipe(self.max, cfg.dup_threshold) as f64) + 1.0 > self.window.cwnd.min(cfg.max_window) {
             return None;
         }
+        if !self.released(now) {
+            return None;
+        }
+        let board = self.sacked.as_mut()?;
         let hole = board.next_hole(true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
             (self.max >= self.limit).then(|| board.next_hole(false)).flatten()
@@ -645,6 +768,9 @@ impl Sender {
             if let Some(sent) = &mut kept.sent {
                 sent.sent(seq, now);
             }
+            if let Some(pacer) = &mut kept.pacer {
+                pacer.sent(now);
+            }
         }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
         let cwr = self.cwr && (!retransmission || cfg.ecn_retransmissions);
@@ -666,16 +792,24 @@ impl Kept {
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || recovers;
+        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers;
+        let needed = !plain || cfg.paced || cfg.always_reports;
+        let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
             control: Control::new(cfg),
-            start: hystart.then(HyStart::new),
-            sent: (hystart && !cfg.rack).then(SendTimes::default),
+            start: hystart.then(|| HyStart::new(cfg.paced)),
+            sent: (measures && !cfg.rack).then(SendTimes::default),
             measured: None,
             srtt: None,
             prr: Prr::default(),
             rack: cfg.rack.then(Rack::new),
             lost: 0,
+            pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
+            model: Model::new(cfg),
+            rate: cfg.model.then(Rate::new),
+            limited: false,
+            marks: Marks::default(),
+            marked: 0,
         })
     }
 
@@ -702,21 +836,27 @@ impl Kept {
         }
     }
 
-    /// `acked` packets of those below `ack` are acknowledged; `next` is one past the highest packet sent.
+    /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
+    /// past the highest packet sent. What came marked makes nothing grow.
     fn grow(
         &mut self,
         window: &mut Window,
         now: Time,
-        acked: f64,
+        (acked, flight): (f64, f64),
         (ack, next): (u32, u32),
         smoothed: Duration,
     ) {
+        let acked = (acked - f64::from(core::mem::take(&mut self.marked))).max(0.0);
+        if let Some(srtt) = self.srtt {
+            self.control.on_rtt(srtt);
+        }
         let left = match &mut self.start {
+            _ if !self.control.slow_starts() => acked,
             Some(start) => start.on_ack(window, acked, (ack, next), self.measured.take()),
             None => window.slow_start(acked),
         };
         if left > 0.0 {
-            self.control.avoid(window, left, now, smoothed);
+            self.control.avoid(window, left, flight, now, smoothed);
         }
     }
 
