@@ -875,12 +875,21 @@ pub struct FlowGroup {
     /// with classes read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precedence: Option<u8>,
+    /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is its upper
+    /// three bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
 }
 
 impl FlowGroup {
     /// The class its packets are counted in.
     pub fn class(&self) -> &str {
         self.class.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The DSCP of its packets.
+    pub(crate) fn code_point(&self) -> u8 {
+        self.dscp.unwrap_or(self.precedence.unwrap_or(0) << 3)
     }
 
     /// Whether groups of a kind, as it is written, may have a key.

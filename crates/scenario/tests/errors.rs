@@ -92,14 +92,20 @@ fn errors_name_file_line_field_value_and_rule() {
         ),
         (
             "count = 2",
-            "tcp = { varient = \"sack\" }",
-            "x.toml:14: flows[0].tcp.varient: unknown key",
-            "did you mean \"variant\"?",
+            "tcp = { recovry = \"sack\" }",
+            "x.toml:14: flows[0].tcp.recovry: unknown key",
+            "did you mean \"recovery\"?",
         ),
         (
             "count = 2",
-            "tcp = { variant = \"sak\" }",
-            "x.toml:14: flows[0].tcp.variant = \"sak\": must be one of",
+            "tcp = { variant = \"sack\" }",
+            "x.toml:14: flows[0].tcp.variant: unknown key",
+            "did you mean \"recovery\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"sak\" }",
+            "x.toml:14: flows[0].tcp.recovery = \"sak\": must be one of",
             "did you mean \"sack\"?",
         ),
         ("count = 2", "tcp = { min_rto = \"90 s\" }", "x.toml:14: flows[0].tcp.", "rto"),
@@ -319,7 +325,7 @@ fn what_could_have_no_effect_is_refused() {
         ),
         (
             "count = 2",
-            "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { variant = \"reno\" }",
+            "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { recovery = \"reno\" }",
             "flows[0].tcp: does not apply to kind \"udp\"",
         ),
         ("\"red\"", "\"drop-tail\"", "aqm[0].max_th: unknown key; drop-tail takes no parameters"),
@@ -432,12 +438,12 @@ fn names_that_others_have_are_said_not_to_be_here() {
         e.contains("aqm[0].algorithm = \"cubic\": a congestion control of senders, not an algorithm"),
         "{e}"
     );
-    assert!(e.contains("(flows[0].tcp.variant: tahoe, reno, newreno or sack); known: drop-tail, "), "{e}");
+    assert!(e.contains("(flows[0].tcp.recovery: tahoe, reno, newreno or sack); known: drop-tail, "), "{e}");
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
-    let e = message("count = 2", "tcp = { variant = \"bbr\" }");
+    let e = message("count = 2", "tcp = { recovery = \"bbr\" }");
     let want =
-        "variant = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
+        "recovery = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
     assert!(e.contains(want), "{e}");
 }
 

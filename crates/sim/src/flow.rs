@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use quell_aqm::{Rng, Seed};
+use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
@@ -104,19 +104,19 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// All packets have the precedence, acknowledgments too.
-    pub fn new(tcp: Config, precedence: u8) -> Self {
-        let packet = |kind, bytes: Bytes, ect| {
+    /// All packets have the DSCP, acknowledgments too.
+    pub fn new(tcp: Config, dscp: u8) -> Self {
+        let packet = |kind, bytes: Bytes, ecn| {
             let mut pkt = Pkt::new(kind, 0, 0, 0, bytes.get() as u16);
-            pkt.set_ect(ect);
-            pkt.set_precedence(precedence);
+            pkt.set_ecn(ecn);
+            pkt.set_dscp(dscp);
             pkt
         };
         Group {
-            data: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(false)),
-            again: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(true)),
-            synchronize: packet(Kind::Syn, ACK_BYTES, false),
-            ack: packet(Kind::Ack, ACK_BYTES, false),
+            data: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(false)),
+            again: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(true)),
+            synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
+            ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
             tcp,
         }
     }
@@ -146,7 +146,7 @@ impl Flow {
                 Some(cfg),
             ) => {
                 let habits = Habits { size, think, request, count, connection };
-                let dialog = Dialog::new(id, cfg, habits, spec.precedence, rng, (spec.start, stop), bounds);
+                let dialog = Dialog::new(id, cfg, habits, spec.dscp, rng, (spec.start, stop), bounds);
                 Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
             }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
@@ -156,8 +156,8 @@ impl Flow {
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
                 packet: udp.packet,
-                ecn: udp.ecn,
-                precedence: spec.precedence,
+                ecn: if udp.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                dscp: spec.dscp,
                 clock: Clock::new(&udp.pace, rng),
                 due: spec.start,
                 stop,
@@ -368,8 +368,12 @@ impl TcpFlow {
             if self.app_due == due {
                 self.on_application(cfg, due);
             } else {
-                let lost = self.sender.on_timeout(&cfg.tcp, due);
-                self.sent.at(due, host).timeouts += lost as u64;
+                let did = self.sender.on_timer(&cfg.tcp, due);
+                if did.timeout || did.fast_retransmit {
+                    let sent = self.sent.at(due, host);
+                    sent.timeouts += did.timeout as u64;
+                    sent.fast_retransmits += did.fast_retransmit as u64;
+                }
             }
             self.pump(cfg, due, host);
         }
@@ -508,7 +512,7 @@ impl TcpFlow {
     /// Sends all that may be sent now.
     #[inline]
     fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        if !self.sender.only_window() {
+        if !self.sender.only_window(&cfg.tcp) {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(&cfg.tcp);
@@ -545,8 +549,8 @@ impl TcpFlow {
 pub(crate) struct UdpFlow {
     id: u32,
     packet: Distribution,
-    ecn: bool,
-    precedence: u8,
+    ecn: Ecn,
+    dscp: u8,
     clock: Clock,
     /// When the next packet goes, or the source looks again.
     due: Time,
@@ -573,8 +577,8 @@ impl UdpFlow {
         };
         let bytes = (self.packet.draw(&mut self.clock.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
-        pkt.set_ect(self.ecn);
-        pkt.set_precedence(self.precedence);
+        pkt.set_ecn(self.ecn);
+        pkt.set_dscp(self.dscp);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);

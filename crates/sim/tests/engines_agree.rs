@@ -11,7 +11,7 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Growth, Recovery, SlowStart, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -140,7 +140,7 @@ struct Case {
 #[derive(Clone, Debug)]
 struct CaseFlow {
     kind: u8,
-    variant: Variant,
+    recovery: Recovery,
     modern: [bool; 3],
     delayed_ack: bool,
     access_ms: u64,
@@ -235,7 +235,7 @@ fn network(case: &Case) -> Network {
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
         let tcp = TcpParams {
-            variant: f.variant,
+            recovery: f.recovery,
             congestion: if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno },
             slow_start: if f.modern[1] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
             growth: if f.modern[2] { Growth::Packets } else { Growth::Acknowledgments },
@@ -288,7 +288,7 @@ fn network(case: &Case) -> Network {
             reverse,
             ack_class: 3,
             traffic,
-            precedence: i as u8 % 8,
+            dscp: i as u8 * 9 % 64,
             start: at(i as u64 * 7),
             stop,
         });
@@ -303,20 +303,21 @@ fn network(case: &Case) -> Network {
 }
 
 fn flow() -> impl Strategy<Value = CaseFlow> {
-    let variant = prop_oneof![
-        Just(Variant::Tahoe),
-        Just(Variant::Reno),
-        Just(Variant::NewReno),
-        Just(Variant::Sack),
-        Just(Variant::Prr)
+    let recovery = prop_oneof![
+        Just(Recovery::Tahoe),
+        Just(Recovery::Reno),
+        Just(Recovery::NewReno),
+        Just(Recovery::Sack),
+        Just(Recovery::Prr),
+        Just(Recovery::Rack)
     ];
     let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..7, (variant, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..7, (recovery, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (variant, modern),
+            (recovery, modern),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -324,7 +325,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         )| {
             CaseFlow {
                 kind,
-                variant,
+                recovery,
                 modern,
                 delayed_ack,
                 access_ms,

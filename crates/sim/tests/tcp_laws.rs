@@ -6,11 +6,11 @@ use common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Growth, Recovery, SlowStart, TcpParams};
 
 /// Reno flows that share nothing but a wire that loses packets.
-fn forced_loss(variant: Variant, p: f64, seed: u64) -> Outcome {
-    lossy(&TcpParams { variant, ..Default::default() }, 40, p, seed)
+fn forced_loss(recovery: Recovery, p: f64, seed: u64) -> Outcome {
+    lossy(&TcpParams { recovery, ..Default::default() }, 40, p, seed)
 }
 
 /// Flows that share nothing but a wire that loses packets: round-trip time 100 ms.
@@ -24,7 +24,7 @@ fn lossy(tcp: &TcpParams, flows: usize, p: f64, seed: u64) -> Outcome {
         FlowSpec {
             class: 0,
             ack_class: 0,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(n - 2)],
             reverse: vec![LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },
@@ -64,12 +64,12 @@ fn standard_error(windows: &[f64]) -> f64 {
 fn the_square_root_law() {
     // Losses independent of each other: W = 1.31 / sqrt(p) (Ott et al. 1996). At p =
     // 1e-4 the window is 131 and loses one packet in 76 round trips; at 1e-3 it is 41.
-    for (variant, tolerance) in [(Variant::Sack, 0.07), (Variant::NewReno, 0.07), (Variant::Reno, 0.15)] {
+    for (recovery, tolerance) in [(Recovery::Sack, 0.07), (Recovery::NewReno, 0.07), (Recovery::Reno, 0.15)] {
         for p in [1e-4, 1e-3] {
-            let w = window(&forced_loss(variant, p, 1));
+            let w = window(&forced_loss(recovery, p, 1));
             let law = 1.31 / p.sqrt();
-            println!("{variant:?} p {p}: window {w:.2}, law {law:.2}");
-            assert!((w / law - 1.0).abs() < tolerance, "{variant:?} {p}: {w} against {law}");
+            println!("{recovery:?} p {p}: window {w:.2}, law {law:.2}");
+            assert!((w / law - 1.0).abs() < tolerance, "{recovery:?} {p}: {w} against {law}");
         }
     }
 }
@@ -83,7 +83,7 @@ fn padhye_s_formula_with_timeouts() {
         rtt / (fast + timeouts)
     };
     for p in [0.01, 0.03, 0.1] {
-        let w = window(&forced_loss(Variant::Reno, p, 1));
+        let w = window(&forced_loss(Recovery::Reno, p, 1));
         // Constant round-trip time: the timeout stands at its minimum.
         let law = padhye(p, 0.1, 0.2);
         println!("Reno p {p}: window {w:.3}, law {law:.3}");
@@ -96,7 +96,7 @@ fn better_recovery_never_does_worse() {
     for p in [0.003, 0.02] {
         let w = |v| window(&forced_loss(v, p, 1));
         let (tahoe, reno, newreno, sack) =
-            (w(Variant::Tahoe), w(Variant::Reno), w(Variant::NewReno), w(Variant::Sack));
+            (w(Recovery::Tahoe), w(Recovery::Reno), w(Recovery::NewReno), w(Recovery::Sack));
         println!("p {p}: tahoe {tahoe:.2} reno {reno:.2} newreno {newreno:.2} sack {sack:.2}");
         assert!(tahoe < newreno && reno < newreno && newreno < sack * 1.02);
     }
@@ -141,16 +141,16 @@ fn cubic_s_window_follows_its_law() {
     // 1054 packets; with independent losses the model above has the same exponent and some percent more or less.
     for (p, flows, deterministic) in [(1e-3, 40, 33.3), (1e-4, 20, 187.4), (1e-5, 5, 1054.0)] {
         let model = cubic_model(p, 0.1);
-        for (variant, slow_start) in
-            [(Variant::Sack, SlowStart::Standard), (Variant::Prr, SlowStart::HyStartPlusPlus)]
+        for (recovery, slow_start) in
+            [(Recovery::Sack, SlowStart::Standard), (Recovery::Prr, SlowStart::HyStartPlusPlus)]
         {
             // Without it the first slow start ends at some ten thousand packets.
             let initial_ssthresh = Some(model as u32);
             let congestion = CongestionControl::Cubic;
-            let tcp = TcpParams { congestion, variant, slow_start, initial_ssthresh, ..Default::default() };
+            let tcp = TcpParams { congestion, recovery, slow_start, initial_ssthresh, ..Default::default() };
             let o = lossy(&tcp, flows, p, 1);
             let (w, error) = (window(&o), standard_error(&windows(&o)));
-            println!("cubic {variant:?} p {p}: {w:.1} ± {error:.1}, model {model:.1}, law {deterministic}");
+            println!("cubic {recovery:?} p {p}: {w:.1} ± {error:.1}, model {model:.1}, law {deterministic}");
             assert!((w - model).abs() < 0.05 * model + 3.0 * error, "{p}: {w} ± {error} against {model}");
         }
     }
@@ -160,7 +160,7 @@ fn cubic_s_window_follows_its_law() {
 fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
     use quell_units::Duration;
     let p = 1e-3;
-    let every = TcpParams { variant: Variant::Sack, ..Default::default() };
+    let every = TcpParams { recovery: Recovery::Sack, ..Default::default() };
     let delayed = TcpParams { delayed_ack: Some(Duration::from_millis(40)), ..every.clone() };
     let counted = TcpParams { growth: Growth::Packets, ..delayed.clone() };
     let [every, delayed, counted] = [every, delayed, counted].map(|tcp| window(&lossy(&tcp, 40, p, 1)));
@@ -171,10 +171,23 @@ fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
 }
 
 #[test]
+fn losses_found_by_time_are_those_that_acknowledgments_find() {
+    for p in [1e-4, 1e-3, 1e-2] {
+        let o = |recovery| lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1);
+        let (prr, rack) = (o(Recovery::Prr), o(Recovery::Rack));
+        let timeouts = |o: &Outcome| o.flows.iter().map(|f| f.segments[0].timeouts).sum::<u64>();
+        println!("p {p}: prr {:.2}, rack {:.2}", window(&prr), window(&rack));
+        println!("timeouts: {} and {}", timeouts(&prr), timeouts(&rack));
+        assert!((window(&rack) / window(&prr) - 1.0).abs() < 0.05, "{p}");
+        assert!(timeouts(&rack) * 2 <= timeouts(&prr), "lost retransmissions are found");
+    }
+}
+
+#[test]
 fn recovery_in_proportion_loses_nothing_against_halving_at_once() {
     for p in [1e-4, 1e-3, 1e-2] {
-        let w = |variant| window(&lossy(&TcpParams { variant, ..Default::default() }, 40, p, 1));
-        let (sack, prr) = (w(Variant::Sack), w(Variant::Prr));
+        let w = |recovery| window(&lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1));
+        let (sack, prr) = (w(Recovery::Sack), w(Recovery::Prr));
         println!("p {p}: sack {sack:.2}, prr {prr:.2}");
         assert!((prr / sack - 1.0).abs() < 0.05, "{p}: {prr} against {sack}");
     }

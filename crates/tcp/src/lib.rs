@@ -24,7 +24,7 @@ mod sender;
 mod slow_start;
 
 pub use congestion::{CongestionControl, cubic};
-pub use params::{Config, Growth, TcpParams, Variant};
+pub use params::{Config, Growth, Recovery, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};

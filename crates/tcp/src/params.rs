@@ -2,16 +2,18 @@
 
 use alloc::format;
 
+use quell_aqm::Ecn;
 use quell_aqm::params::{ParamError, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
 use crate::congestion::CongestionControl;
+use crate::congestion::cubic::RenoFriendly;
 use crate::slow_start::SlowStart;
 
 choice! {
     /// How a sender recovers from loss.
-    pub enum Variant {
+    pub enum Recovery {
         /// Every loss restarts from a window of one (Jacobson 1988).
         Tahoe = "tahoe",
         /// Fast recovery that ends with the first new acknowledgment (RFC 2581).
@@ -22,6 +24,8 @@ choice! {
         Sack = "sack",
         /// The same, with the window reduced in proportion to what arrives (RFC 9937).
         Prr = "prr",
+        /// The same, with losses found by time and tails probed (RFC 8985).
+        Rack = "rack",
     }
 }
 
@@ -40,10 +44,12 @@ params! {
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
-        /// Loss recovery: "tahoe", "reno", "newreno", "sack" or "prr".
-        variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
+        /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
+        recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
         /// Congestion control: "reno" or "cubic".
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
+        /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
+        reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
         /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
         /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
@@ -90,9 +96,12 @@ params! {
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub(crate) variant: Variant,
+    pub(crate) recovery: Recovery,
     pub(crate) sack: bool,
+    /// Losses are found by time.
+    pub(crate) rack: bool,
     pub(crate) congestion: CongestionControl,
+    pub(crate) reno_friendly: RenoFriendly,
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
@@ -185,9 +194,11 @@ impl Config {
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
         Ok(Config {
-            variant: p.variant,
-            sack: matches!(p.variant, Variant::Sack | Variant::Prr),
+            recovery: p.recovery,
+            sack: matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack),
+            rack: p.recovery == Recovery::Rack,
             congestion: p.congestion,
+            reno_friendly: p.reno_friendly,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
             ack_every: p.ack_every,
@@ -222,8 +233,9 @@ impl Config {
         self.wire
     }
 
-    /// Whether a data packet is ECN-capable: sent for the first time, or again.
-    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
-        self.ecn && (!retransmission || self.ecn_retransmissions)
+    /// The ECN field of a data packet: sent for the first time, or again.
+    pub fn ecn(&self, retransmission: bool) -> Ecn {
+        let capable = self.ecn && (!retransmission || self.ecn_retransmissions);
+        if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }

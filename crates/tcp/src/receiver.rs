@@ -233,7 +233,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TcpParams, Variant};
+    use crate::{Recovery, TcpParams};
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn selective_acknowledgments_report_the_latest_block_first() {
-        let cfg = config(TcpParams { variant: Variant::Sack, ..Default::default() });
+        let cfg = config(TcpParams { recovery: Recovery::Sack, ..Default::default() });
         let mut r = Receiver::new();
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);

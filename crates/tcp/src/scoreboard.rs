@@ -100,6 +100,30 @@ impl Scoreboard {
         self.count > before
     }
 
+    /// Calls `each` for every packet from `una` on that `blocks` report and that was not known to have arrived,
+    /// in rising order: what [`Scoreboard::update`] will add.
+    pub fn news(&self, una: u32, blocks: &[Block], mut each: impl FnMut(u32)) {
+        let mut sorted = [(0, 0); 3];
+        for (to, block) in sorted.iter_mut().zip(blocks) {
+            *to = *block;
+        }
+        sorted.sort_unstable();
+        for (from, to) in sorted {
+            let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
+            let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
+            for (from, to) in [(from, to.min(seen_from)), (from.max(seen_to), to)] {
+                let mut seq = from.max(una);
+                while seq < to {
+                    seq = self.sacked.next_absent(seq);
+                    if seq < to {
+                        each(seq);
+                    }
+                    seq += 1;
+                }
+            }
+        }
+    }
+
     /// What lies below the cumulative acknowledgment is known otherwise.
     fn acknowledge(&mut self, una: u32) {
         if una <= self.una {

@@ -13,11 +13,14 @@ use alloc::boxed::Box;
 use quell_units::{Duration, Time};
 
 use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
-use crate::params::{Config, Variant};
+use crate::params::{Config, Recovery};
 use crate::recovery::prr::{Progress, Prr};
+use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Block, Scoreboard};
 use crate::slow_start::{HyStart, SendTimes, SlowStart};
+
+mod rack;
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub struct Reaction {
     pub fast_retransmit: bool,
     /// The window was reduced because of an echoed mark.
     pub ecn_response: bool,
+    /// The retransmission timer found a loss.
+    pub timeout: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +68,12 @@ struct Kept {
     sent: Option<SendTimes>,
     /// The one that the acknowledgment under way measured.
     measured: Option<Duration>,
+    /// All of them, smoothed by an eighth and not in ticks.
+    srtt: Option<Duration>,
     prr: Prr,
+    rack: Option<Rack>,
+    /// How many packets the last look for losses found.
+    lost: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -99,6 +109,8 @@ pub struct Sender {
     inflation: i32,
     /// When the retransmission timer runs out.
     deadline: Time,
+    /// When the first of the other timers does.
+    sooner: Time,
     /// The packet whose round-trip time is being measured and when it was sent, if one is.
     timed: Option<(u32, Time)>,
     /// The round-trip time measured last, until it is taken; zero is none.
@@ -136,6 +148,7 @@ impl Sender {
             window: Window { cwnd: cfg.initial_window, ssthresh: cfg.initial_ssthresh },
             inflation: 0,
             deadline: Time::MAX,
+            sooner: Time::MAX,
             timed: None,
             measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
@@ -198,10 +211,16 @@ impl Sender {
         self.rtt.rto()
     }
 
-    /// When [`Sender::on_timeout`] must be called; [`Time::MAX`] for never.
+    /// When [`Sender::on_timer`] must be called; [`Time::MAX`] for never.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.deadline
+        self.deadline.min(self.sooner)
+    }
+
+    /// Finds out which of the other timers is the first.
+    fn look_ahead(&mut self) {
+        let rack = self.kept.as_ref().and_then(|k| k.rack.as_ref());
+        self.sooner = rack.map_or(Time::MAX, |r| r.due.min(r.tlp.due));
     }
 
     #[inline]
@@ -215,6 +234,7 @@ impl Sender {
         if self.phase == Phase::Open
             && ack > self.una
             && !ece
+            && !cfg.rack
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
@@ -239,16 +259,23 @@ impl Sender {
         }
         let from = ack.max(self.una);
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
+        if cfg.rack {
+            self.deliver(now, from, blocks);
+        }
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, congested);
-        } else if ack == self.una && self.una < self.max {
+        } else if ack == self.una && self.una < self.max && !cfg.rack {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
-        if self.phase == Phase::Recovery && cfg.variant == Variant::Prr {
+        if cfg.rack {
+            let plain = ack == una && blocks.is_empty();
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
+        }
+        if self.phase == Phase::Recovery && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
             self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
         }
         did
@@ -259,13 +286,14 @@ impl Sender {
     fn reduce_in_proportion(&mut self, cfg: &Config, newly: u32, sacked: u32, begins: bool) {
         let (Some(kept), Some(board)) = (&mut self.kept, &self.sacked) else { return };
         if begins {
-            kept.prr = Prr::new(self.max - self.una - sacked);
+            kept.prr = Prr::new(self.max - (self.una - newly) - sacked);
         }
-        let progress = Progress {
-            delivered: (newly + board.count()).saturating_sub(sacked),
-            pipe: board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32,
-            safe: newly > 0 && !board.found_lost(),
+        let (pipe, lost) = match &kept.rack {
+            Some(rack) => (rack.flying(), kept.lost > 0),
+            None => (board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32, board.found_lost()),
         };
+        let delivered = (newly + board.count()).saturating_sub(sacked);
+        let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
         if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
         }
@@ -275,6 +303,9 @@ impl Sender {
         if let Some((_, sent)) = self.timed.take() {
             self.measured = now - sent;
             self.rtt.sample(cfg, sent, now);
+            if let Some(kept) = &mut self.kept {
+                kept.srtt = Some(self.measured);
+            }
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
             self.window.cwnd = 1.0;
@@ -327,7 +358,8 @@ impl Sender {
         if let Some(kept) = &mut self.kept
             && let Some(sent) = &mut kept.sent
         {
-            kept.measured = sent.acknowledged(ack, now);
+            let measured = sent.acknowledged(ack, now);
+            kept.measure(measured);
         }
         if let Some((seq, sent)) = self.timed
             && ack > seq
@@ -344,22 +376,22 @@ impl Sender {
         self.dup_acks = 0;
         let mut restart_timer = true;
         if self.phase == Phase::Recovery {
-            match cfg.variant {
-                Variant::NewReno if ack < self.recover => {
+            match cfg.recovery {
+                Recovery::NewReno if ack < self.recover => {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
                     self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.window.cwnd as i32);
                     restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
-                Variant::Sack | Variant::Prr if ack < self.recover => {}
+                Recovery::Sack | Recovery::Prr | Recovery::Rack if ack < self.recover => {}
                 _ => {
                     self.phase = Phase::Open;
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
                     // The window that SACK leaves recovery with is half the old one (RFC 6675 section
                     // 5); the others take the acknowledgment for one more.
-                    if cfg.variant == Variant::Prr {
+                    if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
-                    } else if cfg.variant != Variant::Sack {
+                    } else if cfg.recovery != Recovery::Sack {
                         self.grow(cfg, now, newly, congested);
                     }
                 }
@@ -428,18 +460,18 @@ impl Sender {
         } else {
             self.reduce(cfg, Cause::Loss);
         }
-        match cfg.variant {
-            Variant::Tahoe => {
+        match cfg.recovery {
+            Recovery::Tahoe => {
                 self.window.cwnd = 1.0;
                 self.next = self.una;
             }
-            Variant::Reno | Variant::NewReno => {
+            Recovery::Reno | Recovery::NewReno => {
                 self.phase = Phase::Recovery;
                 self.inflation = cfg.dup_threshold as i32;
                 self.retransmit = true;
                 self.timer_restarted = false;
             }
-            Variant::Sack | Variant::Prr => {
+            Recovery::Sack | Recovery::Prr | Recovery::Rack => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 if let Some(board) = &mut self.sacked {
@@ -452,8 +484,16 @@ impl Sender {
         true
     }
 
-    /// The timer ran out; true if that means a loss.
-    pub fn on_timeout(&mut self, cfg: &Config, now: Time) -> bool {
+    /// A timer has run out.
+    pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
+        if self.sooner <= now {
+            return self.on_rack_timer(cfg, now);
+        }
+        Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
+    }
+
+    /// The retransmission timer ran out; true if that means a loss.
+    fn on_timeout(&mut self, cfg: &Config, now: Time) -> bool {
         self.timed = None;
         if self.phase != Phase::Handshake && self.una >= self.max {
             // Nothing is outstanding: ECN held the sender back, and now it may go on.
@@ -476,7 +516,9 @@ impl Sender {
             self.dup_acks = 0;
             self.next = self.una;
             self.retransmit = false;
-            if let Some(board) = &mut self.sacked {
+            if cfg.rack {
+                self.on_rack_timeout(now);
+            } else if let Some(board) = &mut self.sacked {
                 board.clear();
             }
         }
@@ -487,7 +529,7 @@ impl Sender {
 
     /// The next packet to send at `now`, if the window and the application allow one.
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.only_window() {
+        if self.only_window(cfg) {
             self.poll_below(cfg, now, self.end_of_window(cfg))
         } else {
             self.poll_special(cfg, now)
@@ -496,8 +538,8 @@ impl Sender {
 
     /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
-    pub fn only_window(&self) -> bool {
-        self.phase == Phase::Open && !self.retransmit
+    pub fn only_window(&self, cfg: &Config) -> bool {
+        self.phase == Phase::Open && !self.retransmit && !cfg.rack
     }
 
     /// Up to (and not with) which packet the window allows to send, if only it decides.
@@ -533,6 +575,9 @@ impl Sender {
     fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {
             return self.poll_syn(now);
+        }
+        if cfg.rack {
+            return self.poll_rack(cfg, now);
         }
         if self.retransmit {
             self.retransmit = false;
@@ -609,6 +654,9 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.arm(now);
         }
+        if cfg.rack {
+            self.note_rack_sent(cfg, now, seq, retransmission);
+        }
         Outgoing::Data { seq, retransmission, cwr }
     }
 }
@@ -617,13 +665,17 @@ impl Kept {
     /// None for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || cfg.variant == Variant::Prr;
+        let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
+        let needed = cfg.congestion != CongestionControl::Reno || hystart || recovers;
         needed.then(|| Kept {
-            control: Control::new(cfg.congestion),
+            control: Control::new(cfg),
             start: hystart.then(HyStart::new),
-            sent: hystart.then(SendTimes::default),
+            sent: (hystart && !cfg.rack).then(SendTimes::default),
             measured: None,
+            srtt: None,
             prr: Prr::default(),
+            rack: cfg.rack.then(Rack::new),
+            lost: 0,
         })
     }
 
@@ -633,8 +685,20 @@ impl Kept {
         if let Some(sent) = &mut sent {
             sent.clear();
         }
+        let mut rack = core::mem::take(&mut self.rack);
+        if let Some(rack) = &mut rack {
+            rack.clear();
+        }
         if let Some(new) = Kept::new(cfg) {
-            *self = Kept { sent, ..new };
+            *self = Kept { sent, rack, ..new };
+        }
+    }
+
+    /// What an acknowledgment measured.
+    fn measure(&mut self, rtt: Option<Duration>) {
+        self.measured = rtt;
+        if let Some(rtt) = rtt {
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         }
     }
 
@@ -676,8 +740,8 @@ mod tests {
     }
 
     /// A sender in steady state: no handshake, a window of `cwnd` in flight, packets 1 to cwnd.
-    fn flying(variant: Variant, cwnd: u32) -> (Config, Sender) {
-        let params = TcpParams { variant, initial_window: cwnd, syn: false, ..Default::default() };
+    fn flying(recovery: Recovery, cwnd: u32) -> (Config, Sender) {
+        let params = TcpParams { recovery, initial_window: cwnd, syn: false, ..Default::default() };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
         s.window.ssthresh = cwnd as f64;
@@ -721,7 +785,7 @@ mod tests {
         let mut s = Sender::new(&cfg);
         s.provide(10);
         drain(&cfg, &mut s, ms(0));
-        s.on_timeout(&cfg, ms(3000));
+        s.on_timer(&cfg, ms(3000));
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [0]);
         assert_eq!(s.deadline(), ms(9000));
         s.on_ack(&cfg, ms(3100), 1, false, &[]);
@@ -734,7 +798,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_one_packet_per_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         let sent: usize = (2..=11).map(|n| ack(&cfg, &mut s, n, &[]).len()).sum();
         assert_eq!(sent, 10, "the window reaches 11 only just after its round trip");
         assert!((s.window.cwnd - 10.96).abs() < 0.01, "{}", s.window.cwnd);
@@ -742,7 +806,7 @@ mod tests {
 
     #[test]
     fn reno_repairs_one_loss_and_halves_its_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         // Packet 1 is lost: nine duplicates of ack 1. Two send new data (RFC 3042), the third
         // retransmits, and the window of 5 + 3 + further duplicates opens beyond 12 in flight.
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
@@ -758,16 +822,16 @@ mod tests {
 
     #[test]
     fn ssthresh_is_a_whole_number_and_the_window_is_not() {
-        let (cfg, mut s) = flying(Variant::Reno, 7);
+        let (cfg, mut s) = flying(Recovery::Reno, 7);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!((s.window.cwnd, s.window.ssthresh), (3.5, 3.0));
-        s.on_timeout(&cfg, s.deadline());
+        s.on_timer(&cfg, s.deadline());
         assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 2.0));
     }
 
     #[test]
     fn newreno_repairs_one_loss_per_round_trip_and_stays_in_recovery() {
-        let (cfg, mut s) = flying(Variant::NewReno, 10);
+        let (cfg, mut s) = flying(Recovery::NewReno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!(s.recover, 13);
         // Packet 5 is lost too: a partial acknowledgment retransmits it at once.
@@ -780,7 +844,7 @@ mod tests {
 
     #[test]
     fn tahoe_starts_over_from_one_packet() {
-        let (cfg, mut s) = flying(Variant::Tahoe, 10);
+        let (cfg, mut s) = flying(Recovery::Tahoe, 10);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
@@ -811,7 +875,7 @@ mod tests {
 
     #[test]
     fn sack_retransmits_exactly_what_is_missing() {
-        let (cfg, mut s) = flying(Variant::Sack, 10);
+        let (cfg, mut s) = flying(Recovery::Sack, 10);
         // 1, 3 and 5 are lost.
         assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
@@ -829,11 +893,11 @@ mod tests {
 
     #[test]
     fn a_timeout_goes_back_and_a_second_one_leaves_an_ssthresh_of_two() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
-        s.on_timeout(&cfg, s.deadline());
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
+        s.on_timer(&cfg, s.deadline());
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
         assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 5.0));
-        s.on_timeout(&cfg, s.deadline());
+        s.on_timer(&cfg, s.deadline());
         assert_eq!(s.window.ssthresh, 2.0);
         assert_eq!(s.rto(), Duration::from_secs(12));
         // Go back N: after the acknowledgment of packet 1, slow start from packet 2.
@@ -843,7 +907,7 @@ mod tests {
 
     #[test]
     fn a_second_reduction_needs_an_acknowledgment_beyond_the_first() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         ack(&cfg, &mut s, 5, &[]);
         let before = s.window.ssthresh;
@@ -898,7 +962,7 @@ mod tests {
         assert_eq!(drain(&cfg, &mut s, ms(100)), []);
         // The round trip of 100 ms: 0.1 + 4 x 0.05.
         assert_eq!(s.deadline(), ms(400));
-        assert!(!s.on_timeout(&cfg, ms(400)), "nothing was lost");
+        assert!(!s.on_timer(&cfg, ms(400)).timeout, "nothing was lost");
         assert_eq!(with_cwr(&cfg, &mut s, ms(400)), [(2, true)]);
         assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 2.0));
         assert!(!s.rtt.backed_off());
@@ -908,18 +972,18 @@ mod tests {
     fn further_marks_on_a_window_of_one_double_the_timer_until_one_is_missing() {
         let (cfg, mut s) = ecn(1, false);
         s.on_ack(&cfg, ms(100), 2, true, &[]);
-        s.on_timeout(&cfg, ms(400));
+        s.on_timer(&cfg, ms(400));
         assert_eq!(drain(&cfg, &mut s, ms(400)), [2]);
         // RTTVAR falls to 3/4 with each further round trip of 100 ms, in whole quarters of 10 ms:
         // timeouts of 250, 220 and 200 ms (the smallest), doubled once, twice and not at all.
         s.on_ack(&cfg, ms(500), 3, true, &[]);
         assert_eq!(s.deadline(), ms(500 + 2 * 250));
-        assert!(!s.on_timeout(&cfg, ms(1000)), "nothing was lost");
+        assert!(!s.on_timer(&cfg, ms(1000)).timeout, "nothing was lost");
         assert_eq!(drain(&cfg, &mut s, ms(1000)), [3]);
         assert_eq!(s.rto(), Duration::from_millis(2 * 250), "the timer itself doubles nothing");
         s.on_ack(&cfg, ms(1100), 4, true, &[]);
         assert_eq!(s.deadline(), ms(1100 + 4 * 220));
-        s.on_timeout(&cfg, ms(1980));
+        s.on_timer(&cfg, ms(1980));
         assert_eq!(drain(&cfg, &mut s, ms(1980)), [4]);
         s.on_ack(&cfg, ms(2080), 5, false, &[]);
         assert_eq!(drain(&cfg, &mut s, ms(2080)), [5, 6]);
@@ -940,7 +1004,7 @@ mod tests {
                 s.on_ack(&cfg, ms(100), 1, false, &[]);
             }
             assert_eq!(with_cwr(&cfg, &mut s, ms(100))[0], (1, with_retransmissions));
-            s.on_timeout(&cfg, s.deadline());
+            s.on_timer(&cfg, s.deadline());
             assert_eq!(with_cwr(&cfg, &mut s, ms(5000)), [(1, with_retransmissions)]);
             s.on_ack(&cfg, ms(5100), s.max, false, &[]);
             let new: Vec<bool> = with_cwr(&cfg, &mut s, ms(5100)).iter().map(|p| p.1).collect();
@@ -952,7 +1016,7 @@ mod tests {
     fn an_echo_after_a_timeout_is_answered_where_it_can_only_be_of_a_retransmission() {
         for ecn_retransmissions in [false, true] {
             let (cfg, mut s) = ecn(4, ecn_retransmissions);
-            s.on_timeout(&cfg, ms(3000));
+            s.on_timer(&cfg, ms(3000));
             assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
             // Without, it may be of a packet sent before the timeout: CWR has not gone out yet.
             let did = s.on_ack(&cfg, ms(3100), 2, true, &[]);
@@ -964,8 +1028,8 @@ mod tests {
 
     #[test]
     fn no_cwr_without_ecn() {
-        let (cfg, mut s) = flying(Variant::Reno, 4);
-        s.on_timeout(&cfg, ms(3000));
+        let (cfg, mut s) = flying(Recovery::Reno, 4);
+        s.on_timer(&cfg, ms(3000));
         assert_eq!(with_cwr(&cfg, &mut s, ms(3000)), [(1, false)]);
         s.on_ack(&cfg, ms(3100), 5, false, &[]);
         assert!(with_cwr(&cfg, &mut s, ms(3100)).iter().all(|p| !p.1));

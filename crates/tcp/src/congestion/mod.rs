@@ -1,11 +1,13 @@
 //! Congestion control: how large the window is. How losses are found and repaired is the other axis,
-//! [`Variant`](crate::Variant).
+//! [`Recovery`](crate::Recovery).
 
 pub mod cubic;
 pub mod reno;
 
 use quell_aqm::choice;
 use quell_units::{Duration, Time};
+
+use crate::Config;
 
 use cubic::Cubic;
 
@@ -63,10 +65,10 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    pub fn new(kind: CongestionControl) -> Self {
-        match kind {
+    pub fn new(cfg: &Config) -> Self {
+        match cfg.congestion {
             CongestionControl::Reno => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::default()),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
         }
     }
 

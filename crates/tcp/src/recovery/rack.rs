@@ -1,0 +1,496 @@
+//! RACK-TLP (RFC 8985): a packet is lost when one that was sent later has arrived and the reordering window
+//! has passed, and a probe asks for acknowledgments when a flight ends without them.
+//!
+//! An acknowledgment costs the same in every window. The packets in flight are linked in the order of their
+//! last transmission, so that those that may be lost come first; a mark stays at the last of them. Without
+//! duplicate selective acknowledgments (RFC 2883) RACK.reo_wnd_mult is 1 (section 6.2 step 4).
+
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
+
+use quell_units::{Duration, Time};
+
+/// TLP.max_ack_delay (RFC 8985 section 7.2): how long the acknowledgment of a single packet may be held back.
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+/// The probe timeout before the first measurement (RFC 8985 section 7.2).
+const FIRST_PROBE: Duration = Duration::from_secs(1);
+
+/// No packet: their numbers begin with 1.
+const NONE: u32 = 0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Flying,
+    Lost,
+    Delivered,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When it was sent last.
+    sent: Time,
+    /// Those that were sent before and after it, of the flying ones.
+    before: u32,
+    after: u32,
+    state: State,
+    /// It was sent more than once.
+    again: bool,
+}
+
+/// A packet that an acknowledgment delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// The time since it was sent last.
+    pub rtt: Duration,
+    /// It was sent more than once: its round-trip time is not known (Karn's rule).
+    pub again: bool,
+}
+
+/// The state of RACK-TLP.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// The number of the first of `packets`.
+    first: u32,
+    packets: VecDeque<Packet>,
+    /// The flying packets that were sent first and last.
+    head: u32,
+    tail: u32,
+    /// The last flying one that was sent before `latest`.
+    mark: u32,
+    flying: u32,
+    /// Lost packets that are to be sent again, and some that are not any more.
+    lost: BinaryHeap<Reverse<u32>>,
+    /// RACK.xmit_ts and RACK.end_seq: of the delivered packets, the one that was sent last.
+    latest: (Time, u32),
+    /// RACK.rtt: its round-trip time.
+    rtt: Duration,
+    /// RACK.min_RTT.
+    min_rtt: Duration,
+    /// RACK.fack: one past the highest packet delivered.
+    fack: u32,
+    /// RACK.reordering_seen.
+    reordered: bool,
+    /// RACK.reo_wnd.
+    window: Duration,
+    /// When packets may be lost without a further acknowledgment.
+    pub due: Time,
+    pub tlp: Tlp,
+}
+
+/// The tail loss probe.
+#[derive(Clone, Debug)]
+pub(crate) struct Tlp {
+    /// When it goes.
+    pub due: Time,
+    /// It goes now.
+    pub pending: bool,
+    /// TLP.end_seq while a probe is on its way, and TLP.is_retrans.
+    pub sent: Option<(u32, bool)>,
+    /// A round-trip time was measured since the last probe (section 7.3).
+    pub measured: bool,
+}
+
+impl Tlp {
+    fn new() -> Self {
+        Tlp { due: Time::MAX, pending: false, sent: None, measured: true }
+    }
+
+    /// Starts the timer again for a flight of so many packets (RFC 8985 section 7.2); `rto` is when the
+    /// retransmission timer runs out.
+    pub fn schedule(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
+        self.due = Time::MAX;
+        if flight == 0 || self.sent.is_some() || !self.measured {
+            return;
+        }
+        let mut pto = srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
+        if srtt.is_some() && flight == 1 {
+            pto += MAX_ACK_DELAY;
+        }
+        self.due = (now + pto).min(rto);
+    }
+
+    /// An acknowledgment of all below `ack` arrives (RFC 8985 section 7.4.2), a duplicate of the last one
+    /// without blocks or not; true if the probe has repaired a loss.
+    pub fn on_ack(&mut self, ack: u32, plain_duplicate: bool) -> bool {
+        let Some((end, again)) = self.sent else { return false };
+        if ack < end {
+            return false;
+        }
+        let repaired = again && ack > end;
+        if !again || repaired || plain_duplicate {
+            self.sent = None;
+        }
+        repaired
+    }
+}
+
+impl Rack {
+    pub fn new() -> Self {
+        Rack {
+            first: 1,
+            packets: VecDeque::new(),
+            head: NONE,
+            tail: NONE,
+            mark: NONE,
+            flying: 0,
+            lost: BinaryHeap::new(),
+            latest: (Time::ZERO, 0),
+            rtt: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            fack: 0,
+            reordered: false,
+            window: Duration::ZERO,
+            due: Time::MAX,
+            tlp: Tlp::new(),
+        }
+    }
+
+    /// A new connection; keeps the memory.
+    pub fn clear(&mut self) {
+        let (mut packets, mut lost) = (core::mem::take(&mut self.packets), core::mem::take(&mut self.lost));
+        packets.clear();
+        lost.clear();
+        *self = Rack { packets, lost, ..Rack::new() };
+    }
+
+    fn packet(&mut self, seq: u32) -> &mut Packet {
+        &mut self.packets[(seq - self.first) as usize]
+    }
+
+    /// Packets thought to be on their way.
+    pub fn flying(&self) -> u32 {
+        self.flying
+    }
+
+    fn unlink(&mut self, seq: u32) {
+        let Packet { before, after, .. } = *self.packet(seq);
+        match before {
+            NONE => self.head = after,
+            _ => self.packet(before).after = after,
+        }
+        match after {
+            NONE => self.tail = before,
+            _ => self.packet(after).before = before,
+        }
+        if self.mark == seq {
+            self.mark = before;
+        }
+        self.flying -= 1;
+    }
+
+    /// A packet is sent (section 6.1).
+    pub fn sent(&mut self, seq: u32, now: Time) {
+        if self.packets.is_empty() {
+            self.first = seq;
+        }
+        let again = seq < self.first + self.packets.len() as u32;
+        if again {
+            if self.packet(seq).state == State::Flying {
+                self.unlink(seq);
+            }
+        } else {
+            debug_assert_eq!(seq, self.first + self.packets.len() as u32);
+        }
+        let tail = self.tail;
+        let packet = Packet { sent: now, before: tail, after: NONE, state: State::Flying, again };
+        if again {
+            *self.packet(seq) = packet;
+        } else {
+            self.packets.push_back(packet);
+        }
+        match tail {
+            NONE => self.head = seq,
+            _ => self.packet(tail).after = seq,
+        }
+        self.tail = seq;
+        self.flying += 1;
+    }
+
+    /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); none if it was before.
+    /// Those of one acknowledgment come in rising order.
+    pub fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
+        let Packet { sent, state, again, .. } = *self.packet(seq);
+        match state {
+            State::Delivered => return None,
+            State::Flying => self.unlink(seq),
+            State::Lost => {}
+        }
+        self.packet(seq).state = State::Delivered;
+        let rtt = now - sent;
+        if !again {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+        if seq >= self.fack {
+            self.fack = seq + 1;
+        } else if !again {
+            self.reordered = true;
+        }
+        // A retransmission that is acknowledged sooner than any packet: it was not needed.
+        if !(again && rtt < self.min_rtt) && (sent, seq) > self.latest {
+            self.latest = (sent, seq);
+            self.rtt = rtt;
+        }
+        Some(Delivery { rtt, again })
+    }
+
+    /// All packets below `una` are acknowledged.
+    pub fn forget_below(&mut self, una: u32) {
+        let gone = (una.saturating_sub(self.first) as usize).min(self.packets.len());
+        self.packets.drain(..gone);
+        self.first += gone as u32;
+    }
+
+    /// RACK_update_reo_wnd() (section 6.2 step 4). `certain`: a recovery is under way, or as many packets
+    /// are selectively acknowledged as duplicates would signal a loss.
+    pub fn set_window(&mut self, certain: bool, srtt: Option<Duration>) {
+        self.window = if !self.reordered && certain {
+            Duration::ZERO
+        } else {
+            (self.min_rtt / 4).min(srtt.unwrap_or(Duration::MAX))
+        };
+    }
+
+    /// RACK_detect_loss_and_arm_timer() (section 6.2 step 5). Calls `each` for each lost packet and returns
+    /// how many there are.
+    pub fn detect(&mut self, now: Time, mut each: impl FnMut(u32)) -> u32 {
+        loop {
+            let next = if self.mark == NONE { self.head } else { self.packet(self.mark).after };
+            if next == NONE || (self.packet(next).sent, next) >= self.latest {
+                break;
+            }
+            self.mark = next;
+        }
+        let limit = self.rtt + self.window;
+        let mut found = 0;
+        while self.mark != NONE && self.packet(self.head).sent + limit <= now {
+            let seq = self.head;
+            self.lose(seq);
+            each(seq);
+            found += 1;
+        }
+        self.due = if self.mark == NONE { Time::MAX } else { self.packet(self.mark).sent + limit };
+        found
+    }
+
+    /// RACK_mark_losses_on_RTO() (section 6.3): the first packet, and all that would have been acknowledged by
+    /// now.
+    pub fn on_timeout(&mut self, una: u32, now: Time, mut each: impl FnMut(u32)) {
+        let limit = self.rtt + self.window;
+        while self.head != NONE && self.packet(self.head).sent + limit <= now {
+            let seq = self.head;
+            self.lose(seq);
+            each(seq);
+        }
+        if self.packet(una).state == State::Flying {
+            self.lose(una);
+            each(una);
+        }
+        self.due = Time::MAX;
+        self.tlp.due = Time::MAX;
+    }
+
+    fn lose(&mut self, seq: u32) {
+        self.unlink(seq);
+        self.packet(seq).state = State::Lost;
+        self.lost.push(Reverse(seq));
+    }
+
+    /// The first packet that is to be sent again.
+    pub fn next_lost(&mut self) -> Option<u32> {
+        while let Some(&Reverse(seq)) = self.lost.peek() {
+            if seq >= self.first && self.packet(seq).state == State::Lost {
+                return Some(seq);
+            }
+            self.lost.pop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn ms(x: u64) -> Time {
+        Time::ZERO + Duration::from_millis(x)
+    }
+
+    /// Packets 1 to n, one each millisecond from 1 ms on.
+    fn flight(n: u32) -> Rack {
+        let mut r = Rack::new();
+        (1..=n).for_each(|seq| r.sent(seq, ms(seq as u64)));
+        r
+    }
+
+    fn lost(r: &mut Rack, now: Time) -> Vec<u32> {
+        let mut out = Vec::new();
+        r.detect(now, |seq| out.push(seq));
+        out
+    }
+
+    #[test]
+    fn packets_sent_before_one_that_arrives_are_lost_after_the_window() {
+        let mut r = flight(10);
+        r.deliver(5, ms(105));
+        r.set_window(false, None);
+        // A quarter of 100 ms: packets 1 to 4 are due from 126 to 129 ms, and the timer runs until the last is.
+        assert_eq!(lost(&mut r, ms(105)), []);
+        assert_eq!(r.due, ms(4 + 125));
+        assert_eq!(lost(&mut r, ms(127)), [1, 2]);
+        assert_eq!(lost(&mut r, ms(129)), [3, 4]);
+        assert_eq!((r.due, r.flying()), (Time::MAX, 5));
+        assert_eq!(r.next_lost(), Some(1));
+    }
+
+    #[test]
+    fn no_window_is_left_once_a_loss_is_certain_unless_packets_were_reordered() {
+        let mut r = flight(10);
+        r.deliver(5, ms(105));
+        r.set_window(true, None);
+        assert_eq!(lost(&mut r, ms(105)), [1, 2, 3, 4]);
+        let mut r = flight(10);
+        r.deliver(5, ms(105));
+        r.deliver(4, ms(106));
+        r.set_window(true, None);
+        assert_eq!(lost(&mut r, ms(106)), []);
+        assert_eq!(r.due, ms(3 + 100 + 25));
+        // Never more than a smoothed round trip (section 6.2 step 4).
+        r.set_window(true, Some(Duration::from_millis(20)));
+        assert_eq!(lost(&mut r, ms(106)), []);
+        assert_eq!(r.due, ms(3 + 100 + 20));
+    }
+
+    #[test]
+    fn a_retransmission_is_lost_when_something_sent_later_arrives() {
+        let mut r = flight(4);
+        r.deliver(3, ms(103));
+        r.set_window(true, None);
+        assert_eq!(lost(&mut r, ms(103)), [1, 2]);
+        r.sent(1, ms(103));
+        r.sent(5, ms(104));
+        r.deliver(4, ms(104));
+        assert_eq!(lost(&mut r, ms(104)), [], "it was sent before the retransmission");
+        r.deliver(5, ms(204));
+        assert_eq!(lost(&mut r, ms(204)), [1]);
+    }
+
+    #[test]
+    fn an_acknowledgment_of_the_original_is_not_of_the_retransmission() {
+        let mut r = flight(4);
+        r.deliver(4, ms(104));
+        r.set_window(true, None);
+        lost(&mut r, ms(104));
+        r.sent(1, ms(110));
+        r.sent(2, ms(111));
+        // 1 was late, not lost.
+        assert_eq!(r.deliver(1, ms(115)), Some(Delivery { rtt: Duration::from_millis(5), again: true }));
+        assert_eq!(r.latest, (ms(4), 4));
+        // Its own acknowledgment takes a round trip.
+        r.deliver(2, ms(211));
+        assert_eq!(r.latest, (ms(111), 2));
+    }
+
+    #[test]
+    fn a_timeout_loses_the_first_packet_and_those_that_are_overdue() {
+        let mut r = flight(10);
+        r.deliver(1, ms(101));
+        r.forget_below(2);
+        r.set_window(false, None);
+        let mut out = Vec::new();
+        r.on_timeout(2, ms(131), |seq| out.push(seq));
+        assert_eq!(out, [2, 3, 4, 5, 6]);
+        let mut r = flight(10);
+        r.deliver(1, ms(101));
+        r.forget_below(2);
+        out.clear();
+        r.on_timeout(2, ms(101), |seq| out.push(seq));
+        assert_eq!(out, [2]);
+    }
+
+    #[test]
+    fn a_probe_goes_after_two_round_trips_and_waits_for_a_held_acknowledgment() {
+        let srtt = Some(Duration::from_millis(100));
+        let mut t = Tlp::new();
+        t.schedule(ms(10), 5, srtt, Time::MAX);
+        assert_eq!(t.due, ms(210));
+        t.schedule(ms(10), 1, srtt, Time::MAX);
+        assert_eq!(t.due, ms(410));
+        t.schedule(ms(10), 5, None, Time::MAX);
+        assert_eq!(t.due, ms(1010));
+        t.schedule(ms(10), 5, srtt, ms(150));
+        assert_eq!(t.due, ms(150), "not later than the retransmission timer");
+        t.schedule(ms(10), 0, srtt, Time::MAX);
+        assert_eq!(t.due, Time::MAX);
+        t.sent = Some((7, true));
+        t.schedule(ms(10), 5, srtt, Time::MAX);
+        assert_eq!(t.due, Time::MAX, "one at a time");
+    }
+
+    #[test]
+    fn a_probe_s_loss_is_told_from_a_late_acknowledgment() {
+        let probe = |again| Tlp { sent: Some((7, again)), ..Tlp::new() };
+        let mut t = probe(true);
+        assert!(!t.on_ack(6, false) && !t.on_ack(7, false));
+        assert_eq!(t.sent, Some((7, true)));
+        assert!(t.on_ack(8, false), "nobody reports the probe as a duplicate");
+        let mut t = probe(true);
+        assert!(!t.on_ack(7, true), "both have arrived");
+        assert_eq!(t.sent, None);
+        let mut t = probe(false);
+        assert!(!t.on_ack(8, false), "it was new data");
+        assert_eq!(t.sent, None);
+    }
+
+    /// What is lost by the definition: walks over all packets.
+    fn by_definition(r: &Rack, now: Time) -> Vec<u32> {
+        let flying = r.packets.iter().zip(r.first..).filter(|(p, _)| p.state == State::Flying);
+        let before = flying.filter(|(p, seq)| (p.sent, *seq) < r.latest);
+        before.filter(|(p, _)| p.sent + r.rtt + r.window <= now).map(|(_, seq)| seq).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_list_finds_what_the_definition_does(
+            steps in proptest::collection::vec((0u8..5, 0u32..20, 1u64..30), 1..200),
+        ) {
+            let (mut r, mut now, mut max) = (Rack::new(), ms(0), 1);
+            for (what, which, gap) in steps {
+                now += Duration::from_millis(gap);
+                match what {
+                    0 | 1 => {
+                        let seq = r.next_lost().unwrap_or(max);
+                        r.sent(seq, now);
+                        max = max.max(seq + 1);
+                    }
+                    2 | 3 if max > r.first => {
+                        r.deliver(r.first + which % (max - r.first), now);
+                    }
+                    4 => {
+                        let mut una = r.first;
+                        while una < max && r.packet(una).state == State::Delivered {
+                            una += 1;
+                        }
+                        r.forget_below(una);
+                    }
+                    _ => {}
+                }
+                r.set_window(which % 2 == 0, None);
+                if r.min_rtt == Duration::MAX {
+                    continue;
+                }
+                let want = by_definition(&r, now);
+                let mut got = lost(&mut r, now);
+                got.sort();
+                prop_assert_eq!(got, want);
+                let flying = r.packets.iter().filter(|p| p.state == State::Flying).count();
+                prop_assert_eq!(r.flying() as usize, flying);
+                let last = r.packets.iter().zip(r.first..)
+                    .filter(|(p, seq)| p.state == State::Flying && (p.sent, *seq) < r.latest)
+                    .map(|(p, _)| p.sent + r.rtt + r.window).max();
+                prop_assert_eq!(r.due, last.unwrap_or(Time::MAX));
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! What a sender does that finds losses by time (RFC 8985).
+
+use quell_units::Time;
+
+use super::{Outgoing, Phase, Reaction, Sender};
+use crate::congestion::Cause;
+use crate::params::Config;
+use crate::recovery::prr::Prr;
+use crate::scoreboard::Block;
+
+impl Sender {
+    /// An acknowledgment says what has arrived: all below `ack`, and the blocks.
+    pub(super) fn deliver(&mut self, now: Time, ack: u32, blocks: &[Block]) {
+        let Some(kept) = &mut self.kept else { return };
+        let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return };
+        let mut measured = None;
+        let mut arrived = |seq| {
+            let Some(d) = rack.deliver(seq, now) else { return };
+            if !d.again {
+                measured = Some(d.rtt);
+            }
+        };
+        (self.una..ack).for_each(&mut arrived);
+        board.news(ack, blocks, arrived);
+        rack.forget_below(ack);
+        rack.tlp.measured |= measured.is_some();
+        kept.measure(measured);
+    }
+
+    /// Whether data that was outstanding when the timer ran out still is.
+    fn timed_out(&self) -> bool {
+        self.reduced_by == Cause::Timeout && self.una < self.recover
+    }
+
+    /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
+    /// acknowledged nothing that was outstanding. True if a recovery begins.
+    pub(super) fn after_rack_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        (advanced, plain): (bool, bool),
+    ) -> bool {
+        let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) else { return false };
+        let probe_repaired = rack.tlp.on_ack(ack, plain);
+        let began = self.find_lost(cfg, now);
+        if probe_repaired && self.phase == Phase::Open && self.una >= self.recover {
+            // The congestion of the loss that it repaired (RFC 8985 section 7.4.2).
+            self.reduce(cfg, Cause::Loss);
+        }
+        self.schedule_probe(now, advanced);
+        began
+    }
+
+    /// Starts the timer of the probe again if `again`, and stops it where none may go (RFC 8985 section 7.2).
+    fn schedule_probe(&mut self, now: Time, again: bool) {
+        let calm = self.phase == Phase::Open && !self.timed_out();
+        let calm = calm && self.sacked.as_ref().is_none_or(|b| b.is_empty());
+        let (una, max, rto) = (self.una, self.max, self.deadline);
+        if let Some(kept) = &mut self.kept
+            && let Some(rack) = &mut kept.rack
+        {
+            if !calm || max == una || rack.next_lost().is_some() {
+                rack.tlp.due = Time::MAX;
+            } else if again {
+                rack.tlp.schedule(now, max - una, kept.srtt, rto);
+            }
+        }
+        self.look_ahead();
+    }
+
+    /// Looks for lost packets; true if a recovery begins.
+    fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
+        let sacked = self.sacked.as_ref().map_or(0, |b| b.count());
+        let certain = self.phase == Phase::Recovery || self.timed_out() || sacked >= cfg.dup_threshold;
+        let Some(kept) = &mut self.kept else { return false };
+        let Some(rack) = &mut kept.rack else { return false };
+        rack.set_window(certain, kept.srtt);
+        kept.lost = rack.detect(now, |_| {});
+        // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
+        let reduced = self.una < self.recover;
+        if kept.lost == 0 || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
+            return false;
+        }
+        self.timed = None;
+        if reduced {
+            self.reduced_by = Cause::Loss;
+        } else {
+            self.reduce(cfg, Cause::Loss);
+        }
+        self.phase = Phase::Recovery;
+        self.arm(now);
+        true
+    }
+
+    /// The timers of RACK-TLP that have run out by `now`.
+    pub(super) fn on_rack_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
+        let mut did = Reaction::default();
+        let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) else { return did };
+        if rack.tlp.due <= now {
+            rack.tlp.due = Time::MAX;
+            rack.tlp.pending = true;
+        }
+        if rack.due <= now {
+            did.fast_retransmit = self.find_lost(cfg, now);
+            let outstanding = self.max - self.una - self.sacked.as_ref().map_or(0, |b| b.count());
+            if let (true, Some(kept)) = (did.fast_retransmit, &mut self.kept) {
+                // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
+                kept.prr = Prr::new(outstanding);
+                self.window.cwnd = kept.rack.as_ref().map_or(0, |r| r.flying()) as f64 + 1.0;
+            }
+        }
+        self.look_ahead();
+        did
+    }
+
+    /// The timer ran out (RFC 8985 section 6.3).
+    pub(super) fn on_rack_timeout(&mut self, now: Time) {
+        let una = self.una;
+        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
+            rack.on_timeout(una, now, |_| {});
+            rack.tlp.sent = None;
+            self.next = self.max;
+            self.retransmit = true;
+        }
+        self.look_ahead();
+    }
+
+    /// The next packet to send: a probe, what is lost, or new data.
+    pub(super) fn poll_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        let rack = self.kept.as_mut()?.rack.as_mut()?;
+        if core::mem::take(&mut rack.tlp.pending) && self.una < self.max {
+            return Some(self.send_probe(cfg, now));
+        }
+        // After a timeout the first packet goes in any case.
+        let forced = core::mem::take(&mut self.retransmit) && self.una < self.max;
+        if !forced && rack.flying() as f64 + 1.0 > self.window.cwnd.min(cfg.max_window) {
+            return None;
+        }
+        let seq = match rack.next_lost() {
+            Some(seq) => seq,
+            None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => {
+                self.next = self.max + 1;
+                self.max
+            }
+            None => return None,
+        };
+        Some(self.send(cfg, now, seq))
+    }
+
+    /// TLP_send_probe() (RFC 8985 section 7.3): a new packet if there is one, else the last one again.
+    fn send_probe(&mut self, cfg: &Config, now: Time) -> Outgoing {
+        let new = self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window;
+        let seq = if new { self.max } else { self.max - 1 };
+        self.next = seq + 1;
+        let out = self.send(cfg, now, seq);
+        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
+            rack.tlp.sent = Some((self.max, !new));
+            rack.tlp.measured = false;
+            rack.tlp.due = Time::MAX;
+        }
+        self.arm(now);
+        self.look_ahead();
+        out
+    }
+
+    /// A packet goes.
+    pub(super) fn note_rack_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
+        if !cfg.rack {
+            return;
+        }
+        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
+            rack.sent(seq, now);
+        }
+        if !retransmission {
+            self.schedule_probe(now, true);
+        } else {
+            self.timed = None;
+            if seq == self.una {
+                self.arm(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Recovery, TcpParams};
+    use alloc::vec::Vec;
+    use quell_units::Duration;
+
+    fn ms(x: u64) -> Time {
+        Time::ZERO + Duration::from_millis(x)
+    }
+
+    fn drain(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
+        core::iter::from_fn(|| s.poll(cfg, now))
+            .map(|o| match o {
+                Outgoing::Data { seq, .. } => seq,
+                Outgoing::Syn => 0,
+            })
+            .collect()
+    }
+
+    /// Ten packets in flight, sent at 0 ms, of `data` in all.
+    fn flying(data: u32) -> (Config, Sender) {
+        let params =
+            TcpParams { recovery: Recovery::Rack, initial_window: 10, syn: false, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.window.ssthresh = 10.0;
+        s.provide(data);
+        assert_eq!(drain(&cfg, &mut s, ms(0)).len(), 10);
+        (cfg, s)
+    }
+
+    fn ack(cfg: &Config, s: &mut Sender, at: u64, n: u32, blocks: &[Block]) -> (Reaction, Vec<u32>) {
+        let did = s.on_ack(cfg, ms(at), n, false, blocks);
+        (did, drain(cfg, s, ms(at)))
+    }
+
+    /// Runs the timer that is due next.
+    fn timer(cfg: &Config, s: &mut Sender) -> (Time, Reaction, Vec<u32>) {
+        let at = s.deadline();
+        let did = s.on_timer(cfg, at);
+        (at, did, drain(cfg, s, at))
+    }
+
+    const NOTHING: Reaction = Reaction { fast_retransmit: false, ecn_response: false, timeout: false };
+    const RECOVERS: Reaction = Reaction { fast_retransmit: true, ..NOTHING };
+
+    #[test]
+    fn a_lost_tail_is_repaired_after_a_probe() {
+        let (cfg, mut s) = flying(10);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        // 8 to 10 are lost. The probe is the last packet, two round trips after the last acknowledgment; the
+        // timer would wait for 300 ms.
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [10].to_vec()));
+        // Its acknowledgment shows that 8 and 9 are lost.
+        assert_eq!(ack(&cfg, &mut s, 400, 8, &[(10, 11)]), (RECOVERS, [8].to_vec()));
+        assert_eq!(ack(&cfg, &mut s, 500, 9, &[(10, 11)]), (NOTHING, [9].to_vec()));
+        ack(&cfg, &mut s, 600, 11, &[]);
+        assert!(s.is_done());
+        assert_eq!((s.deadline(), s.window.ssthresh), (Time::MAX, 5.0));
+    }
+
+    #[test]
+    fn a_probe_that_repairs_the_only_loss_reduces_the_window_once_that_is_known() {
+        let (cfg, mut s) = flying(10);
+        (2..=10).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        // A single packet: its acknowledgment may be held back for 200 ms, and the timer is sooner.
+        assert_eq!(timer(&cfg, &mut s), (ms(400), NOTHING, [10].to_vec()));
+        let before = s.window.cwnd;
+        assert_eq!(ack(&cfg, &mut s, 500, 11, &[]).0, NOTHING);
+        assert_eq!(s.window.cwnd, before, "the original may have come late");
+        s.provide(5);
+        assert_eq!(drain(&cfg, &mut s, ms(510)), [11, 12, 13, 14, 15]);
+        ack(&cfg, &mut s, 610, 12, &[]);
+        assert_eq!(s.window.ssthresh, 5.0);
+        assert!(s.window.cwnd < 6.0);
+    }
+
+    #[test]
+    fn a_probe_of_new_data_asks_for_acknowledgments_too() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let max = s.max;
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [max].to_vec()));
+        let (did, sent) = ack(&cfg, &mut s, 400, 8, &[(max, max + 1)]);
+        assert_eq!((did, sent[0]), (RECOVERS, 8));
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+        let (cfg, mut s) = flying(u32::MAX);
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(2, 3)]).1, [11]);
+        assert_eq!(ack(&cfg, &mut s, 101, 1, &[(2, 4)]).1, [12]);
+        assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
+        let mut sent = Vec::new();
+        for to in 6..=11 {
+            sent.extend(ack(&cfg, &mut s, 120, 1, &[(2, to)]).1);
+        }
+        assert_eq!(sent[0], 13);
+        let (_, sent) = ack(&cfg, &mut s, 201, 1, &[(2, 13)]);
+        assert!(sent.iter().all(|&seq| seq > 13), "12 was sent before: {sent:?}");
+        // 13 was sent after 1 was sent again, and has arrived.
+        let (did, sent) = ack(&cfg, &mut s, 220, 1, &[(2, 14)]);
+        assert_eq!((did, sent[0]), (NOTHING, 1));
+        assert_eq!(s.window.ssthresh, 5.0, "one reduction");
+        let max = s.max;
+        ack(&cfg, &mut s, 320, max, &[]);
+        assert_eq!((s.phase, s.window.cwnd), (Phase::Open, 5.0));
+    }
+
+    #[test]
+    fn packets_out_of_order_within_the_window_cause_nothing() {
+        let (cfg, mut s) = flying(u32::MAX);
+        // 1 and 2 are late; a quarter of a round trip is 25 ms.
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(3, 4)]), (NOTHING, [11].to_vec()));
+        assert_eq!(s.deadline(), ms(125));
+        assert_eq!(ack(&cfg, &mut s, 110, 3, &[(3, 4)]).0, NOTHING);
+        ack(&cfg, &mut s, 110, 4, &[]);
+        // Now that packets are known to be reordered, not even three that overtake are a loss.
+        let (did, sent) = ack(&cfg, &mut s, 115, 4, &[(5, 10)]);
+        assert!(did == NOTHING && sent.iter().all(|&seq| seq > 10), "{sent:?}");
+        // 9 took 115 ms.
+        assert_eq!(s.deadline(), ms(140));
+        let (did, sent) = ack(&cfg, &mut s, 120, 10, &[]);
+        assert!(did == NOTHING && sent.iter().all(|&seq| seq > 10), "{sent:?}");
+        assert!(s.window.cwnd > 10.0);
+    }
+
+    #[test]
+    fn a_loss_is_found_by_the_timer_if_no_further_acknowledgment_comes() {
+        let (cfg, mut s) = flying(10);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(ack(&cfg, &mut s, 101, 8, &[(9, 10)]).0, NOTHING);
+        // The round trip of 9, 101 ms, and a quarter of the smallest.
+        assert_eq!(timer(&cfg, &mut s), (ms(126), RECOVERS, [8].to_vec()));
+    }
+
+    #[test]
+    fn a_probe_saves_a_late_window_from_the_timeout() {
+        let (cfg, mut s) = flying(20);
+        (2..=6).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let (before, max) = (s.window, s.max);
+        // All that was in flight takes 350 ms longer. The timer stood at 400 ms.
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [max].to_vec()));
+        assert_eq!(s.deadline(), ms(600));
+        for n in 7..=max {
+            assert_eq!(ack(&cfg, &mut s, 450, n, &[]).0, NOTHING);
+        }
+        assert_eq!(s.window.ssthresh, before.ssthresh);
+        assert!(s.window.cwnd > before.cwnd);
+    }
+
+    #[test]
+    fn a_timeout_sends_the_first_packet_again_and_only_what_is_overdue() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(timer(&cfg, &mut s).0, ms(300));
+        let (at, did, sent) = timer(&cfg, &mut s);
+        assert_eq!((at, did.timeout, sent), (ms(600), true, [8].to_vec()));
+        // All were overdue: slow start through them.
+        assert_eq!(ack(&cfg, &mut s, 700, 9, &[]).1, [9, 10]);
+        assert_eq!(s.window.cwnd, 2.0);
+    }
+}
