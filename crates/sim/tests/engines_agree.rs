@@ -142,6 +142,10 @@ struct CaseFlow {
     kind: u8,
     recovery: Recovery,
     modern: [bool; 3],
+    /// Packets that may leave at once, where they are paced.
+    paced: Option<u32>,
+    /// Paced flows may follow a model.
+    model: Option<CongestionControl>,
     delayed_ack: bool,
     access_ms: u64,
     reverse: bool,
@@ -234,16 +238,20 @@ fn network(case: &Case) -> Network {
         }
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
+        let model = f.model.filter(|_| f.paced.is_some());
+        let window = if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno };
         let tcp = TcpParams {
-            recovery: f.recovery,
-            congestion: if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno },
+            recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
+            congestion: model.unwrap_or(window),
+            pacing: f.paced.is_some(),
+            pacing_burst: f.paced.unwrap_or(10),
             slow_start: if f.modern[1] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
             growth: if f.modern[2] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ack_every: 2 + f.modern[0] as u32,
             quick_acks: if f.delayed_ack && f.modern[2] { 16 } else { 0 },
-            ecn: case.ecn,
+            ecn: case.ecn && model.is_none(),
             ..Default::default()
         };
         let traffic = match f.kind {
@@ -314,10 +322,16 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
     let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..7, (recovery, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    let models = prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(CongestionControl::Bbr1)),
+        1 => Just(Some(CongestionControl::Bbr3)),
+    ];
+    let paced = (prop::option::weighted(0.4, 1u32..12), models);
+    (0u8..7, (recovery, modern, paced), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (recovery, modern),
+            (recovery, modern, (paced, model)),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -327,6 +341,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
                 kind,
                 recovery,
                 modern,
+                paced,
+                model,
                 delayed_ack,
                 access_ms,
                 reverse,

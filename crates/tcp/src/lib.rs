@@ -15,7 +15,9 @@ extern crate std;
 
 mod bits;
 mod congestion;
+mod pacing;
 mod params;
+mod rate;
 mod receiver;
 mod recovery;
 mod rtt;

@@ -88,7 +88,11 @@ fn replay(name: &str, exchange: &Exchange) {
     for (i, step) in exchange.steps.iter().enumerate() {
         let at = format!("{name} ({}), step {}", exchange.source, i + 1);
         now = now + Duration::from_millis(step.after_ms);
-        assert!(step.timer || sender.deadline() > now, "{at}: a timer runs out before, at {}", sender.deadline());
+        assert!(
+            step.timer || sender.deadline() > now,
+            "{at}: a timer runs out before, at {}",
+            sender.deadline()
+        );
         if let Some(packets) = step.give {
             sender.provide(packets - std::mem::take(&mut given));
         }
@@ -101,7 +105,8 @@ fn replay(name: &str, exchange: &Exchange) {
             assert!(now < Time::MAX, "{at}: no timer runs");
             sender.on_timer(&cfg, now);
         }
-        let expected: Vec<u32> = step.sends.iter().flat_map(|range| (packets(range).0)..packets(range).1).collect();
+        let expected: Vec<u32> =
+            step.sends.iter().flat_map(|range| (packets(range).0)..packets(range).1).collect();
         let out = sent(&cfg, &mut sender, now);
         // What is sent where nothing is said is of no interest.
         assert!(out == expected || (step.sends.is_empty() && step.grows.is_some()), "{at}: sends {out:?}");
@@ -109,7 +114,9 @@ fn replay(name: &str, exchange: &Exchange) {
         let found = (whole(sender.cwnd()), whole(sender.ssthresh()));
         step.cwnd.inspect(|cwnd| assert_eq!(found.0, *cwnd, "{at}: cwnd {}", sender.cwnd()));
         step.ssthresh.inspect(|ssthresh| assert_eq!(found.1, *ssthresh, "{at}: ssthresh"));
-        step.grows.inspect(|n| assert!((sender.cwnd() - before - *n as f64).abs() < 1e-9, "{at}: {before} to {}", sender.cwnd()));
+        step.grows.inspect(|n| {
+            assert!((sender.cwnd() - before - *n as f64).abs() < 1e-9, "{at}: {before} to {}", sender.cwnd())
+        });
         before = sender.cwnd();
     }
 }

@@ -1,7 +1,10 @@
 //! Congestion control: how large the window is. How losses are found and repaired is the other axis,
 //! [`Recovery`](crate::Recovery).
 
+pub(crate) mod bbr1;
+pub(crate) mod bbr3;
 pub mod cubic;
+pub(crate) mod model;
 pub mod reno;
 
 use quell_aqm::choice;
@@ -18,6 +21,10 @@ choice! {
         Reno = "reno",
         /// A cubic function of the time since the last loss (RFC 9438).
         Cubic = "cubic",
+        /// A model of the path: bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
+        Bbr1 = "bbr1",
+        /// The same, with bounds that losses teach (draft-ietf-ccwg-bbr).
+        Bbr3 = "bbr3",
     }
 }
 
@@ -67,7 +74,8 @@ pub(crate) enum Control {
 impl Control {
     pub fn new(cfg: &Config) -> Self {
         match cfg.congestion {
-            CongestionControl::Reno => Control::Reno,
+            // A model has its own ways; see `Model`.
+            CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
             CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
         }
     }
