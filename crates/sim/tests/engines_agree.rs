@@ -144,6 +144,10 @@ struct CaseFlow {
     congestion: CongestionControl,
     feedback: Feedback,
     modern: [bool; 2],
+    /// Packets that may leave at once, where they are paced.
+    paced: Option<u32>,
+    /// Paced flows may follow a model.
+    model: Option<CongestionControl>,
     delayed_ack: bool,
     access_ms: u64,
     reverse: bool,
@@ -237,22 +241,28 @@ fn network(case: &Case) -> Network {
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
         // Without ECN nobody tells of marks, and nobody lives on them.
+        let model = f.model.filter(|_| f.paced.is_some());
+        let ecn = case.ecn && model.is_none();
         let scalable = f.congestion.is_scalable();
+        let congestion = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
+        let congestion = model.unwrap_or(congestion);
         let tcp = TcpParams {
-            recovery: f.recovery,
-            congestion: if scalable && !case.ecn { CongestionControl::Reno } else { f.congestion },
+            recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
+            congestion,
             feedback: match f.feedback {
-                _ if !case.ecn => Feedback::Classic,
+                _ if !ecn => Feedback::Classic,
                 Feedback::Classic if scalable => Feedback::AccEcn,
                 chosen => chosen,
             },
+            pacing: f.paced.is_some() || congestion == CongestionControl::Prague,
+            pacing_burst: f.paced.unwrap_or(10),
             slow_start: if f.modern[0] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
             growth: if f.modern[1] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ack_every: 2 + f.modern[0] as u32,
             quick_acks: if f.delayed_ack && f.modern[1] { 16 } else { 0 },
-            ecn: case.ecn,
+            ecn,
             ledbat_target: ms(20),
             ..Default::default()
         };
@@ -332,10 +342,17 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
     let modern = [any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (0u8..7, (recovery, congestion, feedback, modern), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    let models = prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(CongestionControl::Bbr1)),
+        1 => Just(Some(CongestionControl::Bbr3)),
+    ];
+    let paced = (prop::option::weighted(0.4, 1u32..12), models);
+    let senders = (recovery, congestion, feedback, modern, paced);
+    (0u8..7, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (recovery, congestion, feedback, modern),
+            (recovery, congestion, feedback, modern, (paced, model)),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -347,6 +364,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
                 congestion,
                 feedback,
                 modern,
+                paced,
+                model,
                 delayed_ack,
                 access_ms,
                 reverse,

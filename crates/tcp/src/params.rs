@@ -47,7 +47,7 @@ params! {
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
         recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
-        /// Congestion control: "reno", "cubic", "dctcp", "prague" or "ledbat".
+        /// Congestion control: "reno", "cubic", "dctcp", "prague", "ledbat", "bbr1" or "bbr3"; the last two need "rack" and `pacing`, "prague" `pacing`, "prague" and "dctcp" `ecn` and `feedback`.
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
         /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
         reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
@@ -55,6 +55,10 @@ params! {
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
         /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
         growth: Growth = Growth::Acknowledgments, unit "name", source "ns-2 and RFC 2581; packets are RFC 5681 section 3.1 and RFC 3465";
+        /// Whether packets are paced: at the rate of bbr1 or bbr3, else at 2 windows a round-trip time while the window is below half of ssthresh and at 1.2 after.
+        pacing: bool = false, unit "true or false", source "ns-2 and RFC 5681 do not; Linux paces so";
+        /// Packets that may leave at once after a sender was slower than its pace.
+        pacing_burst: u32 = 10, unit "packets", source "RFC 9002 section 7.7";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -107,6 +111,13 @@ pub struct Config {
     pub(crate) sack: bool,
     /// Losses are found by time.
     pub(crate) rack: bool,
+    /// Packets are paced.
+    pub(crate) paced: bool,
+    /// One of both, which ordinary senders need not ask twice.
+    pub(crate) timed: bool,
+    pub(crate) pacing_burst: u32,
+    /// The congestion control follows a model of the path.
+    pub(crate) model: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) reno_friendly: RenoFriendly,
     pub(crate) slow_start: SlowStart,
@@ -208,6 +219,26 @@ impl Config {
             p.delayed_ack.unwrap_or_default(),
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
+        require(p.pacing_burst >= 1, "pacing_burst", p.pacing_burst, "must be at least 1 packet")?;
+        let model = matches!(p.congestion, CongestionControl::Bbr1 | CongestionControl::Bbr3);
+        require(
+            !model || p.pacing,
+            "pacing",
+            p.pacing,
+            "must be true for bbr1 and bbr3, which send at a rate of their own (draft-ietf-ccwg-bbr)",
+        )?;
+        require(
+            !model || p.recovery == Recovery::Rack,
+            "recovery",
+            format!("{:?}", p.recovery).to_lowercase(),
+            "must be rack for bbr1 and bbr3, which sample what each packet delivers",
+        )?;
+        require(
+            !model || !p.ecn,
+            "ecn",
+            p.ecn,
+            "must be false for bbr1 and bbr3, which do not answer marks (RFC 3168 section 5 asks for it)",
+        )?;
         demands(p)?;
         let always_reports = p.feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
         let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
@@ -215,6 +246,10 @@ impl Config {
             recovery: p.recovery,
             sack,
             rack: p.recovery == Recovery::Rack,
+            paced: p.pacing,
+            timed: p.pacing || p.recovery == Recovery::Rack,
+            pacing_burst: p.pacing_burst,
+            model,
             congestion: p.congestion,
             reno_friendly: p.reno_friendly,
             slow_start: p.slow_start,
@@ -295,6 +330,12 @@ fn demands(p: &TcpParams) -> Result<(), ParamError> {
         &control,
         "must know how many packets are marked: needs feedback = \"accecn\" or \"exact\" (RFC 8257 section 3.2, \
          RFC 9331 section 4.2)",
+    )?;
+    require(
+        p.congestion != CongestionControl::Prague || p.pacing,
+        "pacing",
+        p.pacing,
+        "must be true for prague, whose queue is too short for bursts (RFC 9331 section 4.3)",
     )?;
     require(
         p.feedback == Feedback::Classic || p.ecn,

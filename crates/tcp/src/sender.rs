@@ -12,15 +12,19 @@ use alloc::boxed::Box;
 
 use quell_units::{Duration, Time};
 
+use crate::congestion::model::Model;
 use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
 use crate::feedback::{Marks, Report};
+use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
+use crate::rate::Rate;
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Block, Scoreboard};
 use crate::slow_start::{HyStart, SendTimes, SlowStart};
 
+mod pace;
 mod rack;
 
 /// A packet to send.
@@ -78,6 +82,12 @@ struct Kept {
     marks: Marks,
     /// How many packets the acknowledgment under way says to have come marked.
     marked: u32,
+    pacer: Option<Pacer>,
+    /// Of a congestion control that follows a model, with the samples that it takes; `control` is idle then.
+    model: Option<Model>,
+    rate: Option<Rate>,
+    /// The window has kept packets back since the last acknowledgment.
+    limited: bool,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -197,6 +207,9 @@ impl Sender {
 
     /// Slow start after an idle time longer than the timeout (RFC 5681 section 4.1).
     pub fn restart_after_idle(&mut self, cfg: &Config) {
+        if cfg.model {
+            return; // It paces what comes then.
+        }
         self.window.cwnd = self.window.cwnd.min(cfg.initial_window);
         if let Some(kept) = &mut self.kept {
             kept.control.on_idle();
@@ -208,6 +221,16 @@ impl Sender {
     pub fn take_rtt(&mut self) -> Option<Duration> {
         // Rare: a compare with memory is all that other acknowledgments cost.
         (!self.measured.is_zero()).then(|| core::mem::take(&mut self.measured))
+    }
+
+    /// The congestion window, in packets; what recovery adds to it is not in it.
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// The threshold of slow start, in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
     }
 
     /// The retransmission timeout now.
@@ -223,8 +246,9 @@ impl Sender {
 
     /// Finds out which of the other timers is the first.
     fn look_ahead(&mut self) {
-        let rack = self.kept.as_ref().and_then(|k| k.rack.as_ref());
-        self.sooner = rack.map_or(Time::MAX, |r| r.due.min(r.tlp.due));
+        let Some(kept) = &self.kept else { return };
+        let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
+        self.sooner = rack.min(kept.pacer.as_ref().map_or(Time::MAX, |p| p.wake));
     }
 
     #[inline]
@@ -238,7 +262,7 @@ impl Sender {
         if self.phase == Phase::Open
             && ack > self.una
             && !ece
-            && !cfg.rack
+            && !cfg.timed
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
@@ -266,14 +290,13 @@ impl Sender {
     ) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
+            self.set_pace();
             return Reaction::default();
         }
         let mut did = Reaction::default();
         let from = ack.max(self.una);
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
-        if cfg.rack {
-            self.deliver(now, from, blocks);
-        }
+        let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         let mut congested = ece && cfg.cwr;
         if let Some(report) = report
@@ -297,8 +320,17 @@ impl Sender {
             let plain = ack == una && blocks.is_empty();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
         }
-        if self.phase == Phase::Recovery && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+        if self.phase == Phase::Recovery
+            && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
+            && !cfg.model
+        {
             self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
+        }
+        if cfg.model {
+            self.feed_model(now, flight);
+        }
+        if cfg.paced {
+            self.set_pace();
         }
         did
     }
@@ -368,6 +400,9 @@ impl Sender {
             self.rtt.sample(cfg, sent, now);
             if let Some(kept) = &mut self.kept {
                 kept.srtt = Some(self.measured);
+                if let Some(model) = &mut kept.model {
+                    model.on_first_rtt(self.measured, now);
+                }
             }
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -405,6 +440,11 @@ impl Sender {
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
         match &mut self.kept {
+            Some(kept) if cfg.model => {
+                if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
+                    model.on_timeout(&self.window);
+                }
+            }
             None => reno::reduce(&mut self.window, cause),
             Some(kept) => kept.reduce(&mut self.window, cause),
         }
@@ -452,7 +492,9 @@ impl Sender {
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
                     // The window that SACK leaves recovery with is half the old one (RFC 6675 section
                     // 5); the others take the acknowledgment for one more.
-                    if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+                    if cfg.model {
+                        // It has set the window.
+                    } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
                     } else if cfg.recovery != Recovery::Sack {
                         self.grow(cfg, now, newly, congested);
@@ -473,7 +515,7 @@ impl Sender {
     /// 6.1.2).
     #[inline]
     fn grow(&mut self, cfg: &Config, now: Time, newly: u32, congested: bool) {
-        if congested {
+        if congested || cfg.model {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
@@ -549,10 +591,21 @@ impl Sender {
 
     /// A timer has run out.
     pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
-        if self.sooner <= now {
-            return self.on_rack_timer(cfg, now);
+        let did = if self.sooner <= now {
+            if let Some(pacer) = self.kept.as_mut().and_then(|k| k.pacer.as_mut())
+                && pacer.wake <= now
+            {
+                pacer.wake = Time::MAX;
+            }
+            self.on_rack_timer(cfg, now)
+        } else {
+            Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
+        };
+        self.look_ahead();
+        if cfg.paced {
+            self.set_pace();
         }
-        Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
+        did
     }
 
     /// The retransmission timer ran out; true if that means a loss.
@@ -602,7 +655,7 @@ impl Sender {
     /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
     pub fn only_window(&self, cfg: &Config) -> bool {
-        self.phase == Phase::Open && !self.retransmit && !cfg.rack
+        self.phase == Phase::Open && !self.retransmit && !cfg.timed
     }
 
     /// Up to (and not with) which packet the window allows to send, if only it decides.
@@ -649,8 +702,11 @@ impl Sender {
         if cfg.sack && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
+        if self.phase == Phase::Open {
+            return self.poll_paced(cfg, now, self.end_of_window(cfg));
+        }
         let window = self.window(cfg).saturating_add_signed(self.inflation);
-        self.poll_below(cfg, now, self.una.saturating_add(window).min(self.limit))
+        self.poll_paced(cfg, now, self.una.saturating_add(window).min(self.limit))
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Outgoing> {
@@ -671,6 +727,10 @@ impl Sender {
         if (board.pipe(self.max, cfg.dup_threshold) as f64) + 1.0 > self.window.cwnd.min(cfg.max_window) {
             return None;
         }
+        if !self.released(now) {
+            return None;
+        }
+        let board = self.sacked.as_mut()?;
         let hole = board.next_hole(true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
             (self.max >= self.limit).then(|| board.next_hole(false)).flatten()
@@ -708,6 +768,9 @@ impl Sender {
             if let Some(sent) = &mut kept.sent {
                 sent.sent(seq, now);
             }
+            if let Some(pacer) = &mut kept.pacer {
+                pacer.sent(now);
+            }
         }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
         let cwr = self.cwr && (!retransmission || cfg.ecn_retransmissions);
@@ -729,12 +792,15 @@ impl Kept {
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || recovers || cfg.always_reports;
-        let measures = hystart || cfg.congestion == CongestionControl::Prague;
+        let needed = cfg.congestion != CongestionControl::Reno
+            || hystart
+            || recovers
+            || cfg.paced
+            || cfg.always_reports;
         needed.then(|| Kept {
             control: Control::new(cfg),
-            start: hystart.then(HyStart::new),
-            sent: (measures && !cfg.rack).then(SendTimes::default),
+            start: hystart.then(|| HyStart::new(cfg.paced)),
+            sent: ((hystart || cfg.paced) && !cfg.rack).then(SendTimes::default),
             measured: None,
             srtt: None,
             prr: Prr::default(),
@@ -742,6 +808,10 @@ impl Kept {
             lost: 0,
             marks: Marks::default(),
             marked: 0,
+            pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
+            model: Model::new(cfg),
+            rate: cfg.model.then(Rate::new),
+            limited: false,
         })
     }
 

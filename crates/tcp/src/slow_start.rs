@@ -22,7 +22,7 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
-/// Packets that an acknowledgment may add; none of these senders is paced.
+/// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
 /// The state of HyStart++ (RFC 9406 section 4.2).
@@ -37,11 +37,14 @@ pub(crate) struct HyStart {
     conservative: Option<(Duration, u32)>,
     /// A loss or a mark has ended the first slow start, and with it this.
     over: bool,
+    /// Packets that an acknowledgment may add.
+    limit: f64,
 }
 
 impl HyStart {
-    pub fn new() -> Self {
+    pub fn new(paced: bool) -> Self {
         HyStart {
+            limit: if paced { f64::INFINITY } else { L },
             window_end: 0,
             last_round_min: Duration::MAX,
             current_round_min: Duration::MAX,
@@ -72,8 +75,8 @@ impl HyStart {
             self.samples += 1;
         }
         let left = match self.conservative {
-            None => window.slow_start(acked.min(L)),
-            Some(_) => window.slow_start(acked.min(L) / CSS_GROWTH_DIVISOR),
+            None => window.slow_start(acked.min(self.limit)),
+            Some(_) => window.slow_start(acked.min(self.limit) / CSS_GROWTH_DIVISOR),
         };
         if self.samples < N_RTT_SAMPLE || self.last_round_min == Duration::MAX {
             return left;
@@ -156,7 +159,7 @@ mod tests {
 
     /// A slow start whose n-th round trip takes `rtt(n)`; windows after each round until it ends.
     fn windows(rtt: impl Fn(u32) -> Duration) -> alloc::vec::Vec<u32> {
-        let mut h = HyStart::new();
+        let mut h = HyStart::new(false);
         let mut w = Window { cwnd: 10.0, ssthresh: 1e9 };
         let (mut ack, mut next) = (1, 11);
         let mut out = alloc::vec::Vec::new();

@@ -1,9 +1,12 @@
 //! Congestion control: how large the window is. How losses are found and repaired is the other axis,
 //! [`Recovery`](crate::Recovery).
 
+pub(crate) mod bbr1;
+pub(crate) mod bbr3;
 pub mod cubic;
 mod dctcp;
 mod ledbat;
+pub(crate) mod model;
 mod prague;
 pub mod reno;
 
@@ -30,6 +33,10 @@ choice! {
         Prague = "prague",
         /// The delay that the queue adds is held at a target (RFC 6817).
         Ledbat = "ledbat",
+        /// A model of the path: bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
+        Bbr1 = "bbr1",
+        /// The same, with bounds that losses teach (draft-ietf-ccwg-bbr).
+        Bbr3 = "bbr3",
     }
 }
 
@@ -109,7 +116,8 @@ pub(crate) enum Control {
 impl Control {
     pub fn new(cfg: &Config) -> Self {
         match cfg.congestion {
-            CongestionControl::Reno => Control::Reno,
+            // A model has its own ways; see `Model`.
+            CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
             CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
             CongestionControl::Dctcp => Control::Dctcp(Estimate::new()),
             CongestionControl::Prague => Control::Prague(Prague::new()),

@@ -2,29 +2,48 @@
 
 use quell_units::Time;
 
-use super::{Outgoing, Phase, Reaction, Sender};
-use crate::congestion::Cause;
+use super::{Kept, Outgoing, Phase, Reaction, Sender};
+use crate::congestion::model::Model;
+use crate::congestion::{Cause, Window};
 use crate::params::Config;
+use crate::rate::Rate;
 use crate::recovery::prr::Prr;
 use crate::scoreboard::Block;
 
+/// A packet is lost: its samples and the model learn of it.
+fn note_lost(rate: &mut Option<Rate>, model: &mut Option<Model>, window: &Window, now: Time, seq: u32) {
+    if let (Some(rate), Some(model)) = (rate, model) {
+        rate.lose();
+        model.on_lost(window, now, (seq, rate.snapshot(seq)), (rate.delivered, rate.lost));
+    }
+}
+
 impl Sender {
-    /// An acknowledgment says what has arrived: all below `ack`, and the blocks.
-    pub(super) fn deliver(&mut self, now: Time, ack: u32, blocks: &[Block]) {
-        let Some(kept) = &mut self.kept else { return };
-        let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return };
+    /// An acknowledgment says what has arrived: all below `ack`, and the blocks. Returns how many packets were in
+    /// flight before.
+    pub(super) fn deliver(&mut self, now: Time, ack: u32, blocks: &[Block]) -> u32 {
+        let Some(kept) = &mut self.kept else { return 0 };
+        let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return 0 };
+        let (flight, rate) = (rack.flying(), &mut kept.rate);
         let mut measured = None;
         let mut arrived = |seq| {
             let Some(d) = rack.deliver(seq, now) else { return };
             if !d.again {
                 measured = Some(d.rtt);
             }
+            if let Some(rate) = rate {
+                rate.deliver(seq, now);
+            }
         };
         (self.una..ack).for_each(&mut arrived);
         board.news(ack, blocks, arrived);
         rack.forget_below(ack);
+        if let Some(rate) = rate {
+            rate.forget_below(ack);
+        }
         rack.tlp.measured |= measured.is_some();
         kept.measure(measured);
+        flight
     }
 
     /// Whether data that was outstanding when the timer ran out still is.
@@ -73,13 +92,16 @@ impl Sender {
     fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
         let sacked = self.sacked.as_ref().map_or(0, |b| b.count());
         let certain = self.phase == Phase::Recovery || self.timed_out() || sacked >= cfg.dup_threshold;
-        let Some(kept) = &mut self.kept else { return false };
-        let Some(rack) = &mut kept.rack else { return false };
-        rack.set_window(certain, kept.srtt);
-        kept.lost = rack.detect(now, |_| {});
+        let window = &self.window;
+        let Some(Kept { rack: Some(rack), rate, model, srtt, lost, .. }) = self.kept.as_deref_mut() else {
+            return false;
+        };
+        rack.set_window(certain, *srtt);
+        *lost = rack.detect(now, |seq| note_lost(rate, model, window, now, seq));
+        let found = *lost > 0;
         // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
         let reduced = self.una < self.recover;
-        if kept.lost == 0 || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
+        if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
         self.timed = None;
@@ -107,6 +129,8 @@ impl Sender {
             if let (true, Some(kept)) = (did.fast_retransmit, &mut self.kept) {
                 // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
                 kept.prr = Prr::new(outstanding);
+            }
+            if let (true, Some(kept)) = (did.fast_retransmit && !cfg.model, &self.kept) {
                 self.window.cwnd = kept.rack.as_ref().map_or(0, |r| r.flying()) as f64 + 1.0;
             }
         }
@@ -116,9 +140,9 @@ impl Sender {
 
     /// The timer ran out (RFC 8985 section 6.3).
     pub(super) fn on_rack_timeout(&mut self, now: Time) {
-        let una = self.una;
-        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
-            rack.on_timeout(una, now, |_| {});
+        let (una, window) = (self.una, &self.window);
+        if let Some(Kept { rack: Some(rack), rate, model, .. }) = self.kept.as_deref_mut() {
+            rack.on_timeout(una, now, |seq| note_lost(rate, model, window, now, seq));
             rack.tlp.sent = None;
             self.next = self.max;
             self.retransmit = true;
@@ -134,18 +158,38 @@ impl Sender {
         }
         // After a timeout the first packet goes in any case.
         let forced = core::mem::take(&mut self.retransmit) && self.una < self.max;
-        if !forced && rack.flying() as f64 + 1.0 > self.window.cwnd.min(cfg.max_window) {
-            return None;
-        }
+        let flying = rack.flying();
         let seq = match rack.next_lost() {
             Some(seq) => seq,
-            None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => {
-                self.next = self.max + 1;
-                self.max
+            None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => self.max,
+            None => {
+                self.note_limited(flying);
+                return None;
             }
-            None => return None,
         };
+        if !forced {
+            if flying as f64 + 1.0 > self.window.cwnd.min(cfg.max_window) {
+                if let Some(kept) = &mut self.kept {
+                    kept.limited = true;
+                }
+                return None;
+            }
+            if !self.released(now) {
+                return None;
+            }
+        }
+        self.next = self.next.max(seq + 1);
         Some(self.send(cfg, now, seq))
+    }
+
+    /// There is nothing to send.
+    fn note_limited(&mut self, flying: u32) {
+        if let Some(kept) = &mut self.kept
+            && let Some(rate) = &mut kept.rate
+            && (flying as f64) < self.window.cwnd
+        {
+            rate.limit(flying);
+        }
     }
 
     /// TLP_send_probe() (RFC 8985 section 7.3): a new packet if there is one, else the last one again.
@@ -166,8 +210,8 @@ impl Sender {
 
     /// A packet goes.
     pub(super) fn note_rack_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
-        if !cfg.rack {
-            return;
+        if cfg.model {
+            self.note_rate(now, seq);
         }
         if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
             rack.sent(seq, now);

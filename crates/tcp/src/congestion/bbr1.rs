@@ -1,0 +1,321 @@
+//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): the window and the rate follow a model of the
+//! path, its largest delivery rate and its smallest round-trip time, and not losses.
+//!
+//! Without what Linux added later: the allowance for aggregated acknowledgments and the detection of policers.
+
+use quell_units::{Duration, Time};
+
+use super::Window;
+use crate::rate::{MaxFilter, Repair, Sample, chance};
+
+/// 2 / ln 2: doubles what is delivered each round trip.
+const HIGH_GAIN: f64 = 2.0 / core::f64::consts::LN_2;
+/// How long BtlBwFilter and RTpropFilter look back: round trips and time.
+const BANDWIDTH_ROUNDS: u64 = 10;
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const CWND_GAIN: f64 = 2.0;
+/// BBRMinPipeCwnd.
+const MIN_WINDOW: f64 = 4.0;
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+/// A plateau: less than a quarter more for three round trips.
+const GROWTH: f64 = 1.25;
+const PLATEAU_ROUNDS: u32 = 3;
+/// The rate is a hundredth below the model's, so that the queue cannot stand (as in Linux).
+const MARGIN: f64 = 0.99;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Bbr1 {
+    state: State,
+    bandwidth: MaxFilter,
+    min_rtt: Duration,
+    min_rtt_stamp: Time,
+    round: u64,
+    next_round_delivered: u64,
+    round_start: bool,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    cycle: usize,
+    cycle_stamp: Time,
+    full_bandwidth: f64,
+    plateau: u32,
+    filled_pipe: bool,
+    probe_rtt_done: Option<Time>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    prior_cwnd: f64,
+    phase: Repair,
+    /// The first round trip of a recovery sends a packet for each that is delivered.
+    conserves: bool,
+    pacing_rate: f64,
+    packet: f64,
+    initial_window: f64,
+}
+
+impl Bbr1 {
+    /// `packet` is the size of a packet in bytes.
+    pub fn new(initial_window: f64, packet: f64) -> Self {
+        Bbr1 {
+            state: State::Startup,
+            bandwidth: MaxFilter::new(),
+            min_rtt: Duration::MAX,
+            min_rtt_stamp: Time::ZERO,
+            round: 0,
+            next_round_delivered: 0,
+            round_start: false,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            cycle: 0,
+            cycle_stamp: Time::ZERO,
+            full_bandwidth: 0.0,
+            plateau: 0,
+            filled_pipe: false,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            prior_cwnd: 0.0,
+            phase: Repair::Nothing,
+            conserves: false,
+            // Section 4.2.1: a window a millisecond until a round-trip time is known.
+            pacing_rate: HIGH_GAIN * initial_window / 0.001,
+            packet,
+            initial_window,
+        }
+    }
+
+    /// In packets per second.
+    pub fn pacing_rate(&self) -> f64 {
+        self.pacing_rate
+    }
+
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt
+    }
+
+    /// Whether packets are held back to measure the round-trip time.
+    pub fn holds_back(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    /// The handshake measured a round-trip time.
+    pub fn on_first_rtt(&mut self, rtt: Duration, now: Time) {
+        (self.min_rtt, self.min_rtt_stamp) = (rtt, now);
+        self.pacing_rate = HIGH_GAIN * self.initial_window / rtt.as_secs_f64().max(1e-6);
+    }
+
+    /// BBR.send_quantum in packets (section 4.2.2).
+    fn quantum(&self) -> f64 {
+        let bytes = self.pacing_rate * self.packet;
+        if bytes < 1.2e6 / 8.0 {
+            1.0
+        } else if bytes < 24e6 / 8.0 {
+            2.0
+        } else {
+            (bytes * 0.001).min(65536.0) / self.packet
+        }
+    }
+
+    /// BBRInflight(): so many bandwidth-delay products, and room for what hosts keep together.
+    fn inflight(&self, gain: f64) -> f64 {
+        if self.min_rtt == Duration::MAX {
+            return self.initial_window;
+        }
+        let product = self.bandwidth.max() * self.min_rtt.as_secs_f64();
+        libm::ceil(gain * product + 3.0 * self.quantum())
+    }
+
+    fn save_cwnd(&mut self, cwnd: f64) {
+        let kept = self.phase == Repair::Nothing && self.state != State::ProbeRtt;
+        self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+
+    /// The timer ran out, before the window becomes one.
+    pub fn on_timeout(&mut self, window: &Window) {
+        self.save_cwnd(window.cwnd);
+        self.phase = Repair::Timeout;
+        self.full_bandwidth = 0.0;
+    }
+
+    /// The sender begins to send again after it had nothing to send and nothing in flight.
+    pub fn on_restart(&mut self, _: Time) {
+        self.idle_restart = true;
+        if self.state == State::ProbeBw {
+            self.pacing_rate = self.bandwidth.max() * MARGIN;
+        }
+    }
+
+    /// BBRUpdateOnACK().
+    pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
+        self.update_round(s);
+        if let (Some(rate), Some(newest)) = (s.rate, s.newest) {
+            if rate >= self.bandwidth.max() || !newest.app_limited {
+                self.bandwidth.update(self.round, rate, BANDWIDTH_ROUNDS);
+            } else {
+                self.bandwidth.expire(self.round, BANDWIDTH_ROUNDS);
+            }
+        }
+        if self.state == State::ProbeBw && self.is_next_cycle_phase(s) {
+            self.cycle = (self.cycle + 1) % CYCLE.len();
+            self.cycle_stamp = s.now;
+            self.pacing_gain = CYCLE[self.cycle];
+        }
+        self.check_full_pipe(s);
+        self.check_drain(s);
+        self.update_min_rtt(window, s);
+        self.set_pacing_rate();
+        self.set_cwnd(window, s);
+    }
+
+    fn update_round(&mut self, s: &Sample) {
+        self.round_start = s.newest.is_some_and(|p| p.delivered >= self.next_round_delivered);
+        if self.round_start {
+            self.next_round_delivered = s.total;
+            self.round += 1;
+        }
+    }
+
+    fn is_next_cycle_phase(&self, s: &Sample) -> bool {
+        let full_length = s.now - self.cycle_stamp > self.min_rtt;
+        if self.pacing_gain == 1.0 {
+            full_length
+        } else if self.pacing_gain > 1.0 {
+            full_length && (s.lost > 0 || s.prior_flight as f64 >= self.inflight(self.pacing_gain))
+        } else {
+            full_length || s.prior_flight as f64 <= self.inflight(1.0)
+        }
+    }
+
+    fn check_full_pipe(&mut self, s: &Sample) {
+        if self.filled_pipe || !self.round_start || s.newest.is_some_and(|p| p.app_limited) {
+            return;
+        }
+        if self.bandwidth.max() >= self.full_bandwidth * GROWTH {
+            self.full_bandwidth = self.bandwidth.max();
+            self.plateau = 0;
+        } else {
+            self.plateau += 1;
+            self.filled_pipe = self.plateau >= PLATEAU_ROUNDS;
+        }
+    }
+
+    fn check_drain(&mut self, s: &Sample) {
+        if self.state == State::Startup && self.filled_pipe {
+            self.state = State::Drain;
+            self.pacing_gain = 1.0 / HIGH_GAIN;
+            self.cwnd_gain = HIGH_GAIN;
+        }
+        if self.state == State::Drain && s.flight as f64 <= self.inflight(1.0) {
+            self.enter_probe_bw(s.now);
+        }
+    }
+
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.state = State::ProbeBw;
+        self.cwnd_gain = CWND_GAIN;
+        // Any phase but the one that drains.
+        let drawn = (chance(now) * 7.0) as usize;
+        self.cycle = if drawn == 0 { 0 } else { drawn + 1 };
+        self.cycle_stamp = now;
+        self.pacing_gain = CYCLE[self.cycle];
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
+        let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
+        if let Some(rtt) = s.rtt
+            && (rtt <= self.min_rtt || expired)
+        {
+            (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
+        }
+        if expired && !self.idle_restart && self.state != State::ProbeRtt {
+            self.save_cwnd(window.cwnd);
+            self.state = State::ProbeRtt;
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.probe_rtt_done = None;
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(window, s);
+        }
+        if s.acked > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn handle_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
+        match self.probe_rtt_done {
+            None if s.flight as f64 <= MIN_WINDOW => {
+                self.probe_rtt_done = Some(s.now + PROBE_RTT_TIME);
+                self.probe_rtt_round_done = false;
+                self.next_round_delivered = s.total;
+            }
+            None => {}
+            Some(done) => {
+                self.probe_rtt_round_done |= self.round_start;
+                if self.probe_rtt_round_done && s.now > done {
+                    self.min_rtt_stamp = s.now;
+                    window.cwnd = window.cwnd.max(self.prior_cwnd);
+                    if self.filled_pipe {
+                        self.enter_probe_bw(s.now);
+                    } else {
+                        self.state = State::Startup;
+                        (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
+                    }
+                }
+            }
+        }
+    }
+
+    fn set_pacing_rate(&mut self) {
+        let rate = self.pacing_gain * self.bandwidth.max() * MARGIN;
+        if rate > 0.0 && (self.filled_pipe || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        } else if self.round == 1 && self.min_rtt != Duration::MAX && !self.filled_pipe {
+            // No handshake measured a round-trip time: the first packets do.
+            self.pacing_rate =
+                rate.max(HIGH_GAIN * self.initial_window / self.min_rtt.as_secs_f64().max(1e-6));
+        }
+    }
+
+    /// Section 4.2.3.
+    fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
+        let target = self.inflight(self.cwnd_gain);
+        let acked = s.acked as f64;
+        if s.lost > 0 {
+            window.cwnd = (window.cwnd - s.lost as f64).max(1.0);
+        }
+        let before = core::mem::replace(&mut self.phase, s.phase);
+        if s.phase == Repair::Losses && before != Repair::Losses {
+            let kept = before == Repair::Nothing && self.state != State::ProbeRtt;
+            let cwnd = window.cwnd + s.lost as f64;
+            self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
+            self.conserves = true;
+            self.next_round_delivered = s.total;
+            window.cwnd = s.flight as f64 + acked.max(1.0);
+        } else if s.phase == Repair::Nothing && before != Repair::Nothing {
+            self.conserves = false;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+        } else if self.round_start {
+            self.conserves = false;
+        }
+        if self.conserves && s.phase == Repair::Losses {
+            window.cwnd = window.cwnd.max(s.flight as f64 + acked);
+        } else {
+            if self.filled_pipe {
+                window.cwnd = (window.cwnd + acked).min(target);
+            } else if window.cwnd < target || s.total < self.initial_window as u64 {
+                window.cwnd += acked;
+            }
+            window.cwnd = window.cwnd.max(MIN_WINDOW);
+        }
+        if self.state == State::ProbeRtt {
+            window.cwnd = window.cwnd.min(MIN_WINDOW);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Samples of the delivery rate (draft-ietf-ccwg-bbr section 4.1): what was delivered between the sending of a
+//! packet and its acknowledgment, over the longer of the times that this took at either end.
+
+use alloc::collections::VecDeque;
+
+use quell_units::{Duration, Time};
+
+/// What was known when a packet was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Snapshot {
+    sent: Time,
+    /// P.first_send_time and P.delivered_time.
+    first_sent: Time,
+    delivered_time: Time,
+    /// P.delivered and P.lost: how many had been delivered and lost.
+    pub delivered: u64,
+    pub lost: u64,
+    /// P.tx_in_flight: packets in flight, with this one.
+    pub flight: u32,
+    /// P.is_app_limited.
+    pub app_limited: bool,
+}
+
+/// What an acknowledgment says (RS).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub now: Time,
+    /// RS.delivery_rate in packets per second; none if it cannot be told.
+    pub rate: Option<f64>,
+    /// RS.delivered: packets delivered since the newest of those acknowledged was sent.
+    pub delivered: u64,
+    /// What was known when that one was sent.
+    pub newest: Option<Snapshot>,
+    /// RS.newly_acked and RS.newly_lost.
+    pub acked: u32,
+    pub lost: u32,
+    pub rtt: Option<Duration>,
+    /// C.delivered and C.lost.
+    pub total: u64,
+    pub total_lost: u64,
+    /// Packets in flight before the acknowledgment and after it.
+    pub prior_flight: u32,
+    pub flight: u32,
+    /// C.is_cwnd_limited: the window kept packets back.
+    pub window_limited: bool,
+    pub phase: Repair,
+}
+
+/// What a sender repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    Nothing,
+    /// What acknowledgments found.
+    Losses,
+    /// What the timer found.
+    Timeout,
+}
+
+/// The state of a connection and of its packets in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct Rate {
+    /// The number of the first of `packets`.
+    first: u32,
+    packets: VecDeque<Snapshot>,
+    /// C.delivered, C.delivered_time and C.first_send_time.
+    pub delivered: u64,
+    delivered_time: Time,
+    first_sent: Time,
+    pub lost: u64,
+    /// C.app_limited: samples are the application's until so many are delivered; 0 for none.
+    app_limited: u64,
+    /// Of the packets that this acknowledgment delivers, the one sent last.
+    newest: Option<(Snapshot, u32)>,
+    acked: u32,
+    /// Lost since the last acknowledgment.
+    newly_lost: u32,
+}
+
+impl Rate {
+    pub fn new() -> Self {
+        Rate {
+            first: 1,
+            packets: VecDeque::new(),
+            delivered: 0,
+            delivered_time: Time::ZERO,
+            first_sent: Time::ZERO,
+            lost: 0,
+            app_limited: 0,
+            newest: None,
+            acked: 0,
+            newly_lost: 0,
+        }
+    }
+
+    /// A packet is sent while `flight` others are in flight.
+    pub fn sent(&mut self, seq: u32, now: Time, flight: u32) {
+        if self.packets.is_empty() {
+            self.first = seq;
+        }
+        if flight == 0 {
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        let snapshot = Snapshot {
+            sent: now,
+            first_sent: self.first_sent,
+            delivered_time: self.delivered_time,
+            delivered: self.delivered,
+            lost: self.lost,
+            flight: flight + 1,
+            app_limited: self.app_limited > 0,
+        };
+        match self.packets.get_mut((seq - self.first) as usize) {
+            Some(packet) => *packet = snapshot,
+            None => self.packets.push_back(snapshot),
+        }
+    }
+
+    /// What was known when this packet was sent.
+    pub fn snapshot(&self, seq: u32) -> Snapshot {
+        self.packets[(seq - self.first) as usize]
+    }
+
+    /// A packet is acknowledged for the first time.
+    pub fn deliver(&mut self, seq: u32, now: Time) {
+        let packet = self.snapshot(seq);
+        self.delivered += 1;
+        self.delivered_time = now;
+        self.acked += 1;
+        if self.newest.is_none_or(|(p, s)| (packet.sent, seq) > (p.sent, s)) {
+            self.newest = Some((packet, seq));
+            self.first_sent = packet.sent;
+        }
+    }
+
+    pub fn lose(&mut self) {
+        self.lost += 1;
+        self.newly_lost += 1;
+    }
+
+    /// All packets below `una` are acknowledged.
+    pub fn forget_below(&mut self, una: u32) {
+        let gone = (una.saturating_sub(self.first) as usize).min(self.packets.len());
+        self.packets.drain(..gone);
+        self.first += gone as u32;
+    }
+
+    /// The application has nothing to send, or the sender holds itself back, with so many in flight.
+    pub fn limit(&mut self, flight: u32) {
+        self.app_limited = (self.delivered + flight as u64).max(1);
+    }
+
+    /// Whether that is so.
+    pub fn is_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    /// The sample of the acknowledgment that is complete now.
+    pub fn sample(
+        &mut self,
+        now: Time,
+        min_rtt: Duration,
+        rtt: Option<Duration>,
+        (prior_flight, flight): (u32, u32),
+        window_limited: bool,
+        phase: Repair,
+    ) -> Sample {
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let newest = self.newest.take().map(|n| n.0);
+        let delivered = newest.map_or(0, |p| self.delivered - p.delivered);
+        let rate = newest.and_then(|p| {
+            let interval = (p.sent - p.first_sent).max(self.delivered_time - p.delivered_time);
+            // A shorter one is the compression of acknowledgments.
+            (interval >= min_rtt && !interval.is_zero()).then(|| delivered as f64 / interval.as_secs_f64())
+        });
+        Sample {
+            now,
+            rate,
+            delivered,
+            newest,
+            acked: core::mem::take(&mut self.acked),
+            lost: core::mem::take(&mut self.newly_lost),
+            rtt,
+            total: self.delivered,
+            total_lost: self.lost,
+            prior_flight,
+            flight,
+            window_limited,
+            phase,
+        }
+    }
+}
+
+/// The largest value of the last so many steps of a count, exactly: values that a later one exceeds are gone.
+#[derive(Clone, Debug)]
+pub(crate) struct MaxFilter {
+    values: VecDeque<(u64, f64)>,
+}
+
+impl MaxFilter {
+    pub fn new() -> Self {
+        MaxFilter { values: VecDeque::new() }
+    }
+
+    /// Takes in a value of step `at`; those of steps before `at - length + 1` go.
+    pub fn update(&mut self, at: u64, value: f64, length: u64) {
+        while self.values.back().is_some_and(|&(_, v)| v <= value) {
+            self.values.pop_back();
+        }
+        self.values.push_back((at, value));
+        self.expire(at, length);
+    }
+
+    /// Forgets old values, if others are left.
+    pub fn expire(&mut self, at: u64, length: u64) {
+        while self.values.len() > 1 && self.values[0].0 + length <= at {
+            self.values.pop_front();
+        }
+    }
+
+    /// The largest; zero before the first.
+    pub fn max(&self) -> f64 {
+        self.values.front().map_or(0.0, |&(_, v)| v)
+    }
+}
+
+/// A number from 0 to below 1 without a generator: what the clock shows, mixed. Flows that act at different
+/// times draw different ones.
+pub(crate) fn chance(now: Time) -> f64 {
+    let mut x = now.nanos().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(x: u64) -> Time {
+        Time::ZERO + Duration::from_millis(x)
+    }
+
+    fn sample(r: &mut Rate, now: Time, min_rtt: Duration) -> Sample {
+        r.sample(now, min_rtt, None, (0, 0), false, Repair::Nothing)
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_slower_end() {
+        let mut r = Rate::new();
+        // 1 and 10 packets go at once and are acknowledged one every 10 ms from 100 ms on.
+        (1..=11).for_each(|seq| r.sent(seq, ms(0), seq - 1));
+        for seq in 1..=11u32 {
+            r.deliver(seq, ms(90 + 10 * seq as u64));
+            r.forget_below(seq + 1);
+            let s = sample(&mut r, ms(90 + 10 * seq as u64), Duration::from_millis(100));
+            assert_eq!(s.delivered, seq as u64);
+            assert!((s.rate.unwrap() - seq as f64 / (0.09 + 0.01 * seq as f64)).abs() < 1e-9);
+        }
+        // A packet each 10 ms for acknowledgments that come all at once: 10 ms are the sender's.
+        let mut r = Rate::new();
+        (1..=11).for_each(|seq| r.sent(seq, ms(10 * seq as u64), seq - 1));
+        r.deliver(1, ms(110));
+        sample(&mut r, ms(110), Duration::ZERO);
+        r.sent(12, ms(120), 10);
+        (2..=12).for_each(|seq| r.deliver(seq, ms(220)));
+        let s = sample(&mut r, ms(220), Duration::ZERO);
+        assert_eq!((s.delivered, s.acked), (11, 11));
+        assert!((s.rate.unwrap() - 100.0).abs() < 1e-9, "{s:?}");
+    }
+
+    #[test]
+    fn samples_shorter_than_a_round_trip_say_nothing() {
+        let mut r = Rate::new();
+        r.sent(1, ms(0), 0);
+        r.deliver(1, ms(5));
+        assert_eq!(sample(&mut r, ms(5), Duration::from_millis(10)).rate, None);
+    }
+
+    #[test]
+    fn packets_sent_while_the_application_had_nothing_say_so() {
+        let mut r = Rate::new();
+        r.sent(1, ms(0), 0);
+        r.limit(1);
+        r.sent(2, ms(1), 1);
+        r.deliver(1, ms(100));
+        assert!(!sample(&mut r, ms(100), Duration::ZERO).newest.unwrap().app_limited);
+        r.deliver(2, ms(101));
+        assert!(sample(&mut r, ms(101), Duration::ZERO).newest.unwrap().app_limited);
+        r.sent(3, ms(102), 0);
+        assert!(!r.snapshot(3).app_limited, "both are delivered");
+    }
+
+    #[test]
+    fn a_filter_has_the_largest_value_of_its_last_steps() {
+        let mut f = MaxFilter::new();
+        for (at, value, max) in
+            [(0, 5.0, 5.0), (1, 3.0, 5.0), (2, 4.0, 5.0), (3, 1.0, 4.0), (4, 1.0, 4.0), (5, 2.0, 2.0)]
+        {
+            f.update(at, value, 3);
+            assert_eq!(f.max(), max, "{at}");
+        }
+        f.expire(100, 3);
+        assert_eq!(f.max(), 2.0, "the last one stays");
+    }
+
+    #[test]
+    fn chance_is_even() {
+        let n = 10_000;
+        let mean = (0..n).map(|i| chance(Time::from_nanos(i * 1000))).sum::<f64>() / n as f64;
+        assert!((mean - 0.5).abs() < 0.01, "{mean}");
+    }
+}
