@@ -79,15 +79,15 @@ struct Kept {
     rack: Option<Rack>,
     /// How many packets the last look for losses found.
     lost: u32,
-    marks: Marks,
-    /// How many packets the acknowledgment under way says to have come marked.
-    marked: u32,
     pacer: Option<Pacer>,
     /// Of a congestion control that follows a model, with the samples that it takes; `control` is idle then.
     model: Option<Model>,
     rate: Option<Rate>,
     /// The window has kept packets back since the last acknowledgment.
     limited: bool,
+    marks: Marks,
+    /// How many packets the acknowledgment under way says to have come marked.
+    marked: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -792,26 +792,24 @@ impl Kept {
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let needed = cfg.congestion != CongestionControl::Reno
-            || hystart
-            || recovers
-            || cfg.paced
-            || cfg.always_reports;
+        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers;
+        let needed = !plain || cfg.paced || cfg.always_reports;
+        let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
             control: Control::new(cfg),
             start: hystart.then(|| HyStart::new(cfg.paced)),
-            sent: ((hystart || cfg.paced) && !cfg.rack).then(SendTimes::default),
+            sent: (measures && !cfg.rack).then(SendTimes::default),
             measured: None,
             srtt: None,
             prr: Prr::default(),
             rack: cfg.rack.then(Rack::new),
             lost: 0,
-            marks: Marks::default(),
-            marked: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),
             rate: cfg.model.then(Rate::new),
             limited: false,
+            marks: Marks::default(),
+            marked: 0,
         })
     }
 

@@ -27,16 +27,16 @@ choice! {
         Reno = "reno",
         /// A cubic function of the time since the last loss (RFC 9438).
         Cubic = "cubic",
+        /// A model of the path: bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
+        Bbr1 = "bbr1",
+        /// The same, with bounds that losses teach (draft-ietf-ccwg-bbr).
+        Bbr3 = "bbr3",
         /// The share of packets that are marked reduces the window (RFC 8257).
         Dctcp = "dctcp",
         /// The same for the Internet (draft-briscoe-iccrg-prague-congestion-control).
         Prague = "prague",
         /// The delay that the queue adds is held at a target (RFC 6817).
         Ledbat = "ledbat",
-        /// A model of the path: bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
-        Bbr1 = "bbr1",
-        /// The same, with bounds that losses teach (draft-ietf-ccwg-bbr).
-        Bbr3 = "bbr3",
     }
 }
 
