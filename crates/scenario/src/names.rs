@@ -18,7 +18,8 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
     (&["dctcp", "scalable"], &["dctcp", "sack"]),
     (&["prague", "l4s"], &["prague", "sack"]),
     (&["ledbat", "vegas"], &["ledbat", "sack"]),
-    (&["bbr", "bbr2", "bbr3", "yeah", "hybla"], &["cubic", "sack"]),
+    (&["bbr", "bbr1", "bbr2", "bbr3"], &["bbr3", "sack"]),
+    (&["yeah", "hybla"], &["cubic", "sack"]),
 ];
 
 /// What governs senders and no queue, as a user may write it; some of it is here, as TCP's.
@@ -37,6 +38,7 @@ const CONGESTION_CONTROLS: &[&str] = &[
     "westwood",
     "veno",
     "bbr",
+    "bbr1",
     "bbr2",
     "bbr3",
     "vegas",
@@ -94,8 +96,8 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     if kind.starts_with("algorithm") && same(CONGESTION_CONTROLS) && !same(names) {
         let rule = "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
-                    tcp.congestion (flows[0].tcp.congestion: reno, cubic, dctcp, prague or ledbat), and a loss \
-                    recovery (flows[0].tcp.recovery: tahoe, reno, newreno, sack or prr)";
+                    tcp.congestion (flows[0].tcp.congestion: reno, cubic, dctcp, prague, ledbat, bbr1 or bbr3), and a loss \
+                    recovery (flows[0].tcp.recovery: tahoe, reno, newreno, sack, prr or rack)";
         return (rule.to_string(), None);
     }
     let meant = nearest(wrong, names.iter().copied());

@@ -122,6 +122,12 @@ fn errors_name_file_line_field_value_and_rule() {
         ),
         (
             "count = 2",
+            "tcp = { congestion = \"prague\", ecn = true, feedback = \"exact\" }",
+            "x.toml:14: flows[0].tcp",
+            "pacing = false: must be true for prague",
+        ),
+        (
+            "count = 2",
             "tcp = { feedback = \"accecn\" }",
             "x.toml:14: flows[0].tcp.feedback = \"accecn\": tells of marks: needs ecn = true",
             "RFC 9768",
@@ -476,7 +482,7 @@ fn names_that_others_have_are_said_not_to_be_here() {
         "{e}"
     );
     assert!(
-        e.contains("(flows[0].tcp.recovery: tahoe, reno, newreno, sack or prr); known: drop-tail, "),
+        e.contains("(flows[0].tcp.recovery: tahoe, reno, newreno, sack, prr or rack); known: drop-tail, "),
         "{e}"
     );
     let e = message("\"red\"", "\"fifo\"");

@@ -240,21 +240,22 @@ fn network(case: &Case) -> Network {
         }
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
-        // Without ECN nobody tells of marks, and nobody lives on them; models do not answer them.
+        // Without ECN nobody tells of marks, and nobody lives on them.
         let model = f.model.filter(|_| f.paced.is_some());
         let ecn = case.ecn && model.is_none();
         let scalable = f.congestion.is_scalable();
-        let window = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
+        let congestion = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
+        let congestion = model.unwrap_or(congestion);
         let tcp = TcpParams {
             recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
-            congestion: model.unwrap_or(window),
-            pacing: f.paced.is_some(),
-            pacing_burst: f.paced.unwrap_or(10),
+            congestion,
             feedback: match f.feedback {
                 _ if !ecn => Feedback::Classic,
                 Feedback::Classic if scalable => Feedback::AccEcn,
                 chosen => chosen,
             },
+            pacing: f.paced.is_some() || congestion == CongestionControl::Prague,
+            pacing_burst: f.paced.unwrap_or(10),
             slow_start: if f.modern[0] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
             growth: if f.modern[1] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
@@ -347,7 +348,8 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         1 => Just(Some(CongestionControl::Bbr3)),
     ];
     let paced = (prop::option::weighted(0.4, 1u32..12), models);
-    (0u8..7, (recovery, congestion, feedback, modern, paced), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    let senders = (recovery, congestion, feedback, modern, paced);
+    (0u8..7, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
             (recovery, congestion, feedback, modern, (paced, model)),

@@ -242,7 +242,8 @@ fn mean(x: &[f64]) -> f64 {
 }
 
 fn scalable(congestion: CongestionControl, feedback: Feedback) -> TcpParams {
-    TcpParams { congestion, feedback, ecn: true, recovery: Recovery::Sack, ..Default::default() }
+    let pacing = congestion == CongestionControl::Prague;
+    TcpParams { congestion, feedback, pacing, ecn: true, recovery: Recovery::Sack, ..Default::default() }
 }
 
 /// The window at which half the share of marks, taken off in each window of data that has one, is what a round trip

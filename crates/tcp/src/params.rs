@@ -47,7 +47,7 @@ params! {
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
         recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
-        /// Congestion control: "reno", "cubic", "dctcp", "prague", "ledbat", "bbr1" or "bbr3".
+        /// Congestion control: "reno", "cubic", "dctcp", "prague", "ledbat", "bbr1" or "bbr3"; the last two need "rack" and `pacing`, "prague" `pacing`, "prague" and "dctcp" `ecn` and `feedback`.
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
         /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
         reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
@@ -330,6 +330,12 @@ fn demands(p: &TcpParams) -> Result<(), ParamError> {
         &control,
         "must know how many packets are marked: needs feedback = \"accecn\" or \"exact\" (RFC 8257 section 3.2, \
          RFC 9331 section 4.2)",
+    )?;
+    require(
+        p.congestion != CongestionControl::Prague || p.pacing,
+        "pacing",
+        p.pacing,
+        "must be true for prague, whose queue is too short for bursts (RFC 9331 section 4.3)",
     )?;
     require(
         p.feedback == Feedback::Classic || p.ecn,
