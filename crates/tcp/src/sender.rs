@@ -25,6 +25,8 @@ use crate::scoreboard::{Block, Scoreboard};
 use crate::slow_start::{HyStart, SendTimes, SlowStart};
 
 mod pace;
+#[cfg(test)]
+pub(crate) mod path;
 mod rack;
 
 /// A packet to send.
