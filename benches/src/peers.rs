@@ -227,7 +227,8 @@ pub fn ns3_ratios(times: u32) -> Outcome<Option<Section>> {
     for _ in 0..times {
         for row in &mut rows {
             progress.next(&format!("a {}: ns-3", row.queue));
-            let set = vec![format!("duration={NS3_SECONDS} s"), "flows.reno.tcp.variant=newreno".to_string()];
+            let set =
+                vec![format!("duration={NS3_SECONDS} s"), "flows.reno.tcp.recovery=newreno".to_string()];
             row.quell.push(one::spawn(&Args { set, ..Args::new(row.case, row.queue) })?);
             row.counted = run(Command::new(&program).args([row.queue, NS3_SECONDS]), NS3_HELP)?;
             row.peer.push(row.counted);

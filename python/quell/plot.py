@@ -640,7 +640,7 @@ def metric(
     """Plot a metric over a parameter of a sweep, with 95 % intervals, one line per algorithm.
 
     The axis is logarithmic where the values follow each other in equal ratios; what is not a number, such
-    as a variant of TCP, is a category.
+    as a loss recovery, is a category.
 
     Parameters
     ----------

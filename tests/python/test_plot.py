@@ -96,7 +96,7 @@ def sweep() -> quell.Results:
     """Two fields, and changes on the way."""
     scenario = make_scenario(duration="8 s", warmup="2 s", seeds=3)
     scenario["dumbbell"]["changes"] = [{"at": "6 s", "rate": "2 Mbit/s"}]
-    scenario["sweep"] = {"flows.ftp.count": [2, 4, 8], "flows.ftp.tcp.variant": ["reno", "sack"]}
+    scenario["sweep"] = {"flows.ftp.count": [2, 4, 8], "flows.ftp.tcp.recovery": ["reno", "sack"]}
     return quell.run(scenario)
 
 
@@ -130,19 +130,19 @@ def test_the_distribution_of_the_queue(results: quell.Results) -> None:
 def test_a_metric_over_two_fields(sweep: quell.Results) -> None:
     axes = sweep.plot.metric("queue_packets")
     assert [ax.get_title("left") for ax in axes] == [
-        "(a) flows.ftp.tcp.variant = reno",
-        "(b) flows.ftp.tcp.variant = sack",
+        "(a) flows.ftp.tcp.recovery = reno",
+        "(b) flows.ftp.tcp.recovery = sack",
     ]
     assert (axes[0].get_xscale(), axes[0].get_ylabel()) == ("log", "mean queue (packets)")
     bar = axes[1].containers[1]
     x, y = bar.lines[0].get_data()  # type: ignore[attr-defined]
     assert bar.get_label() == "red"
     np.testing.assert_array_equal(x, [2, 4, 8])
-    points = [i for i, p in enumerate(sweep.points) if p["settings"]["flows.ftp.tcp.variant"] == "sack"]
+    points = [i for i, p in enumerate(sweep.points) if p["settings"]["flows.ftp.tcp.recovery"] == "sack"]
     for mean, point in zip(y, points, strict=True):
         table = sweep.table(["queue_packets"], point=point).to_pandas()
         assert mean == pytest.approx(table[table.algorithm == "red"]["mean"].item())
-    (ax,) = sweep.plot.metric(over="flows.ftp.tcp.variant", by=None, point=2, axes=[plt.subplots()[1]] * 3)[
+    (ax,) = sweep.plot.metric(over="flows.ftp.tcp.recovery", by=None, point=2, axes=[plt.subplots()[1]] * 3)[
         :1
     ]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["reno", "sack"]

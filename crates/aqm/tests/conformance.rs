@@ -44,8 +44,8 @@ impl Packet for TestPacket {
         self.syn
     }
     /// Every size has one.
-    fn precedence(&self) -> u8 {
-        (self.bytes % 8) as u8
+    fn dscp(&self) -> u8 {
+        (self.bytes % 64) as u8
     }
 }
 

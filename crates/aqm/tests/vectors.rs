@@ -248,7 +248,7 @@ fn run_case(name: &str, case: &Case) {
             ecn: if event.not_ect { Ecn::NotEct } else { Ecn::Ect0 },
             transport: if event.udp { Transport::Udp } else { Transport::Tcp },
             syn: event.syn,
-            precedence: event.precedence,
+            dscp: event.precedence << 3,
         };
         let due = match &algorithm {
             Algorithm::Aqm(aqm) => aqm.next_update(),

@@ -463,7 +463,7 @@ fn a_resolved_scenario_is_a_scenario() {
     bench.file("resolved.toml", &resolved);
     assert_eq!(bench.ok(&["scenario", "show", "resolved.toml"]), resolved);
     for line in
-        ["access_rate = \"100 Mbit/s\"", "min_th = ", "variant = \"reno\"", "mean_packet = ", "# stop: "]
+        ["access_rate = \"100 Mbit/s\"", "min_th = ", "recovery = \"reno\"", "mean_packet = ", "# stop: "]
     {
         assert!(resolved.lines().any(|l| l.starts_with(line)), "{line} is missing:\n{resolved}");
     }

@@ -193,6 +193,14 @@ rtt = "50 ms"
     assert!(loss("bulk-0") > 0.01, "{}", loss("bulk-0"));
     assert!(loss("bulk-0") > 1.5 * loss("bulk-7"), "{} {}", loss("bulk-0"), loss("bulk-7"));
     assert!(loss("udp-1") > 1.5 * loss("udp-6"), "{} {}", loss("udp-1"), loss("udp-6"));
+    // A DSCP says the same in its upper three bits.
+    let coded = text.replace("precedence = 0", "dscp = 0").replace("precedence = 7", "dscp = 63");
+    let coded = run(&study(&coded, &Plugins::new()), &Options::default()).unwrap();
+    let goodput = |results: &Results| {
+        let view = View { scope: "bulk-7".to_string(), ..View::default() };
+        results.estimate(&view, "wred", Metric::Goodput).unwrap().mean
+    };
+    assert_eq!(goodput(&coded), goodput(&results));
     let wrong = text.replace("precedence = 7", "precedence = 8");
     let error = Study::parse(&wrong, "x.toml", &Plugins::new()).unwrap_err().to_string();
     assert!(error.contains("precedence") && error.contains("at most 7"), "{error}");

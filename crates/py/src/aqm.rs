@@ -450,10 +450,16 @@ impl Packet {
         self.0.ecn.is_capable()
     }
 
-    /// int: Its precedence, 0 to 7.
+    /// int: Its DSCP, 0 to 63.
+    #[getter]
+    fn dscp(&self) -> u8 {
+        self.0.dscp
+    }
+
+    /// int: Its precedence, 0 to 7: the upper half of its DSCP.
     #[getter]
     fn precedence(&self) -> u8 {
-        self.0.precedence
+        self.0.precedence()
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use quell_aqm::{Aqm, QueueView, Rng};
+use quell_aqm::{Aqm, Probe, QueueView, Rng};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use crate::gate::{Admission, Gate, Limit};
@@ -45,6 +45,7 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
         self.gate.aqm()
     }
 
+    #[inline]
     fn store(&mut self, arrived: Time, packet: P) {
         self.bytes += packet.bytes().get();
         self.waiting.push_back((arrived, packet));
@@ -55,6 +56,7 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
 impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
     type Packet = P;
 
+    #[inline]
     fn enqueue(&mut self, now: Time, mut packet: P, dropped: &mut dyn FnMut(Dropped<P>)) -> Admission {
         self.advance(now);
         let meta = meta(&packet, now);
@@ -72,6 +74,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         admission
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<P>)) -> Dequeued<P> {
         self.advance(now);
         while let Some((arrived, mut packet)) = self.waiting.pop_front() {
@@ -93,6 +96,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         Dequeued::Nothing
     }
 
+    #[inline]
     fn idle(&mut self, since: Time) {
         if !self.idle_told && self.waiting.is_empty() {
             self.idle_told = true;
@@ -100,6 +104,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         }
     }
 
+    #[inline]
     fn advance(&mut self, now: Time) {
         // Between two operations the queue does not change, so an update that runs late sees what
         // it would have seen on time.
@@ -108,6 +113,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         }
     }
 
+    #[inline]
     fn next_update(&self) -> Option<Time> {
         self.gate.next_update()
     }
@@ -116,6 +122,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         &self.counters
     }
 
+    #[inline]
     fn view(&self) -> QueueView {
         QueueView {
             packets: Packets::new(self.waiting.len() as u32),
@@ -123,6 +130,10 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
             head_since: self.waiting.front().map(|(t, _)| *t),
             link_rate: self.rate,
         }
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        self.gate.aqm().observe(out);
     }
 
     fn set_rate(&mut self, rate: BitRate) {

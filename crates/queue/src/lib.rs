@@ -44,8 +44,8 @@ pub trait Packet {
     fn is_syn(&self) -> bool {
         false
     }
-    /// Its precedence, 0 to 7; 0 where packets have none.
-    fn precedence(&self) -> u8 {
+    /// Its DSCP, 0 to 63; 0 where packets have none.
+    fn dscp(&self) -> u8 {
         0
     }
     /// The protocol it belongs to; TCP unless its owner knows better.

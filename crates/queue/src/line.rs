@@ -106,6 +106,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// Does everything that is due at or before `now`, each at its own time.
+    #[inline]
     pub fn run(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
         while let Some(at) = self.next_departure().filter(|at| *at <= now) {
             self.serve(at, host);
@@ -117,6 +118,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// A packet arrives.
+    #[inline]
     pub fn arrive(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
         self.run(now, host);
         let admission = self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped));
@@ -156,6 +158,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// Does everything that is due before `now`, and not what is due at `now`.
+    #[inline]
     pub fn run_before(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
         if let Some(before) = now.nanos().checked_sub(1) {
             self.run(Time::from_nanos(before), host);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use quell_aqm::{Cause, Discipline, Lanes, LanesCtx, Next, QueueView, Rng, Victim};
+use quell_aqm::{Cause, Discipline, Lanes, LanesCtx, Next, Probe, QueueView, Rng, Victim};
 use quell_units::{BitRate, Bytes, Packets, Time};
 use slab::Slab;
 
@@ -285,6 +285,10 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
 
     fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        self.discipline.observe(out);
     }
 
     fn set_rate(&mut self, rate: BitRate) {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use quell_aqm::{Cause, PacketMeta, QueueView};
+use quell_aqm::{Cause, PacketMeta, Probe, QueueView};
 use quell_units::{BitRate, Time};
 
 use crate::{Admission, Counters, Packet};
@@ -44,6 +44,8 @@ pub trait Qdisc {
     fn is_empty(&self) -> bool {
         self.view().packets.get() == 0
     }
+    /// Reports the internal signals of the algorithm, with their units.
+    fn observe(&self, out: &mut dyn Probe);
     /// Sets the link rate that the algorithm sees from now on.
     fn set_rate(&mut self, rate: BitRate);
     /// Gives up what waits, in the order in which it arrived, and the counters.
@@ -109,6 +111,6 @@ pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
         ecn: packet.ecn(),
         transport: packet.transport(),
         syn: packet.is_syn(),
-        precedence: packet.precedence(),
+        dscp: packet.dscp(),
     }
 }

@@ -41,14 +41,6 @@ impl<P: Packet, A: Aqm, D: Discipline> Queue<P, A, D> {
             Algorithm::Discipline(d) => Queue::Parallel(Parallel::new(d, rng, limit, marks, rate)),
         }
     }
-
-    /// Reports the internal signals of the algorithm, with their units.
-    pub fn observe(&self, out: &mut dyn Probe) {
-        match self {
-            Queue::Fifo(q) => q.aqm().observe(out),
-            Queue::Parallel(q) => q.discipline().observe(out),
-        }
-    }
 }
 
 impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
@@ -77,6 +69,9 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     }
     fn is_empty(&self) -> bool {
         either!(self, q => q.is_empty())
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        either!(self, q => q.observe(out))
     }
     fn set_rate(&mut self, rate: BitRate) {
         either!(self, q => q.set_rate(rate))

@@ -15,10 +15,14 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
         &["cubic", "bic", "htcp", "highspeed", "illinois", "compound", "ctcp", "westwood", "veno"],
         &["cubic", "sack"],
     ),
-    (&["bbr", "bbr2", "bbr3", "vegas", "dctcp", "prague", "ledbat", "yeah", "hybla", "scalable"], &["sack"]),
+    (&["dctcp", "scalable"], &["dctcp", "sack"]),
+    (&["prague", "l4s"], &["prague", "sack"]),
+    (&["ledbat", "vegas"], &["ledbat", "sack"]),
+    (&["bbr", "bbr1", "bbr2", "bbr3"], &["bbr3", "sack"]),
+    (&["yeah", "hybla"], &["cubic", "sack"]),
 ];
 
-/// What governs senders and no queue, as a user may write it; some of it is here as a variant of TCP.
+/// What governs senders and no queue, as a user may write it; some of it is here, as TCP's.
 const CONGESTION_CONTROLS: &[&str] = &[
     "tahoe",
     "reno",
@@ -34,6 +38,7 @@ const CONGESTION_CONTROLS: &[&str] = &[
     "westwood",
     "veno",
     "bbr",
+    "bbr1",
     "bbr2",
     "bbr3",
     "vegas",
@@ -45,9 +50,11 @@ const CONGESTION_CONTROLS: &[&str] = &[
     "scalable",
 ];
 
-/// Other names of what is here.
-const SYNONYMS: &[(&[&str], &str)] =
-    &[(&["fifo", "pfifo", "bfifo", "pfifo_fast", "tail-drop", "none"], "drop-tail")];
+/// Other names of what is here, and what it was called.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    (&["fifo", "pfifo", "bfifo", "pfifo_fast", "tail-drop", "none"], "drop-tail"),
+    (&["variant"], "recovery"),
+];
 
 /// How a name reads whatever the case and the signs between its words.
 fn plain(name: &str) -> String {
@@ -89,7 +96,8 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     if kind.starts_with("algorithm") && same(CONGESTION_CONTROLS) && !same(names) {
         let rule = "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
-                    tcp.variant (flows[0].tcp.variant: tahoe, reno, newreno or sack)";
+                    tcp.congestion (flows[0].tcp.congestion: reno, cubic, dctcp, prague, ledbat, bbr1 or bbr3), and a loss \
+                    recovery (flows[0].tcp.recovery: tahoe, reno, newreno, sack, prr or rack)";
         return (rule.to_string(), None);
     }
     let meant = nearest(wrong, names.iter().copied());
@@ -194,25 +202,25 @@ mod tests {
             assert!(rule.starts_with("a congestion control of senders"), "{wrong}: {rule}");
             assert_eq!(meant, None);
         }
-        // As a variant of TCP it is looked up among those.
-        let variants = ["tahoe", "reno", "newreno", "sack"];
+        // As a loss recovery it is looked up among those.
+        let recoveries = ["tahoe", "reno", "newreno", "sack"];
         assert_eq!(
-            unknown("name", "bbr", &variants).0,
+            unknown("name", "bbr", &recoveries).0,
             "not in this version; the closest in purpose is \"sack\""
         );
-        assert_eq!(unknown("name", "new-reno", &variants).1.as_deref(), Some("newreno"));
+        assert_eq!(unknown("name", "new-reno", &recoveries).1.as_deref(), Some("newreno"));
         // An algorithm, of a plug-in say, that has such a name is meant.
         assert_eq!(unknown("algorithm", "CUBIC", &["cubic"]).1.as_deref(), Some("cubic"));
     }
 
     #[test]
     fn every_closest_name_is_one_of_something_here() {
-        let variants = ["tahoe", "reno", "newreno", "sack"];
-        let all = || quell_aqm::catalog::CATALOG.iter().map(|e| e.name).chain(variants);
+        let recoveries = ["tahoe", "reno", "newreno", "sack"];
+        let all = || quell_aqm::catalog::CATALOG.iter().map(|e| e.name).chain(recoveries);
         for (others, closest) in WELL_KNOWN {
             assert!(all().any(|name| closest.contains(&name)), "{others:?}");
         }
-        assert!(SYNONYMS.iter().all(|(_, name)| all().any(|n| n == *name)));
+        assert!(SYNONYMS.iter().all(|(_, name)| all().chain(["recovery"]).any(|n| n == *name)));
     }
 
     #[test]

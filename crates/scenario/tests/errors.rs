@@ -92,14 +92,63 @@ fn errors_name_file_line_field_value_and_rule() {
         ),
         (
             "count = 2",
-            "tcp = { varient = \"sack\" }",
-            "x.toml:14: flows[0].tcp.varient: unknown key",
-            "did you mean \"variant\"?",
+            "tcp = { recovry = \"sack\" }",
+            "x.toml:14: flows[0].tcp.recovry: unknown key",
+            "did you mean \"recovery\"?",
         ),
         (
             "count = 2",
-            "tcp = { variant = \"sak\" }",
-            "x.toml:14: flows[0].tcp.variant = \"sak\": must be one of",
+            "tcp = { variant = \"sack\" }",
+            "x.toml:14: flows[0].tcp.variant: unknown key",
+            "did you mean \"recovery\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"dctcp\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": answers marks: needs ecn = true",
+            "RFC 8257 section 3",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"prague\", ecn = true }",
+            "x.toml:14: flows[0].tcp.congestion = \"prague\": must know how many packets are marked",
+            "needs feedback = \"accecn\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"dctcp\", ecn = true, feedback = \"exact\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": answers marks, but no queue on its way gives any",
+            "needs one with ecn = true",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"prague\", ecn = true, feedback = \"exact\" }",
+            "x.toml:14: flows[0].tcp",
+            "pacing = false: must be true for prague",
+        ),
+        (
+            "count = 2",
+            "tcp = { feedback = \"accecn\" }",
+            "x.toml:14: flows[0].tcp.feedback = \"accecn\": tells of marks: needs ecn = true",
+            "RFC 9768",
+        ),
+        (
+            "count = 2",
+            "tcp = { ledbat_target = \"200 ms\" }",
+            "x.toml:14: flows[0].tcp.ledbat_target = \"200 ms\": must be longer than 0 s and at most 100 ms",
+            "RFC 6817",
+        ),
+        ("count = 2", "dscp = 64", "x.toml:14: flows[0].dscp = 64: must be at most 63", "RFC 2474"),
+        (
+            "count = 2",
+            "dscp = 8\nprecedence = 1",
+            "x.toml:14: flows[0].dscp = 8: cannot be combined with precedence",
+            "its upper three bits",
+        ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"sak\" }",
+            "x.toml:14: flows[0].tcp.recovery = \"sak\": must be one of",
             "did you mean \"sack\"?",
         ),
         ("count = 2", "tcp = { min_rto = \"90 s\" }", "x.toml:14: flows[0].tcp.", "rto"),
@@ -319,7 +368,7 @@ fn what_could_have_no_effect_is_refused() {
         ),
         (
             "count = 2",
-            "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { variant = \"reno\" }",
+            "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { recovery = \"reno\" }",
             "flows[0].tcp: does not apply to kind \"udp\"",
         ),
         ("\"red\"", "\"drop-tail\"", "aqm[0].max_th: unknown key; drop-tail takes no parameters"),
@@ -432,12 +481,15 @@ fn names_that_others_have_are_said_not_to_be_here() {
         e.contains("aqm[0].algorithm = \"cubic\": a congestion control of senders, not an algorithm"),
         "{e}"
     );
-    assert!(e.contains("(flows[0].tcp.variant: tahoe, reno, newreno or sack); known: drop-tail, "), "{e}");
+    assert!(
+        e.contains("(flows[0].tcp.recovery: tahoe, reno, newreno, sack, prr or rack); known: drop-tail, "),
+        "{e}"
+    );
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
-    let e = message("count = 2", "tcp = { variant = \"bbr\" }");
+    let e = message("count = 2", "tcp = { recovery = \"bbr\" }");
     let want =
-        "variant = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
+        "recovery = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
     assert!(e.contains(want), "{e}");
 }
 

@@ -54,7 +54,7 @@ fn every_scenario_loads_and_survives_being_written_out() {
             assert_eq!(again.points[0].scenario.to_toml(), text, "{}", path.display());
             let flows = |p: &Point| {
                 let plan = p.plan(0, 1, &Plugins::new()).unwrap_or_else(|e| panic!("{e}"));
-                let specs = plan.network.flows.iter().map(|f| (f.class, f.precedence, f.start, f.stop));
+                let specs = plan.network.flows.iter().map(|f| (f.class, f.dscp, f.start, f.stop));
                 let facts = plan.facts.flows.iter().map(|f| (f.group, f.base_rtt, f.links.clone()));
                 specs.zip(facts).collect::<Vec<_>>()
             };

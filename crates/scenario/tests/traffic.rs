@@ -220,7 +220,7 @@ kind = "transfers"
 size = "{size}"
 request = "100 B"
 think = "1 s"
-tcp = {{ variant = "tahoe", initial_window = 1, initial_ssthresh = 64 }}"#
+tcp = {{ recovery = "tahoe", initial_window = 1, initial_ssthresh = 64 }}"#
         );
         let text = text(&file)
             .replace("rate = \"1 Mbit/s\"", "rate = \"3 Mbit/s\"")

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use quell_aqm::{Rng, Seed};
+use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Kind, Pkt, SackTable};
+use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
 
 mod dialog;
@@ -23,7 +23,7 @@ pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
-    /// The blocks of the acknowledgments on their way.
+    /// What the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
@@ -104,19 +104,19 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// All packets have the precedence, acknowledgments too.
-    pub fn new(tcp: Config, precedence: u8) -> Self {
-        let packet = |kind, bytes: Bytes, ect| {
+    /// All packets have the DSCP, acknowledgments too.
+    pub fn new(tcp: Config, dscp: u8) -> Self {
+        let packet = |kind, bytes: Bytes, ecn| {
             let mut pkt = Pkt::new(kind, 0, 0, 0, bytes.get() as u16);
-            pkt.set_ect(ect);
-            pkt.set_precedence(precedence);
+            pkt.set_ecn(ecn);
+            pkt.set_dscp(dscp);
             pkt
         };
         Group {
-            data: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(false)),
-            again: packet(Kind::Data, tcp.wire_bytes(), tcp.is_ecn_capable(true)),
-            synchronize: packet(Kind::Syn, ACK_BYTES, false),
-            ack: packet(Kind::Ack, ACK_BYTES, false),
+            data: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(false)),
+            again: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(true)),
+            synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
+            ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
             tcp,
         }
     }
@@ -146,7 +146,7 @@ impl Flow {
                 Some(cfg),
             ) => {
                 let habits = Habits { size, think, request, count, connection };
-                let dialog = Dialog::new(id, cfg, habits, spec.precedence, rng, (spec.start, stop), bounds);
+                let dialog = Dialog::new(id, cfg, habits, spec.dscp, rng, (spec.start, stop), bounds);
                 Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
             }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
@@ -156,8 +156,8 @@ impl Flow {
             (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow {
                 id,
                 packet: udp.packet,
-                ecn: udp.ecn,
-                precedence: spec.precedence,
+                ecn: if udp.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                dscp: spec.dscp,
                 clock: Clock::new(&udp.pace, rng),
                 due: spec.start,
                 stop,
@@ -468,7 +468,11 @@ impl TcpFlow {
             ce: pkt.is_ce(),
             cwr: pkt.is_cwr(),
         };
+        let sent = if cfg.tcp.measures_delay() { host.sacks().take(pkt).copied() } else { None };
         let Some(received) = self.receiver.on_packet(&cfg.tcp, now, arrival) else { return };
+        if let Some(Entry::Sent(sent)) = sent {
+            self.receiver.on_delay(now - sent);
+        }
         if received.new {
             *self.received.at(now, host) += cfg.tcp.payload().get();
         }
@@ -479,11 +483,16 @@ impl TcpFlow {
 
     #[inline(always)]
     fn on_ack(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
-        let blocks = host.sacks().take(pkt);
+        let entry = host.sacks().take(pkt);
         if pkt.epoch() != self.epoch {
             return;
         }
-        let did = self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), blocks);
+        let did = match entry {
+            Some(Entry::Report(report)) => {
+                self.sender.on_report(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), report)
+            }
+            _ => self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), &[]),
+        };
         if did.fast_retransmit || did.ecn_response {
             let sent = self.sent.at(now, host);
             sent.fast_retransmits += did.fast_retransmit as u64;
@@ -504,7 +513,7 @@ impl TcpFlow {
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
         if self.receiver.reports(&cfg.tcp) {
-            ack.set_sack(host.sacks().put(self.receiver.report()));
+            ack.set_sack(host.sacks().put(Entry::Report(self.receiver.report(&cfg.tcp))));
         }
         host.send(now, ack, Direction::Back);
     }
@@ -539,6 +548,9 @@ impl TcpFlow {
                 let kind = if retransmission { cfg.again } else { cfg.data };
                 let mut pkt = kind.with(self.id, self.epoch, seq);
                 pkt.set_cwr(cwr);
+                if cfg.tcp.measures_delay() {
+                    pkt.set_sack(host.sacks().put(Entry::Sent(now)));
+                }
                 pkt
             }
         };
@@ -549,8 +561,8 @@ impl TcpFlow {
 pub(crate) struct UdpFlow {
     id: u32,
     packet: Distribution,
-    ecn: bool,
-    precedence: u8,
+    ecn: Ecn,
+    dscp: u8,
     clock: Clock,
     /// When the next packet goes, or the source looks again.
     due: Time,
@@ -577,8 +589,8 @@ impl UdpFlow {
         };
         let bytes = (self.packet.draw(&mut self.clock.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
-        pkt.set_ect(self.ecn);
-        pkt.set_precedence(self.precedence);
+        pkt.set_ecn(self.ecn);
+        pkt.set_dscp(self.dscp);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);

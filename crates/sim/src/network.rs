@@ -272,8 +272,8 @@ pub struct FlowSpec {
     pub ack_class: u16,
     /// What it sends.
     pub traffic: Traffic,
-    /// The precedence of its packets and its acknowledgments, 0 to 7 (higher bits are ignored).
-    pub precedence: u8,
+    /// The DSCP of its packets and its acknowledgments, 0 to 63 (higher bits are ignored).
+    pub dscp: u8,
     /// When it begins.
     pub start: Time,
     /// When it stops sending new data, if it does.

@@ -2,8 +2,8 @@
 
 use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
-use quell_tcp::{Block, SackBlocks};
-use quell_units::Bytes;
+use quell_tcp::Report;
+use quell_units::{Bytes, Time};
 
 /// The size of a pure acknowledgment and of a SYN.
 pub const ACK_BYTES: Bytes = Bytes::new(40);
@@ -25,25 +25,30 @@ pub(crate) enum Kind {
 ///
 /// Two words, so that it travels in registers:
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
-/// its flags (0 to 4), precedence (5 to 7), hop (8 to 15), size (16 to 31), entry in the
-/// [`SackTable`] (32 to 55) and connection of the flow (56 to 63).
+/// what it is (0 and 1), ECN field (2 and 3), a flag (4), precedence (5 to 7), hop (8 to 15), size (16 to 31),
+/// entry in the [`SackTable`] (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
+/// 63).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pkt(u64, u64);
 
 const KIND: u64 = 0b0000_0011;
-const ECT: u64 = 0b0000_0100;
-const CE: u64 = 0b0000_1000;
+/// The ECN field (RFC 3168 section 5): one of its bits for each ECN-capable codepoint, both for CE.
+const ECT_0: u64 = 0b0000_0100;
+const ECT_1: u64 = 0b0000_1000;
+const CE: u64 = ECT_0 | ECT_1;
 /// On acknowledgments ECN-Echo, on data congestion window reduced: no packet says both.
 const ECE: u64 = 0b0001_0000;
 const CWR: u64 = ECE;
-const FLAGS: u64 = 0xff;
+/// Everything but size, hop, table entry and connection.
+const FLAGS: u64 = 0xff | 7 << DSCP_LOW;
 const PRECEDENCE: u32 = 5;
 const HOP: u32 = 8;
 const BYTES: u32 = 16;
 const SACK: u32 = 32;
+const DSCP_LOW: u32 = 53;
 const EPOCH: u32 = 56;
 
-const NO_SACK: u32 = 0x00ff_ffff;
+const NO_SACK: u32 = 0x001f_ffff;
 
 impl Pkt {
     #[inline]
@@ -112,15 +117,16 @@ impl Pkt {
         (self.1 >> EPOCH) as u8
     }
 
-    /// 0 to 7.
+    /// 0 to 63; its upper half is the precedence.
     #[inline]
-    pub fn precedence(self) -> u8 {
-        (self.1 >> PRECEDENCE) as u8 & 7
+    pub fn dscp(self) -> u8 {
+        ((self.1 >> PRECEDENCE) as u8 & 7) << 3 | (self.1 >> DSCP_LOW) as u8 & 7
     }
 
     #[inline]
-    pub fn set_precedence(&mut self, precedence: u8) {
-        self.1 = self.1 & !(7 << PRECEDENCE) | (precedence as u64 & 7) << PRECEDENCE;
+    pub fn set_dscp(&mut self, dscp: u8) {
+        let (high, low) = (dscp as u64 >> 3 & 7, dscp as u64 & 7);
+        self.1 = self.1 & !(7 << PRECEDENCE | 7 << DSCP_LOW) | high << PRECEDENCE | low << DSCP_LOW;
     }
 
     #[inline]
@@ -138,14 +144,19 @@ impl Pkt {
         self.1 |= if on { flag } else { 0 };
     }
 
-    #[inline]
-    pub fn set_ect(&mut self, on: bool) {
-        self.set(ECT, on);
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        let bits = match ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect0 => ECT_0,
+            Ecn::Ect1 => ECT_1,
+            Ecn::Ce => CE,
+        };
+        self.1 = self.1 & !CE | bits;
     }
 
     #[inline]
     pub fn is_ce(self) -> bool {
-        self.1 & CE != 0
+        self.1 & CE == CE
     }
 
     /// ECN-Echo (RFC 3168 section 6.1), on acknowledgments.
@@ -185,10 +196,11 @@ impl Packet for Pkt {
     }
     #[inline]
     fn ecn(&self) -> Ecn {
-        match (self.is_ce(), self.1 & ECT != 0) {
-            (true, _) => Ecn::Ce,
-            (false, true) => Ecn::Ect0,
-            (false, false) => Ecn::NotEct,
+        match self.1 & CE {
+            0 => Ecn::NotEct,
+            ECT_0 => Ecn::Ect0,
+            ECT_1 => Ecn::Ect1,
+            _ => Ecn::Ce,
         }
     }
     #[inline]
@@ -204,8 +216,8 @@ impl Packet for Pkt {
         Pkt::is_syn(*self)
     }
     #[inline]
-    fn precedence(&self) -> u8 {
-        Pkt::precedence(*self)
+    fn dscp(&self) -> u8 {
+        Pkt::dscp(*self)
     }
     fn transport(&self) -> Transport {
         if self.1 & KIND == Kind::Datagram as u64 { Transport::Udp } else { Transport::Tcp }
@@ -216,38 +228,47 @@ impl Packet for Pkt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SackId(u32);
 
-/// The blocks of the acknowledgments on their way. Few acknowledgments carry any, so they are kept
+/// What a packet carries that has no room in it.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry {
+    /// An acknowledgment's report.
+    Report(Report),
+    /// When data was sent.
+    Sent(Time),
+}
+
+/// The reports of the acknowledgments on their way. Few packets carry anything of the kind, so it is kept
 /// beside the packets instead of making every packet larger.
 #[derive(Default)]
 pub(crate) struct SackTable {
-    entries: Vec<SackBlocks>,
+    entries: Vec<Entry>,
     free: Vec<u32>,
 }
 
 impl SackTable {
-    /// Keeps `blocks` until they are taken.
-    pub fn put(&mut self, blocks: SackBlocks) -> SackId {
+    /// Keeps `entry` until it is taken.
+    pub fn put(&mut self, entry: Entry) -> SackId {
         let id = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(SackBlocks::default());
+            self.entries.push(entry);
             self.entries.len() as u32 - 1
         });
-        assert!(id < NO_SACK, "more than 16 million acknowledgments with blocks in flight");
-        self.entries[id as usize] = blocks;
+        assert!(id < NO_SACK, "more than 2 million packets in flight that carry reports or times");
+        self.entries[id as usize] = entry;
         SackId(id)
     }
 
-    /// The blocks of a packet that has arrived or was lost; none if it carries none.
+    /// What a packet carries that has arrived or was lost.
     #[inline]
-    pub fn take(&mut self, pkt: Pkt) -> &[Block] {
+    pub fn take(&mut self, pkt: Pkt) -> Option<&Entry> {
         match pkt.sack() {
-            None => &[],
-            Some(id) => self.take_entry(id),
+            None => None,
+            Some(id) => Some(self.take_entry(id)),
         }
     }
 
-    fn take_entry(&mut self, SackId(id): SackId) -> &[Block] {
+    fn take_entry(&mut self, SackId(id): SackId) -> &Entry {
         self.free.push(id);
-        self.entries[id as usize].as_slice()
+        &self.entries[id as usize]
     }
 }
 
@@ -261,26 +282,34 @@ mod tests {
         let mut table = SackTable::default();
         let mut p = Pkt::new(Kind::Ack, 7, 200, 9, 40);
         assert_eq!((p.sack(), p.epoch(), p.is_ack(), p.is_syn()), (None, 200, true, false));
-        let mut blocks = SackBlocks::default();
-        blocks.push((1, 2));
-        blocks.push((4, 6));
-        p.set_sack(table.put(blocks));
+        let report = Report { marks: Some(3), ..Default::default() };
+        p.set_sack(table.put(Entry::Report(report)));
         p.set_ece(true);
         assert_eq!((p.epoch(), p.is_ack(), p.is_ece(), p.is_ce()), (200, true, true, false));
-        p.set_precedence(7);
+        p.set_dscp(63);
         p.set_hop(9);
-        assert_eq!((p.precedence(), p.hop(), p.is_ece(), p.bytes()), (7, 9, true, 40));
+        assert_eq!((p.dscp(), p.hop(), p.is_ece(), p.bytes()), (63, 9, true, 40));
+        assert_eq!((p.epoch(), p.sack()), (200, Some(SackId(0))));
         assert_eq!((p.sized(1500).bytes(), p.sized(1500).sized(40)), (1500, p));
-        p.set_precedence(2);
+        p.set_dscp(21);
         p.set_hop(0);
         assert_eq!(p.with(1, 2, 3), {
             let mut q = Pkt::new(Kind::Ack, 1, 2, 3, 40);
             q.set_ece(true);
-            q.set_precedence(2);
+            q.set_dscp(21);
             q.set_sack(p.sack().unwrap());
             q
         });
-        assert_eq!(table.take(p), &[(1, 2), (4, 6)]);
+        assert!(matches!(table.take(p), Some(Entry::Report(r)) if *r == report));
+        for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
+            p.set_ecn(ecn);
+            assert_eq!((p.ecn(), p.is_ce(), p.dscp()), (ecn, ecn == Ecn::Ce, 21));
+            if ecn.is_capable() {
+                let mut marked = p;
+                Packet::set_ce(&mut marked);
+                assert_eq!(marked.ecn(), Ecn::Ce);
+            }
+        }
         assert_eq!(p.ecn(), Ecn::NotEct);
     }
 }

@@ -337,6 +337,8 @@ pub(crate) trait Observer {
     fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission);
     /// See [`Recorder::waits`].
     fn waits(&mut self, now: Time, bytes: u16);
+    /// See [`Recorder::dropped_from_queue`].
+    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause);
     /// See [`Recorder::departed`].
     fn departed(&mut self, now: Time, packet: Departure);
     /// See [`Recorder::passed`].
@@ -353,6 +355,7 @@ impl Observer for () {
     fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
     fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
+    fn dropped_from_queue(&mut self, _: Time, _: u16, _: u16, _: Cause) {}
     fn departed(&mut self, _: Time, _: Departure) {}
     fn passed(&mut self, _: Time, _: Departure) {}
     fn recorder(self) -> Option<Recorder> {
@@ -376,6 +379,9 @@ impl Observer for Recorder {
     fn waits(&mut self, now: Time, bytes: u16) {
         Recorder::waits(self, now, bytes);
     }
+    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+        Recorder::dropped_from_queue(self, now, class, bytes, cause);
+    }
     #[inline]
     fn departed(&mut self, now: Time, packet: Departure) {
         Recorder::departed(self, now, packet);
@@ -386,6 +392,50 @@ impl Observer for Recorder {
     }
     fn recorder(self) -> Option<Recorder> {
         Some(self)
+    }
+}
+
+impl<O: Observer> Observer for Option<O> {
+    #[inline]
+    fn next_mark(&self) -> Time {
+        self.as_ref().map_or(Time::MAX, O::next_mark)
+    }
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
+        if let Some(observer) = self {
+            observer.mark(observe, busy_until);
+        }
+    }
+    #[inline]
+    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+        if let Some(observer) = self {
+            observer.arrived(now, class, pkt, admission);
+        }
+    }
+    #[inline]
+    fn waits(&mut self, now: Time, bytes: u16) {
+        if let Some(observer) = self {
+            observer.waits(now, bytes);
+        }
+    }
+    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+        if let Some(observer) = self {
+            observer.dropped_from_queue(now, class, bytes, cause);
+        }
+    }
+    #[inline]
+    fn departed(&mut self, now: Time, packet: Departure) {
+        if let Some(observer) = self {
+            observer.departed(now, packet);
+        }
+    }
+    #[inline]
+    fn passed(&mut self, now: Time, packet: Departure) {
+        if let Some(observer) = self {
+            observer.passed(now, packet);
+        }
+    }
+    fn recorder(self) -> Option<Recorder> {
+        self.and_then(O::recorder)
     }
 }
 

@@ -39,7 +39,7 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
     let flow = |(class, rate): (usize, &u64)| FlowSpec {
         class: class as u16,
         ack_class: 0,
-        precedence: 0,
+        dscp: 0,
         forward: vec![LinkId(0)],
         reverse: vec![],
         traffic: Traffic::Udp(UdpSpec {

@@ -7,7 +7,7 @@ use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Growth, Recovery, SlowStart, TcpParams};
 use quell_units::Duration;
 
 const VERSIONS: [CongestionControl; 2] = [CongestionControl::Bbr1, CongestionControl::Bbr3];
@@ -15,7 +15,7 @@ const VERSIONS: [CongestionControl; 2] = [CongestionControl::Bbr1, CongestionCon
 fn bbr(congestion: CongestionControl) -> TcpParams {
     TcpParams {
         congestion,
-        variant: Variant::Rack,
+        recovery: Recovery::Rack,
         pacing: true,
         initial_window: 10,
         granularity: Duration::from_millis(1),

@@ -11,7 +11,7 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Feedback, Growth, Recovery, SlowStart, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -140,8 +140,10 @@ struct Case {
 #[derive(Clone, Debug)]
 struct CaseFlow {
     kind: u8,
-    variant: Variant,
-    modern: [bool; 3],
+    recovery: Recovery,
+    congestion: CongestionControl,
+    feedback: Feedback,
+    modern: [bool; 2],
     /// Packets that may leave at once, where they are paced.
     paced: Option<u32>,
     /// Paced flows may follow a model.
@@ -238,20 +240,30 @@ fn network(case: &Case) -> Network {
         }
         // Requests are lost, and sent again, within the run.
         let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
+        // Without ECN nobody tells of marks, and nobody lives on them.
         let model = f.model.filter(|_| f.paced.is_some());
-        let window = if f.modern[0] { CongestionControl::Cubic } else { CongestionControl::Reno };
+        let ecn = case.ecn && model.is_none();
+        let scalable = f.congestion.is_scalable();
+        let congestion = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
+        let congestion = model.unwrap_or(congestion);
         let tcp = TcpParams {
-            variant: if model.is_some() { Variant::Rack } else { f.variant },
-            congestion: model.unwrap_or(window),
-            pacing: f.paced.is_some(),
+            recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
+            congestion,
+            feedback: match f.feedback {
+                _ if !ecn => Feedback::Classic,
+                Feedback::Classic if scalable => Feedback::AccEcn,
+                chosen => chosen,
+            },
+            pacing: f.paced.is_some() || congestion == CongestionControl::Prague,
             pacing_burst: f.paced.unwrap_or(10),
-            slow_start: if f.modern[1] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
-            growth: if f.modern[2] { Growth::Packets } else { Growth::Acknowledgments },
+            slow_start: if f.modern[0] { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
+            growth: if f.modern[1] { Growth::Packets } else { Growth::Acknowledgments },
             initial_rto,
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ack_every: 2 + f.modern[0] as u32,
-            quick_acks: if f.delayed_ack && f.modern[2] { 16 } else { 0 },
-            ecn: case.ecn && model.is_none(),
+            quick_acks: if f.delayed_ack && f.modern[1] { 16 } else { 0 },
+            ecn,
+            ledbat_target: ms(20),
             ..Default::default()
         };
         let traffic = match f.kind {
@@ -296,7 +308,7 @@ fn network(case: &Case) -> Network {
             reverse,
             ack_class: 3,
             traffic,
-            precedence: i as u8 % 8,
+            dscp: i as u8 * 9 % 64,
             start: at(i as u64 * 7),
             stop,
         });
@@ -311,15 +323,23 @@ fn network(case: &Case) -> Network {
 }
 
 fn flow() -> impl Strategy<Value = CaseFlow> {
-    let variant = prop_oneof![
-        Just(Variant::Tahoe),
-        Just(Variant::Reno),
-        Just(Variant::NewReno),
-        Just(Variant::Sack),
-        Just(Variant::Prr),
-        Just(Variant::Rack)
+    let recovery = prop_oneof![
+        Just(Recovery::Tahoe),
+        Just(Recovery::Reno),
+        Just(Recovery::NewReno),
+        Just(Recovery::Sack),
+        Just(Recovery::Prr),
+        Just(Recovery::Rack)
     ];
-    let modern = [any::<bool>(), any::<bool>(), any::<bool>()];
+    let congestion = prop_oneof![
+        2 => Just(CongestionControl::Reno),
+        2 => Just(CongestionControl::Cubic),
+        1 => Just(CongestionControl::Dctcp),
+        1 => Just(CongestionControl::Prague),
+        1 => Just(CongestionControl::Ledbat)
+    ];
+    let feedback = prop_oneof![Just(Feedback::Classic), Just(Feedback::Exact), Just(Feedback::AccEcn)];
+    let modern = [any::<bool>(), any::<bool>()];
     let flags =
         (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
     let models = prop_oneof![
@@ -328,10 +348,11 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         1 => Just(Some(CongestionControl::Bbr3)),
     ];
     let paced = (prop::option::weighted(0.4, 1u32..12), models);
-    (0u8..7, (variant, modern, paced), flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    let senders = (recovery, congestion, feedback, modern, paced);
+    (0u8..7, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (variant, modern, (paced, model)),
+            (recovery, congestion, feedback, modern, (paced, model)),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -339,7 +360,9 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         )| {
             CaseFlow {
                 kind,
-                variant,
+                recovery,
+                congestion,
+                feedback,
                 modern,
                 paced,
                 model,

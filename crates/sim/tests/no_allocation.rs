@@ -19,7 +19,7 @@ use quell_aqm::{
     Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Next, PacketMeta, Probe, Verdict, Victim,
 };
 use quell_sim::network::*;
-use quell_tcp::{TcpParams, Variant};
+use quell_tcp::{Recovery, TcpParams};
 use quell_units::{BitRate, QueueSize, Time};
 
 thread_local! {
@@ -180,15 +180,15 @@ fn red() -> AqmConfig {
     AqmConfig::Red(quell_aqm::red::RedParams { min_th, max_th, ..Default::default() })
 }
 
-/// Greedy flows that recover with `variant`.
-fn bulk(variant: Variant) -> Network {
-    Dumbbell { tcp: TcpParams { variant, max_window: WINDOW, ..Default::default() }, ..Default::default() }
+/// Greedy flows that recover with `recovery`.
+fn bulk(recovery: Recovery) -> Network {
+    Dumbbell { tcp: TcpParams { recovery, max_window: WINDOW, ..Default::default() }, ..Default::default() }
         .network()
 }
 
 /// Beside greedy flows there and back: web transfers, each on a connection of its own, and UDP.
 fn mixed() -> Network {
-    let mut network = bulk(Variant::Reno);
+    let mut network = bulk(Recovery::Reno);
     let flows = network.flows.len();
     let ways: Vec<_> = network.flows.iter().map(|f| (f.forward.clone(), f.reverse.clone())).collect();
     for (i, (forward, reverse)) in ways.into_iter().enumerate() {
@@ -221,7 +221,7 @@ fn mixed() -> Network {
         network.flows.push(FlowSpec {
             class: 0,
             ack_class: 1,
-            precedence: 0,
+            dscp: 0,
             forward,
             reverse,
             traffic,
@@ -237,20 +237,20 @@ fn mixed() -> Network {
 
 #[test]
 fn greedy_flows_take_no_memory_after_the_warm_up() {
-    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Prr] {
-        assert_eq!(requests(bulk(variant), &red(), false), 0, "{variant:?}");
+    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Prr] {
+        assert_eq!(requests(bulk(recovery), &red(), false), 0, "{recovery:?}");
     }
 }
 
 #[test]
 fn a_queue_served_packet_by_packet_takes_no_memory_after_the_warm_up() {
-    assert_eq!(requests(bulk(Variant::Reno), &red(), true), 0);
+    assert_eq!(requests(bulk(Recovery::Reno), &red(), true), 0);
 }
 
 #[test]
 fn every_algorithm_takes_no_memory_after_the_warm_up() {
     for entry in quell_aqm::catalog::CATALOG {
-        assert_eq!(requests(bulk(Variant::Reno), &(entry.default)(), false), 0, "{}", entry.name);
+        assert_eq!(requests(bulk(Recovery::Reno), &(entry.default)(), false), 0, "{}", entry.name);
     }
 }
 

@@ -28,7 +28,7 @@ fn segments(
         flows: vec![FlowSpec {
             class: 0,
             ack_class: 1,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(0)],
             reverse: vec![LinkId(1)],
             traffic: Traffic::Tcp { tcp: TcpParams::default(), app: App::Paced(pace) },

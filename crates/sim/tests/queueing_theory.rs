@@ -26,7 +26,7 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
         flows: vec![FlowSpec {
             class: 0,
             ack_class: 0,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(0)],
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {

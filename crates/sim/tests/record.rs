@@ -28,7 +28,7 @@ fn one_link_of(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]
         flows: vec![FlowSpec {
             class: 0,
             ack_class: 0,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(0)],
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {

@@ -58,7 +58,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             forward,
             reverse,
             traffic,
-            precedence: 0,
+            dscp: 0,
             start: at(start),
             stop: None,
         }

@@ -72,7 +72,7 @@ impl Clients {
         let flow = |i| FlowSpec {
             class: 0,
             ack_class: 1,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(i)],
             reverse: vec![LinkId(i + 1)],
             traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: app.clone() },

@@ -48,7 +48,7 @@ fn steady(algorithm: &str, seed: u64) -> Outcome {
         network.flows.push(FlowSpec {
             class: 0,
             ack_class: 1,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(n - 2), LinkId(0)],
             reverse: vec![LinkId(1), LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: tcp.clone(), app },

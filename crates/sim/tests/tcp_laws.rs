@@ -3,14 +3,16 @@
 mod common;
 
 use common::*;
-use quell_aqm::Seed;
+use quell_aqm::catalog::AnyAqm;
+use quell_aqm::{Aqm, Ctx, PacketMeta, Seed, Verdict};
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;
-use quell_tcp::{CongestionControl, Growth, SlowStart, TcpParams, Variant};
+use quell_tcp::{CongestionControl, Feedback, Growth, Recovery, SlowStart, TcpParams};
+use quell_units::{Duration, QueueSize};
 
 /// Reno flows that share nothing but a wire that loses packets.
-fn forced_loss(variant: Variant, p: f64, seed: u64) -> Outcome {
-    lossy(&TcpParams { variant, ..Default::default() }, 40, p, seed)
+fn forced_loss(recovery: Recovery, p: f64, seed: u64) -> Outcome {
+    lossy(&TcpParams { recovery, ..Default::default() }, 40, p, seed)
 }
 
 /// Flows that share nothing but a wire that loses packets: round-trip time 100 ms.
@@ -24,7 +26,7 @@ fn lossy(tcp: &TcpParams, flows: usize, p: f64, seed: u64) -> Outcome {
         FlowSpec {
             class: 0,
             ack_class: 0,
-            precedence: 0,
+            dscp: 0,
             forward: vec![LinkId(n - 2)],
             reverse: vec![LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },
@@ -64,12 +66,12 @@ fn standard_error(windows: &[f64]) -> f64 {
 fn the_square_root_law() {
     // Losses independent of each other: W = 1.31 / sqrt(p) (Ott et al. 1996). At p =
     // 1e-4 the window is 131 and loses one packet in 76 round trips; at 1e-3 it is 41.
-    for (variant, tolerance) in [(Variant::Sack, 0.07), (Variant::NewReno, 0.07), (Variant::Reno, 0.15)] {
+    for (recovery, tolerance) in [(Recovery::Sack, 0.07), (Recovery::NewReno, 0.07), (Recovery::Reno, 0.15)] {
         for p in [1e-4, 1e-3] {
-            let w = window(&forced_loss(variant, p, 1));
+            let w = window(&forced_loss(recovery, p, 1));
             let law = 1.31 / p.sqrt();
-            println!("{variant:?} p {p}: window {w:.2}, law {law:.2}");
-            assert!((w / law - 1.0).abs() < tolerance, "{variant:?} {p}: {w} against {law}");
+            println!("{recovery:?} p {p}: window {w:.2}, law {law:.2}");
+            assert!((w / law - 1.0).abs() < tolerance, "{recovery:?} {p}: {w} against {law}");
         }
     }
 }
@@ -83,7 +85,7 @@ fn padhye_s_formula_with_timeouts() {
         rtt / (fast + timeouts)
     };
     for p in [0.01, 0.03, 0.1] {
-        let w = window(&forced_loss(Variant::Reno, p, 1));
+        let w = window(&forced_loss(Recovery::Reno, p, 1));
         // Constant round-trip time: the timeout stands at its minimum.
         let law = padhye(p, 0.1, 0.2);
         println!("Reno p {p}: window {w:.3}, law {law:.3}");
@@ -96,7 +98,7 @@ fn better_recovery_never_does_worse() {
     for p in [0.003, 0.02] {
         let w = |v| window(&forced_loss(v, p, 1));
         let (tahoe, reno, newreno, sack) =
-            (w(Variant::Tahoe), w(Variant::Reno), w(Variant::NewReno), w(Variant::Sack));
+            (w(Recovery::Tahoe), w(Recovery::Reno), w(Recovery::NewReno), w(Recovery::Sack));
         println!("p {p}: tahoe {tahoe:.2} reno {reno:.2} newreno {newreno:.2} sack {sack:.2}");
         assert!(tahoe < newreno && reno < newreno && newreno < sack * 1.02);
     }
@@ -141,16 +143,16 @@ fn cubic_s_window_follows_its_law() {
     // 1054 packets; with independent losses the model above has the same exponent and some percent more or less.
     for (p, flows, deterministic) in [(1e-3, 40, 33.3), (1e-4, 20, 187.4), (1e-5, 5, 1054.0)] {
         let model = cubic_model(p, 0.1);
-        for (variant, slow_start) in
-            [(Variant::Sack, SlowStart::Standard), (Variant::Prr, SlowStart::HyStartPlusPlus)]
+        for (recovery, slow_start) in
+            [(Recovery::Sack, SlowStart::Standard), (Recovery::Prr, SlowStart::HyStartPlusPlus)]
         {
             // Without it the first slow start ends at some ten thousand packets.
             let initial_ssthresh = Some(model as u32);
             let congestion = CongestionControl::Cubic;
-            let tcp = TcpParams { congestion, variant, slow_start, initial_ssthresh, ..Default::default() };
+            let tcp = TcpParams { congestion, recovery, slow_start, initial_ssthresh, ..Default::default() };
             let o = lossy(&tcp, flows, p, 1);
             let (w, error) = (window(&o), standard_error(&windows(&o)));
-            println!("cubic {variant:?} p {p}: {w:.1} ± {error:.1}, model {model:.1}, law {deterministic}");
+            println!("cubic {recovery:?} p {p}: {w:.1} ± {error:.1}, model {model:.1}, law {deterministic}");
             assert!((w - model).abs() < 0.05 * model + 3.0 * error, "{p}: {w} ± {error} against {model}");
         }
     }
@@ -158,9 +160,8 @@ fn cubic_s_window_follows_its_law() {
 
 #[test]
 fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
-    use quell_units::Duration;
     let p = 1e-3;
-    let every = TcpParams { variant: Variant::Sack, ..Default::default() };
+    let every = TcpParams { recovery: Recovery::Sack, ..Default::default() };
     let delayed = TcpParams { delayed_ack: Some(Duration::from_millis(40)), ..every.clone() };
     let counted = TcpParams { growth: Growth::Packets, ..delayed.clone() };
     let [every, delayed, counted] = [every, delayed, counted].map(|tcp| window(&lossy(&tcp, 40, p, 1)));
@@ -185,8 +186,8 @@ fn pacing_changes_no_law() {
 #[test]
 fn losses_found_by_time_are_those_that_acknowledgments_find() {
     for p in [1e-4, 1e-3, 1e-2] {
-        let o = |variant| lossy(&TcpParams { variant, ..Default::default() }, 40, p, 1);
-        let (prr, rack) = (o(Variant::Prr), o(Variant::Rack));
+        let o = |recovery| lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1);
+        let (prr, rack) = (o(Recovery::Prr), o(Recovery::Rack));
         let timeouts = |o: &Outcome| o.flows.iter().map(|f| f.segments[0].timeouts).sum::<u64>();
         println!("p {p}: prr {:.2}, rack {:.2}", window(&prr), window(&rack));
         println!("timeouts: {} and {}", timeouts(&prr), timeouts(&rack));
@@ -198,9 +199,164 @@ fn losses_found_by_time_are_those_that_acknowledgments_find() {
 #[test]
 fn recovery_in_proportion_loses_nothing_against_halving_at_once() {
     for p in [1e-4, 1e-3, 1e-2] {
-        let w = |variant| window(&lossy(&TcpParams { variant, ..Default::default() }, 40, p, 1));
-        let (sack, prr) = (w(Variant::Sack), w(Variant::Prr));
+        let w = |recovery| window(&lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1));
+        let (sack, prr) = (w(Recovery::Sack), w(Recovery::Prr));
         println!("p {p}: sack {sack:.2}, prr {prr:.2}");
         assert!((prr / sack - 1.0).abs() < 0.05, "{p}: {prr} against {sack}");
     }
+}
+
+/// Signals each packet with the same probability.
+struct Coin(f64);
+
+impl Aqm for Coin {
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+        Verdict::early_if(cx.rng.uniform() < self.0)
+    }
+}
+
+/// Flows that share nothing, each over a link that marks packets: the mean window of each in packets.
+fn marked(tcp: &TcpParams, rtts: &[f64], p: f64, (warmup, end): (f64, f64)) -> Vec<f64> {
+    let rate = 10_000_000_000;
+    let mut links = Vec::new();
+    let flows = rtts.iter().map(|rtt| {
+        let coin = AnyAqm::Custom(Box::new(Coin(p))).into();
+        let there = bottleneck(rate, secs(rtt / 2.0), QueueSize::Packets(1e6), coin, true);
+        links.extend([LinkSpec { observe: false, ..there }, wire(rate, secs(rtt / 2.0))]);
+        let n = links.len() as u32;
+        FlowSpec {
+            class: 0,
+            ack_class: 0,
+            dscp: 0,
+            forward: vec![LinkId(n - 2)],
+            reverse: vec![LinkId(n - 1)],
+            traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },
+            start: at(0.0),
+            stop: None,
+        }
+    });
+    let flows = flows.collect();
+    let o = go(Network {
+        links,
+        flows,
+        classes: vec!["tcp".into()],
+        measure: Measure { warmup: at(warmup), end: at(end), boundaries: vec![], step: None },
+        seed: Seed(1),
+    });
+    let window = |(f, rtt): (&quell_sim::outcome::FlowOutcome, &f64)| {
+        f.segments[0].delivered_bytes as f64 / 1000.0 / (end - warmup) * rtt
+    };
+    o.flows.iter().zip(rtts).map(window).collect()
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+fn scalable(congestion: CongestionControl, feedback: Feedback) -> TcpParams {
+    let pacing = congestion == CongestionControl::Prague;
+    TcpParams { congestion, feedback, pacing, ecn: true, recovery: Recovery::Sack, ..Default::default() }
+}
+
+/// The window at which half the share of marks, taken off in each window of data that has one, is what a round trip
+/// adds. Where each has one it is 2/p (RFC 9332 section 1.2).
+fn scalable_law(p: f64) -> f64 {
+    let balance = |w: f64| w * p / 2.0 * (1.0 - (1.0 - p).powf(w + 1.0)) - (1.0 - p);
+    let (mut low, mut high) = (1.0 / p, 4.0 / p);
+    while high - low > 1e-6 * low {
+        let middle = (low + high) / 2.0;
+        if balance(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[test]
+fn windows_that_follow_the_share_of_marks_are_in_inverse_proportion_to_it() {
+    for congestion in [CongestionControl::Dctcp, CongestionControl::Prague] {
+        for (p, flows, time) in
+            [(1e-1, 10, (50.0, 300.0)), (1e-2, 10, (60.0, 300.0)), (1e-3, 1, (150.0, 300.0))]
+        {
+            let tcp = scalable(congestion, Feedback::Exact);
+            let w = mean(&marked(&tcp, &vec![0.03; flows], p, time));
+            let law = scalable_law(p);
+            println!(
+                "{congestion:?} p {p}: window {w:.2}, law {law:.2}, 2/p {:.0}: {:.3}",
+                2.0 / p,
+                w * p / 2.0
+            );
+            assert!((w / law - 1.0).abs() < 0.05, "{congestion:?} {p}: {w} against {law}");
+            assert!((w * p / 2.0 - 1.0).abs() < 0.15, "{congestion:?} {p}: {w} against 2/p");
+        }
+    }
+}
+
+#[test]
+fn the_field_of_accurate_ecn_says_what_an_exact_count_does() {
+    for p in [0.02, 0.2] {
+        let w = |feedback| {
+            let delayed_ack = Some(Duration::from_millis(40));
+            let tcp = TcpParams {
+                delayed_ack,
+                growth: Growth::Packets,
+                ..scalable(CongestionControl::Dctcp, feedback)
+            };
+            mean(&marked(&tcp, &[0.03; 10], p, (50.0, 300.0)))
+        };
+        let (exact, field) = (w(Feedback::Exact), w(Feedback::AccEcn));
+        println!("p {p}: exact {exact:.2}, accecn {field:.2}");
+        assert!((field / exact - 1.0).abs() < 0.03, "{field} against {exact}");
+    }
+}
+
+#[test]
+fn below_25_ms_prague_s_rate_does_not_depend_on_the_round_trip_time() {
+    let p = 0.01;
+    let rtts = [0.005, 0.0125, 0.025, 0.1];
+    let tcp = TcpParams {
+        granularity: Duration::from_millis(1),
+        ..scalable(CongestionControl::Prague, Feedback::AccEcn)
+    };
+    let w = marked(&tcp, &rtts, p, (200.0, 1000.0));
+    let rates: Vec<f64> = w.iter().zip(&rtts).map(|(w, rtt)| w / rtt).collect();
+    println!("windows {w:.1?}, packets a second {rates:.0?}");
+    for i in [0, 1] {
+        assert!((rates[i] / rates[2] - 1.0).abs() < 0.1, "{rates:?}");
+    }
+    assert!((w[3] / w[2] - 1.0).abs() < 0.1, "{w:?}");
+}
+
+#[test]
+fn ledbat_alone_keeps_its_target_and_beside_reno_next_to_nothing() {
+    let ledbat = TcpParams {
+        congestion: CongestionControl::Ledbat,
+        recovery: Recovery::Sack,
+        growth: Growth::Packets,
+        ..Default::default()
+    };
+    let bed = |flows, tcp| Dumbbell {
+        flows,
+        rtt: 0.05,
+        spread: 0.0,
+        buffer: 400.0,
+        tcp,
+        warmup: 60.0,
+        end: 200.0,
+        ..Default::default()
+    };
+    // 10 Mbit/s with packets of 1000 B: 1250 in a second.
+    for (target, packets) in [(100, 125.0), (25, 31.25)] {
+        let ledbat_target = Duration::from_millis(target);
+        let alone = bed(1, TcpParams { ledbat_target, ..ledbat.clone() }).run();
+        let delivered = alone.flows[0].segments[0].delivered_bytes as f64 * 8.0 / 140.0 / 1e7;
+        println!("target {target} ms: queue {:.1}, utilization {delivered:.4}", mean_queue(&alone));
+        assert!((mean_queue(&alone) / packets - 1.0).abs() < 0.05, "{target}: {}", mean_queue(&alone));
+        assert!(delivered > 0.99, "{delivered}");
+    }
+    let mut network = bed(2, ledbat).network();
+    let reno = TcpParams { recovery: Recovery::Sack, ..Default::default() };
+    network.flows[1].traffic = Traffic::Tcp { tcp: reno, app: App::Bulk };
+    let beside = go(network);
+    let share = |i: usize| beside.flows[i].segments[0].delivered_bytes as f64 * 8.0 / 140.0 / 1e7;
+    println!("beside Reno: ledbat {:.4}, reno {:.4}", share(0), share(1));
+    assert!(share(0) < 0.05 && share(1) > 0.93, "{} {}", share(0), share(1));
 }

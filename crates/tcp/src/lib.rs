@@ -15,6 +15,7 @@ extern crate std;
 
 mod bits;
 mod congestion;
+mod feedback;
 mod pacing;
 mod params;
 mod rate;
@@ -26,7 +27,8 @@ mod sender;
 mod slow_start;
 
 pub use congestion::{CongestionControl, cubic};
-pub use params::{Config, Growth, TcpParams, Variant};
+pub use feedback::{Feedback, Report};
+pub use params::{Config, Growth, Recovery, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};

@@ -2,16 +2,19 @@
 
 use alloc::format;
 
-use quell_aqm::params::{ParamError, require};
+use quell_aqm::Ecn;
+use quell_aqm::params::{ParamError, ParamValue, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
 use crate::congestion::CongestionControl;
+use crate::congestion::cubic::RenoFriendly;
+use crate::feedback::Feedback;
 use crate::slow_start::SlowStart;
 
 choice! {
     /// How a sender recovers from loss.
-    pub enum Variant {
+    pub enum Recovery {
         /// Every loss restarts from a window of one (Jacobson 1988).
         Tahoe = "tahoe",
         /// Fast recovery that ends with the first new acknowledgment (RFC 2581).
@@ -43,9 +46,11 @@ params! {
     /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
-        variant: Variant = Variant::Reno, unit "name", source "the source papers use Reno";
-        /// Congestion control: "reno", "cubic", "bbr1" or "bbr3"; the last two need "rack" and `pacing`.
+        recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
+        /// Congestion control: "reno", "cubic", "dctcp", "prague", "ledbat", "bbr1" or "bbr3"; the last two need "rack" and `pacing`, "prague" `pacing`, "prague" and "dctcp" `ecn` and `feedback`.
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
+        /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
+        reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
         /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
         /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
@@ -88,15 +93,21 @@ params! {
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
+        /// How the receiver tells of marks: "classic" (one bit), "exact" (their number) or "accecn" (modulo 8).
+        feedback: Feedback = Feedback::Classic, unit "name", source "RFC 3168 section 6.1.3; RFC 9000 section 19.3.2; RFC 9768 section 3.2.2";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
+        /// The queueing delay one way that LEDBAT aims at.
+        ledbat_target: Duration = Duration::from_millis(100), unit "time", source "RFC 6817 section 2.5: at most 100 ms";
+        /// How fast LEDBAT's window follows the delay: packets a round trip where there is no queue.
+        ledbat_gain: f64 = 1.0, unit "packets", source "RFC 6817 section 2.5: at most 1";
     }
 }
 
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub(crate) variant: Variant,
+    pub(crate) recovery: Recovery,
     pub(crate) sack: bool,
     /// Losses are found by time.
     pub(crate) rack: bool,
@@ -108,6 +119,7 @@ pub struct Config {
     /// The congestion control follows a model of the path.
     pub(crate) model: bool,
     pub(crate) congestion: CongestionControl,
+    pub(crate) reno_friendly: RenoFriendly,
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
@@ -131,6 +143,14 @@ pub struct Config {
     pub(crate) granularity: Duration,
     pub(crate) ecn: bool,
     pub(crate) ecn_retransmissions: bool,
+    pub(crate) feedback: Feedback,
+    /// Whether reductions are announced (RFC 3168 section 6.1.2).
+    pub(crate) cwr: bool,
+    /// Whether acknowledgments may carry a report, and whether all do.
+    pub(crate) reports: bool,
+    pub(crate) always_reports: bool,
+    pub(crate) ledbat_target: Duration,
+    pub(crate) ledbat_gain: f64,
 }
 
 impl TcpParams {
@@ -208,9 +228,9 @@ impl Config {
             "must be true for bbr1 and bbr3, which send at a rate of their own (draft-ietf-ccwg-bbr)",
         )?;
         require(
-            !model || p.variant == Variant::Rack,
-            "variant",
-            format!("{:?}", p.variant).to_lowercase(),
+            !model || p.recovery == Recovery::Rack,
+            "recovery",
+            format!("{:?}", p.recovery).to_lowercase(),
             "must be rack for bbr1 and bbr3, which sample what each packet delivers",
         )?;
         require(
@@ -219,15 +239,19 @@ impl Config {
             p.ecn,
             "must be false for bbr1 and bbr3, which do not answer marks (RFC 3168 section 5 asks for it)",
         )?;
+        demands(p)?;
+        let always_reports = p.feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
+        let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
         Ok(Config {
-            variant: p.variant,
-            sack: matches!(p.variant, Variant::Sack | Variant::Prr | Variant::Rack),
-            rack: p.variant == Variant::Rack,
+            recovery: p.recovery,
+            sack,
+            rack: p.recovery == Recovery::Rack,
             paced: p.pacing,
-            timed: p.pacing || p.variant == Variant::Rack,
+            timed: p.pacing || p.recovery == Recovery::Rack,
             pacing_burst: p.pacing_burst,
             model,
             congestion: p.congestion,
+            reno_friendly: p.reno_friendly,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
             ack_every: p.ack_every,
@@ -248,6 +272,12 @@ impl Config {
             granularity: p.granularity,
             ecn: p.ecn,
             ecn_retransmissions: p.ecn_retransmissions,
+            feedback: p.feedback,
+            cwr: p.ecn && p.feedback == Feedback::Classic,
+            reports: sack || always_reports,
+            always_reports,
+            ledbat_target: p.ledbat_target,
+            ledbat_gain: p.ledbat_gain,
         })
     }
 
@@ -262,8 +292,67 @@ impl Config {
         self.wire
     }
 
-    /// Whether a data packet is ECN-capable: sent for the first time, or again.
-    pub fn is_ecn_capable(&self, retransmission: bool) -> bool {
-        self.ecn && (!retransmission || self.ecn_retransmissions)
+    /// The ECN field of a data packet: sent for the first time, or again.
+    pub fn ecn(&self, retransmission: bool) -> Ecn {
+        match self.congestion.is_l4s() {
+            _ if !self.ecn || retransmission && !self.ecn_retransmissions => Ecn::NotEct,
+            true => Ecn::Ect1,
+            false => Ecn::Ect0,
+        }
     }
+
+    /// Whether each acknowledgment of data carries a [`Report`](crate::Report).
+    #[inline]
+    pub fn always_reports(&self) -> bool {
+        self.always_reports
+    }
+
+    /// Whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
+    #[inline]
+    pub fn measures_delay(&self) -> bool {
+        self.congestion == CongestionControl::Ledbat
+    }
+}
+
+/// What a congestion control asks of the other parameters.
+fn demands(p: &TcpParams) -> Result<(), ParamError> {
+    let (field, control) = ("congestion", p.congestion.show());
+    let scalable = p.congestion.is_scalable();
+    require(
+        !scalable || p.ecn,
+        field,
+        &control,
+        "answers marks: needs ecn = true (RFC 8257 section 3, RFC 9331 section 4.1)",
+    )?;
+    require(
+        !scalable || p.feedback != Feedback::Classic,
+        field,
+        &control,
+        "must know how many packets are marked: needs feedback = \"accecn\" or \"exact\" (RFC 8257 section 3.2, \
+         RFC 9331 section 4.2)",
+    )?;
+    require(
+        p.congestion != CongestionControl::Prague || p.pacing,
+        "pacing",
+        p.pacing,
+        "must be true for prague, whose queue is too short for bursts (RFC 9331 section 4.3)",
+    )?;
+    require(
+        p.feedback == Feedback::Classic || p.ecn,
+        "feedback",
+        p.feedback.show(),
+        "tells of marks: needs ecn = true (RFC 9768 section 3.1)",
+    )?;
+    require(
+        !p.ledbat_target.is_zero() && p.ledbat_target <= Duration::from_millis(100),
+        "ledbat_target",
+        p.ledbat_target,
+        "must be longer than 0 s and at most 100 ms (RFC 6817 section 2.5)",
+    )?;
+    require(
+        p.ledbat_gain > 0.0 && p.ledbat_gain.is_finite(),
+        "ledbat_gain",
+        p.ledbat_gain,
+        "must be positive (RFC 6817 section 2.5)",
+    )
 }

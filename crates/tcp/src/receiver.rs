@@ -2,9 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use crate::Config;
+use crate::feedback::{ACE, Feedback, Report};
 use crate::scoreboard::{Block, SackBlocks};
 
 /// A SYN or data packet that arrives.
@@ -48,7 +49,8 @@ pub struct Receiver {
     /// The next packet in order.
     next: u32,
     epoch: u8,
-    /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
+    /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3). Where marks
+    /// are counted: the last packet was marked.
     echo: bool,
     /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
     owed: u32,
@@ -60,6 +62,11 @@ pub struct Receiver {
     /// Numbers of the latest packets that came out of order, the latest first: they order the
     /// blocks of a selective acknowledgment (RFC 2018 section 4).
     recent: [u32; 3],
+    /// Where marks are counted: how many packets came marked, and of how many the sender was told.
+    marks: u32,
+    told: u32,
+    /// How long the last packet was on its way, if that is asked for and was not told yet.
+    delay: Option<Duration>,
 }
 
 impl Default for Receiver {
@@ -79,6 +86,9 @@ impl Receiver {
             deadline: Time::MAX,
             blocks: VecDeque::new(),
             recent: [0; 3],
+            marks: 0,
+            told: 0,
+            delay: None,
         }
     }
 
@@ -112,10 +122,9 @@ impl Receiver {
         if pkt.syn {
             return Some(Received { new: false, acknowledge: true });
         }
-        if pkt.cwr {
-            self.echo = false;
+        if pkt.ce | pkt.cwr | self.echo {
+            self.on_ecn(cfg, pkt);
         }
-        self.echo |= pkt.ce;
         if pkt.seq == self.next && self.blocks.is_empty() {
             self.next += 1;
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
@@ -123,6 +132,26 @@ impl Receiver {
         let new = self.take_out_of_order(pkt.seq);
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         Some(Received { new, acknowledge: true })
+    }
+
+    #[inline(never)]
+    fn on_ecn(&mut self, cfg: &Config, pkt: Arrival) {
+        if cfg.feedback == Feedback::Classic {
+            self.echo = pkt.ce || self.echo && !pkt.cwr;
+            return;
+        }
+        self.marks = self.marks.wrapping_add(pkt.ce as u32);
+        // The sender is told at once where marks begin or end (RFC 8257 section 3.2), and of every second one (RFC
+        // 9768 section 3.2.2.5.1).
+        if pkt.ce != self.echo || self.marks.wrapping_sub(self.told) >= 2 {
+            self.owed = cfg.ack_every;
+        }
+        self.echo = pkt.ce;
+    }
+
+    /// The packet that has just come was so long on its way.
+    pub fn on_delay(&mut self, delay: Duration) {
+        self.delay = Some(delay);
     }
 
     /// Whether data in order is acknowledged now; if not, a timer runs.
@@ -205,14 +234,26 @@ impl Receiver {
         Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }
 
-    /// Whether an acknowledgment has blocks to report.
+    /// Whether an acknowledgment has more to say than its number and its bit.
     #[inline]
     pub fn reports(&self, cfg: &Config) -> bool {
-        cfg.sack && !self.blocks.is_empty()
+        cfg.reports && (cfg.always_reports || !self.blocks.is_empty())
+    }
+
+    /// What the acknowledgment that goes now carries.
+    pub fn report(&mut self, cfg: &Config) -> Report {
+        let blocks = if cfg.sack { self.sack_blocks() } else { SackBlocks::default() };
+        self.told = self.marks;
+        let marks = match cfg.feedback {
+            Feedback::Classic => None,
+            Feedback::Exact => Some(self.marks),
+            Feedback::AccEcn => Some(self.marks % ACE),
+        };
+        Report { blocks, marks, delay: self.delay.take() }
     }
 
     /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
-    pub fn report(&self) -> SackBlocks {
+    fn sack_blocks(&self) -> SackBlocks {
         let mut out = SackBlocks::default();
         let holding = |&seq: &u32| {
             let at = self.blocks.partition_point(|&(_, to)| to <= seq);
@@ -233,7 +274,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TcpParams, Variant};
+    use crate::{Recovery, TcpParams};
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -297,11 +338,11 @@ mod tests {
 
     #[test]
     fn selective_acknowledgments_report_the_latest_block_first() {
-        let cfg = config(TcpParams { variant: Variant::Sack, ..Default::default() });
+        let cfg = config(TcpParams { recovery: Recovery::Sack, ..Default::default() });
         let mut r = Receiver::new();
         acked(&cfg, &mut r, &[1, 3, 5, 7, 9]);
         acked(&cfg, &mut r, &[4]);
-        let (ack, sack) = (r.acknowledgment(false), r.report());
+        let (ack, sack) = (r.acknowledgment(false), r.report(&cfg).blocks);
         assert_eq!(ack.next, 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
     }

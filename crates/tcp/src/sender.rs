@@ -13,9 +13,10 @@ use alloc::boxed::Box;
 use quell_units::{Duration, Time};
 
 use crate::congestion::model::Model;
-use crate::congestion::{Cause, CongestionControl, Control, Window, reno};
+use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
+use crate::feedback::{Marks, Report};
 use crate::pacing::Pacer;
-use crate::params::{Config, Variant};
+use crate::params::{Config, Recovery};
 use crate::rate::Rate;
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
@@ -65,6 +66,28 @@ enum Phase {
     Recovery,
 }
 
+/// How much of the window has been used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    /// The window was full in this window of data, which ends with packet `end`.
+    full: bool,
+    /// The most packets that were outstanding in it.
+    most: u32,
+    end: u32,
+}
+
+impl Used {
+    /// A packet has been sent, after which those from `una` to before `max` are outstanding.
+    #[inline]
+    fn sent(&mut self, una: u32, max: u32, cwnd: f64) {
+        let out = max - una;
+        let full = f64::from(out) + 1.0 > cwnd;
+        if full || una >= self.end || (!self.full && out > self.most) {
+            *self = Used { full, most: out, end: max };
+        }
+    }
+}
+
 /// What a sender keeps beyond Reno's two windows.
 #[derive(Clone, Debug)]
 struct Kept {
@@ -77,6 +100,7 @@ struct Kept {
     /// All of them, smoothed by an eighth and not in ticks.
     srtt: Option<Duration>,
     prr: Prr,
+    used: Used,
     rack: Option<Rack>,
     /// How many packets the last look for losses found.
     lost: u32,
@@ -86,6 +110,9 @@ struct Kept {
     rate: Option<Rate>,
     /// The window has kept packets back since the last acknowledgment.
     limited: bool,
+    marks: Marks,
+    /// How many packets the acknowledgment under way says to have come marked.
+    marked: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -221,6 +248,16 @@ impl Sender {
         (!self.measured.is_zero()).then(|| core::mem::take(&mut self.measured))
     }
 
+    /// The congestion window, in packets; what recovery adds to it is not in it.
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// The threshold of slow start, in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
     /// The retransmission timeout now.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
@@ -254,32 +291,53 @@ impl Sender {
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
-            self.on_new_ack(cfg, now, ack, false);
+            self.on_new_ack(cfg, now, ack, ack - self.una, false);
             return Reaction::default();
         }
-        self.on_special_ack(cfg, now, ack, ece, blocks)
+        self.on_special_ack(cfg, now, ack, ece, blocks, None)
+    }
+
+    /// As [`Sender::on_ack`], for an acknowledgment that carries a report.
+    pub fn on_report(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, report: &Report) -> Reaction {
+        self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
     /// As [`Sender::on_ack`], without what is assumed there.
     #[inline(never)]
-    fn on_special_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
+    fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        report: Option<&Report>,
+    ) -> Reaction {
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             self.set_pace();
             return Reaction::default();
         }
         let mut did = Reaction::default();
-        let congested = ece && cfg.ecn;
-        if congested && self.answers_echo(cfg, ack) {
-            self.on_ecn_echo(cfg);
-            did.ecn_response = true;
-        }
         let from = ack.max(self.una);
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
         let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        let mut congested = ece && cfg.cwr;
+        if let Some(report) = report
+            && cfg.always_reports
+        {
+            congested |= self.hear(cfg, now, ack, sacked, report, &mut did);
+        }
+        if congested && self.answers_echo(cfg, ack) {
+            self.on_ecn_echo(cfg);
+            did.ecn_response = true;
+        }
         if ack > self.una {
-            self.on_new_ack(cfg, now, ack, congested);
+            // What was acknowledged selectively before has arrived before.
+            let reported = self.sacked.as_ref().map_or(0, |b| b.count());
+            let delivered = ack - self.una + reported - sacked.min(ack - self.una + reported);
+            self.on_new_ack(cfg, now, ack, delivered, congested);
         } else if ack == self.una && self.una < self.max && !cfg.rack {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
@@ -290,7 +348,9 @@ impl Sender {
             let plain = ack == una && blocks.is_empty();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
         }
-        if self.phase == Phase::Recovery && matches!(cfg.variant, Variant::Prr | Variant::Rack) && !cfg.model
+        if self.phase == Phase::Recovery
+            && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
+            && !cfg.model
         {
             self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
         }
@@ -318,6 +378,47 @@ impl Sender {
         let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
         if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
+        }
+    }
+
+    /// Takes in what an acknowledgment says of marks and delays; true if its marks are to be answered as an echo.
+    /// Before it, `sacked` packets were selectively acknowledged.
+    fn hear(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        sacked: u32,
+        report: &Report,
+        did: &mut Reaction,
+    ) -> bool {
+        let Some(kept) = &mut self.kept else { return false };
+        // What others have overtaken is old (RFC 9768 section 3.2.2.5).
+        if ack < self.una {
+            return false;
+        }
+        if let Some(delay) = report.delay {
+            kept.control.on_delay(now, delay);
+        }
+        let Some(marks) = report.marks else { return false };
+        let newly = ack - self.una;
+        let delivered = match &self.sacked {
+            Some(board) => (newly + board.count()).saturating_sub(sacked),
+            None => kept.marks.delivered(newly, newly == 0 && self.una < self.max),
+        };
+        let marked = kept.marks.count(cfg.feedback, marks, delivered);
+        kept.marked = marked;
+        let may_reduce = self.phase == Phase::Open;
+        let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
+        match kept.control.on_delivery(&mut self.window, delivery) {
+            None => marked > 0,
+            Some(reduced) => {
+                did.ecn_response = reduced;
+                if reduced && let Some(start) = &mut kept.start {
+                    start.end();
+                }
+                false
+            }
         }
     }
 
@@ -377,11 +478,11 @@ impl Sender {
         }
         self.recover = self.max;
         self.reduced_by = cause;
-        self.cwr = cfg.ecn;
+        self.cwr = cfg.cwr;
     }
 
     #[inline]
-    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) {
+    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, delivered: u32, congested: bool) {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
@@ -406,14 +507,14 @@ impl Sender {
         self.dup_acks = 0;
         let mut restart_timer = true;
         if self.phase == Phase::Recovery {
-            match cfg.variant {
-                Variant::NewReno if ack < self.recover => {
+            match cfg.recovery {
+                Recovery::NewReno if ack < self.recover => {
                     // Partial acknowledgment (RFC 6582 section 3.2 step 3, impatient variant).
                     self.retransmit = true;
                     self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.window.cwnd as i32);
                     restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
-                Variant::Sack | Variant::Prr | Variant::Rack if ack < self.recover => {}
+                Recovery::Sack | Recovery::Prr | Recovery::Rack if ack < self.recover => {}
                 _ => {
                     self.phase = Phase::Open;
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
@@ -421,15 +522,15 @@ impl Sender {
                     // 5); the others take the acknowledgment for one more.
                     if cfg.model {
                         // It has set the window.
-                    } else if matches!(cfg.variant, Variant::Prr | Variant::Rack) {
+                    } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
-                    } else if cfg.variant != Variant::Sack {
-                        self.grow(cfg, now, newly, congested);
+                    } else if cfg.recovery != Recovery::Sack {
+                        self.grow(cfg, now, (newly, delivered), congested);
                     }
                 }
             }
         } else {
-            self.grow(cfg, now, newly, congested);
+            self.grow(cfg, now, (newly, delivered), congested);
         }
         if self.una >= self.max && self.window.cwnd >= 1.0 {
             self.deadline = Time::MAX;
@@ -439,16 +540,16 @@ impl Sender {
     }
 
     /// Slow start below `ssthresh`, congestion avoidance above; an echoed mark stops growth (RFC 3168 section
-    /// 6.1.2).
+    /// 6.1.2). `newly` packets are acknowledged, and `delivered` of them or in blocks for the first time.
     #[inline]
-    fn grow(&mut self, cfg: &Config, now: Time, newly: u32, congested: bool) {
+    fn grow(&mut self, cfg: &Config, now: Time, (newly, delivered): (u32, u32), congested: bool) {
         if congested || cfg.model {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
         // 3465 section 2.3).
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
-        let acked = newly.min(if again { 1 } else { cfg.growth_limit }) as f64;
+        let acked = delivered.min(if again { 1 } else { cfg.growth_limit }) as f64;
         match &mut self.kept {
             None => {
                 let left = self.window.slow_start(acked);
@@ -460,11 +561,11 @@ impl Sender {
                 // A window that was not used says nothing about the path (RFC 9438 section 5.8).
                 let flight = (self.max - self.una + newly) as f64;
                 let slow_start = self.window.cwnd < self.window.ssthresh;
-                if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
+                if kept.used.full || (slow_start && 2.0 * f64::from(kept.used.most) > self.window.cwnd) {
                     let ends = (self.una, self.max);
-                    kept.grow(&mut self.window, now, acked, ends, self.rtt.smoothed(cfg));
+                    kept.grow(&mut self.window, now, (acked, flight), ends, self.rtt.smoothed(cfg));
                 } else {
-                    kept.control.pause(now);
+                    kept.control.pause(&mut self.window, flight, now);
                 }
             }
         }
@@ -492,18 +593,18 @@ impl Sender {
         } else {
             self.reduce(cfg, Cause::Loss);
         }
-        match cfg.variant {
-            Variant::Tahoe => {
+        match cfg.recovery {
+            Recovery::Tahoe => {
                 self.window.cwnd = 1.0;
                 self.next = self.una;
             }
-            Variant::Reno | Variant::NewReno => {
+            Recovery::Reno | Recovery::NewReno => {
                 self.phase = Phase::Recovery;
                 self.inflation = cfg.dup_threshold as i32;
                 self.retransmit = true;
                 self.timer_restarted = false;
             }
-            Variant::Sack | Variant::Prr | Variant::Rack => {
+            Recovery::Sack | Recovery::Prr | Recovery::Rack => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 if let Some(board) = &mut self.sacked {
@@ -691,6 +792,7 @@ impl Sender {
             }
         }
         if let Some(kept) = &mut self.kept {
+            kept.used.sent(self.una, self.max, self.window.cwnd);
             kept.prr.out += (self.phase == Phase::Recovery) as u32;
             if let Some(sent) = &mut kept.sent {
                 sent.sent(seq, now);
@@ -718,21 +820,26 @@ impl Kept {
     /// None for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
-        let recovers = matches!(cfg.variant, Variant::Prr | Variant::Rack);
-        let needed = cfg.congestion != CongestionControl::Reno || hystart || recovers || cfg.paced;
+        let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
+        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers;
+        let needed = !plain || cfg.paced || cfg.always_reports;
+        let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
-            control: Control::new(cfg.congestion),
+            control: Control::new(cfg),
             start: hystart.then(|| HyStart::new(cfg.paced)),
-            sent: ((hystart || cfg.paced) && !cfg.rack).then(SendTimes::default),
+            sent: (measures && !cfg.rack).then(SendTimes::default),
             measured: None,
             srtt: None,
             prr: Prr::default(),
+            used: Used::default(),
             rack: cfg.rack.then(Rack::new),
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),
             rate: cfg.model.then(Rate::new),
             limited: false,
+            marks: Marks::default(),
+            marked: 0,
         })
     }
 
@@ -759,21 +866,27 @@ impl Kept {
         }
     }
 
-    /// `acked` packets of those below `ack` are acknowledged; `next` is one past the highest packet sent.
+    /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
+    /// past the highest packet sent. What came marked makes nothing grow.
     fn grow(
         &mut self,
         window: &mut Window,
         now: Time,
-        acked: f64,
+        (acked, flight): (f64, f64),
         (ack, next): (u32, u32),
         smoothed: Duration,
     ) {
+        let acked = (acked - f64::from(core::mem::take(&mut self.marked))).max(0.0);
+        if let Some(srtt) = self.srtt {
+            self.control.on_rtt(srtt);
+        }
         let left = match &mut self.start {
+            _ if !self.control.slow_starts() => acked,
             Some(start) => start.on_ack(window, acked, (ack, next), self.measured.take()),
             None => window.slow_start(acked),
         };
         if left > 0.0 {
-            self.control.avoid(window, left, now, smoothed);
+            self.control.avoid(window, left, flight, now, smoothed);
         }
     }
 
@@ -797,8 +910,8 @@ mod tests {
     }
 
     /// A sender in steady state: no handshake, a window of `cwnd` in flight, packets 1 to cwnd.
-    fn flying(variant: Variant, cwnd: u32) -> (Config, Sender) {
-        let params = TcpParams { variant, initial_window: cwnd, syn: false, ..Default::default() };
+    fn flying(recovery: Recovery, cwnd: u32) -> (Config, Sender) {
+        let params = TcpParams { recovery, initial_window: cwnd, syn: false, ..Default::default() };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
         s.window.ssthresh = cwnd as f64;
@@ -855,7 +968,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_one_packet_per_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         let sent: usize = (2..=11).map(|n| ack(&cfg, &mut s, n, &[]).len()).sum();
         assert_eq!(sent, 10, "the window reaches 11 only just after its round trip");
         assert!((s.window.cwnd - 10.96).abs() < 0.01, "{}", s.window.cwnd);
@@ -863,7 +976,7 @@ mod tests {
 
     #[test]
     fn reno_repairs_one_loss_and_halves_its_window() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         // Packet 1 is lost: nine duplicates of ack 1. Two send new data (RFC 3042), the third
         // retransmits, and the window of 5 + 3 + further duplicates opens beyond 12 in flight.
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
@@ -879,7 +992,7 @@ mod tests {
 
     #[test]
     fn ssthresh_is_a_whole_number_and_the_window_is_not() {
-        let (cfg, mut s) = flying(Variant::Reno, 7);
+        let (cfg, mut s) = flying(Recovery::Reno, 7);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!((s.window.cwnd, s.window.ssthresh), (3.5, 3.0));
         s.on_timer(&cfg, s.deadline());
@@ -888,7 +1001,7 @@ mod tests {
 
     #[test]
     fn newreno_repairs_one_loss_per_round_trip_and_stays_in_recovery() {
-        let (cfg, mut s) = flying(Variant::NewReno, 10);
+        let (cfg, mut s) = flying(Recovery::NewReno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         assert_eq!(s.recover, 13);
         // Packet 5 is lost too: a partial acknowledgment retransmits it at once.
@@ -901,7 +1014,7 @@ mod tests {
 
     #[test]
     fn tahoe_starts_over_from_one_packet() {
-        let (cfg, mut s) = flying(Variant::Tahoe, 10);
+        let (cfg, mut s) = flying(Recovery::Tahoe, 10);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [12]);
         assert_eq!(ack(&cfg, &mut s, 1, &[]), [1]);
@@ -932,7 +1045,7 @@ mod tests {
 
     #[test]
     fn sack_retransmits_exactly_what_is_missing() {
-        let (cfg, mut s) = flying(Variant::Sack, 10);
+        let (cfg, mut s) = flying(Recovery::Sack, 10);
         // 1, 3 and 5 are lost.
         assert_eq!(ack(&cfg, &mut s, 1, &[(2, 3)]), [11]);
         assert_eq!(ack(&cfg, &mut s, 1, &[(4, 5), (2, 3)]), [12]);
@@ -950,7 +1063,7 @@ mod tests {
 
     #[test]
     fn a_timeout_goes_back_and_a_second_one_leaves_an_ssthresh_of_two() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         s.on_timer(&cfg, s.deadline());
         assert_eq!(drain(&cfg, &mut s, ms(3000)), [1]);
         assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 5.0));
@@ -964,7 +1077,7 @@ mod tests {
 
     #[test]
     fn a_second_reduction_needs_an_acknowledgment_beyond_the_first() {
-        let (cfg, mut s) = flying(Variant::Reno, 10);
+        let (cfg, mut s) = flying(Recovery::Reno, 10);
         (0..3).for_each(|_| drop(ack(&cfg, &mut s, 1, &[])));
         ack(&cfg, &mut s, 5, &[]);
         let before = s.window.ssthresh;
@@ -1085,7 +1198,7 @@ mod tests {
 
     #[test]
     fn no_cwr_without_ecn() {
-        let (cfg, mut s) = flying(Variant::Reno, 4);
+        let (cfg, mut s) = flying(Recovery::Reno, 4);
         s.on_timer(&cfg, ms(3000));
         assert_eq!(with_cwr(&cfg, &mut s, ms(3000)), [(1, false)]);
         s.on_ack(&cfg, ms(3100), 5, false, &[]);

@@ -25,10 +25,10 @@ impl Check {
     }
 }
 
-/// The window of a TCP variant at a loss rate, in packets sent per round-trip time.
+/// The window of a loss recovery at a loss rate, in packets sent per round-trip time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Window {
-    pub variant: &'static str,
+    pub recovery: &'static str,
     pub p: f64,
     pub window: f64,
     /// 1.31 / sqrt(p).
@@ -71,7 +71,7 @@ impl Laws {
     }
 }
 
-pub const VARIANTS: [&str; 4] = ["tahoe", "reno", "newreno", "sack"];
+pub const RECOVERIES: [&str; 4] = ["tahoe", "reno", "newreno", "sack"];
 const LOSSES: [f64; 7] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
 
 /// Runs what the laws speak of.
@@ -80,9 +80,9 @@ const LOSSES: [f64; 7] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
 /// If a scenario cannot be run.
 pub fn all(losses: &[f64], seconds: u32) -> Result<Laws, String> {
     let mut windows = Vec::new();
-    for variant in VARIANTS {
+    for recovery in RECOVERIES {
         for p in losses {
-            windows.push(window(variant, *p, seconds)?);
+            windows.push(window(recovery, *p, seconds)?);
         }
     }
     let mut checks = vec![sawtooth()?];
@@ -123,7 +123,7 @@ const RTT: f64 = 0.1;
 const T0: f64 = 0.2;
 
 /// Flows that share nothing but a wire, which loses packets independently of each other.
-fn window(variant: &'static str, p: f64, seconds: u32) -> Result<Window, String> {
+fn window(recovery: &'static str, p: f64, seconds: u32) -> Result<Window, String> {
     let runs = run(&format!(
         r#"
         schema = 1
@@ -143,13 +143,13 @@ fn window(variant: &'static str, p: f64, seconds: u32) -> Result<Window, String>
         count = {FLOWS}
         access_rate = "none"
         start = {{ between = ["0 s", "10 s"] }}
-        tcp = {{ variant = "{variant}" }}
+        tcp = {{ recovery = "{recovery}" }}
         "#,
         seconds + 50,
     ))?;
     let window = mean(&runs, Metric::PacketRate) * RTT / FLOWS;
     let square_root = 1.31 / p.sqrt();
-    Ok(Window { variant, p, window, square_root, padhye: padhye(p, RTT, T0), bound: bound(variant, p) })
+    Ok(Window { recovery, p, window, square_root, padhye: padhye(p, RTT, T0), bound: bound(recovery, p) })
 }
 
 /// Padhye et al. 1998 eq. 30 with an acknowledgment per packet (b = 1), in packets per round trip.
@@ -159,9 +159,9 @@ fn padhye(p: f64, rtt: f64, t0: f64) -> f64 {
     rtt / (fast + timeouts)
 }
 
-/// Which law a variant must obey, and how closely.
-fn bound(variant: &str, p: f64) -> Option<(Law, f64)> {
-    match (variant, p) {
+/// Which law a loss recovery must obey, and how closely.
+fn bound(recovery: &str, p: f64) -> Option<(Law, f64)> {
+    match (recovery, p) {
         // Losses are so far apart that each is repaired alone, and none waits for a timer.
         ("sack" | "newreno", p) if p <= 1e-3 => Some((Law::SquareRoot, 0.07)),
         // Reno halves again for every loss of a window but the first.
@@ -243,7 +243,7 @@ fn synchronization() -> Result<Vec<Check>, String> {
             count = 20
             rtt = {rtt}
             start = {{ between = ["0 s", "5 s"] }}
-            tcp = {{ variant = "sack" }}
+            tcp = {{ recovery = "sack" }}
             "#
         ))?;
         let share = |r: &Replication| {

@@ -192,7 +192,7 @@ fn throughput(out: &mut String, laws: &Laws) {
         let _ = writeln!(
             out,
             "| {} | {} | {:.2} | {:.2} | {:+.1} % | {:.2} | {:+.1} % | {verdict} |",
-            w.variant,
+            w.recovery,
             w.p,
             w.window,
             w.square_root,

@@ -34,7 +34,7 @@ pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
             let _ = writeln!(
                 out,
                 "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1} % {:>8.2} {:>+6.1} %  {verdict}",
-                w.variant,
+                w.recovery,
                 w.p,
                 w.window,
                 w.square_root,

@@ -252,7 +252,7 @@ fn flows(p: &Parameters, events: &str, text: &mut String) -> Result<(), String> 
 
 /// The TCP of a kind of flow, whose packet size has this key.
 fn tcp(p: &Parameters, packet: &str) -> Result<String, String> {
-    let variant = match p.text("tcp") {
+    let recovery = match p.text("tcp") {
         "Tahoe" => "tahoe",
         "Reno" => "reno",
         "Newreno" => "newreno",
@@ -261,7 +261,7 @@ fn tcp(p: &Parameters, packet: &str) -> Result<String, String> {
     };
     let header = if p.is_set("hdr") { 40 } else { 0 };
     let mut text = format!(
-        "tcp = {{ variant = \"{variant}\", packet = \"{}\", header = \"{}\", max_window = {}, min_rto = \"{}\", \
+        "tcp = {{ recovery = \"{recovery}\", packet = \"{}\", header = \"{}\", max_window = {}, min_rto = \"{}\", \
          granularity = \"{}\"",
         Bytes::new(p.count(packet).into()),
         Bytes::new(header),

@@ -32,7 +32,7 @@ count = 4
 start = { between = ["0 s", "1 s"] }
 
 [flows.tcp]
-variant = "reno"
+recovery = "reno"
 
 [[flows]]
 name = "late"
@@ -40,7 +40,7 @@ count = 5
 start = "5 s"
 
 [sweep]
-"flows.ftp.tcp.variant" = ["reno", "sack"]
+"flows.ftp.tcp.recovery" = ["reno", "sack"]
 "flows.ftp.count" = [2, 4, 8]
 "#;
 
@@ -57,8 +57,8 @@ fn chart(diagram: Diagram, choice: &Choice<'_>) -> Chart {
 }
 
 /// The index of the point with these settings.
-fn point(count: &str, variant: &str) -> usize {
-    let has = |p: &quell_lab::PointInfo| p.settings.iter().all(|s| s.value == count || s.value == variant);
+fn point(count: &str, recovery: &str) -> usize {
+    let has = |p: &quell_lab::PointInfo| p.settings.iter().all(|s| s.value == count || s.value == recovery);
     results().run.points.iter().position(has).expect("a point")
 }
 
@@ -67,7 +67,7 @@ fn a_metric_over_two_fields_has_a_panel_for_each_value_of_the_second() {
     let chart =
         chart(Diagram::Metric, &Choice { metric: Some(&Metric::QueueMean.into()), ..Choice::default() });
     assert_eq!((chart.x.label.as_str(), chart.x.log), ("flows.ftp.count", true));
-    assert_eq!(chart.panel_key, "flows.ftp.tcp.variant");
+    assert_eq!(chart.panel_key, "flows.ftp.tcp.recovery");
     assert_eq!(chart.panels.iter().map(|p| p.title.as_str()).collect::<Vec<_>>(), ["reno", "sack"]);
     for panel in &chart.panels {
         assert_eq!(panel.curves.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["drop-tail", "red"]);
@@ -84,7 +84,7 @@ fn a_metric_over_two_fields_has_a_panel_for_each_value_of_the_second() {
 
 #[test]
 fn names_are_categories_and_shares_are_percent() {
-    let choice = Choice { over: Some("flows.ftp.tcp.variant"), ..Choice::default() };
+    let choice = Choice { over: Some("flows.ftp.tcp.recovery"), ..Choice::default() };
     let chart = chart(Diagram::Metric, &choice);
     assert_eq!((chart.x.names.len(), chart.x.log, chart.y.as_str()), (2, false, "utilization (%)"));
     assert_eq!(chart.panels.len(), 3);
@@ -136,7 +136,7 @@ fn a_missing_point_is_a_gap() {
 #[test]
 fn panels_for_algorithms_have_a_curve_for_each_value() {
     let apart = chart(Diagram::Metric, &Choice::default()).apart();
-    assert_eq!((apart.panel_key.as_str(), apart.curve_key.as_str()), ("algorithm", "flows.ftp.tcp.variant"));
+    assert_eq!((apart.panel_key.as_str(), apart.curve_key.as_str()), ("algorithm", "flows.ftp.tcp.recovery"));
     let labels: Vec<_> = apart.panels[1].curves.iter().map(|c| c.label.as_str()).collect();
     assert_eq!((apart.panels[1].title.as_str(), labels), ("red", vec!["reno", "sack"]));
 }
@@ -201,7 +201,7 @@ fn what_is_not_there_is_refused_in_words() {
         refused(Diagram::Queue, &Choice { point: 9, ..Choice::default() }).contains("the results have 6")
     );
     let over = Choice { over: Some("dumbbell.rate"), ..Choice::default() };
-    assert!(refused(Diagram::Metric, &over).contains("flows.ftp.tcp.variant, flows.ftp.count"));
+    assert!(refused(Diagram::Metric, &over).contains("flows.ftp.tcp.recovery, flows.ftp.count"));
     let both = Choice { over: Some("flows.ftp.count"), by: Some("flows.ftp.count"), ..Choice::default() };
     assert!(refused(Diagram::Metric, &both).contains("cannot be along the axis"));
     let mut one = results().clone();

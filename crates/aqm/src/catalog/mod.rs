@@ -257,6 +257,14 @@ impl AnyAlgorithm {
         }
     }
 
+    /// Hands the algorithm over as its own type, so that a host's code can be compiled for it.
+    pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+        match self {
+            Algorithm::Aqm(a) => each!(a, a => visitor.visit(a)),
+            Algorithm::Discipline(d) => each_discipline!(d, d => visitor.visit_discipline(d)),
+        }
+    }
+
     /// Reports internal signals with their units.
     pub fn observe(&self, out: &mut dyn Probe) {
         match self {
@@ -278,19 +286,14 @@ impl From<AnyDiscipline> for AnyAlgorithm {
     }
 }
 
-/// What a host does with an algorithm whose type it is to know, see [`AnyAqm::visit`].
+/// What a host does with an algorithm whose type it is to know, see [`AnyAlgorithm::visit`].
 pub trait Visitor {
     /// The result.
     type Output;
-    /// Does it.
+    /// Does it with an algorithm of one FIFO.
     fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
-}
-
-impl AnyAqm {
-    /// Hands the algorithm over as its own type, so that a host's code can be compiled for it.
-    pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
-        each!(self, a => visitor.visit(a))
-    }
+    /// Does it with a discipline.
+    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
 }
 
 impl Aqm for AnyAqm {

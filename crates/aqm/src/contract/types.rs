@@ -57,8 +57,16 @@ pub struct PacketMeta {
     pub transport: Transport,
     /// It opens a TCP connection: a SYN. False where the host does not look.
     pub syn: bool,
+    /// The DSCP of its DS field, 0 to 63 (RFC 2474 section 3).
+    pub dscp: u8,
+}
+
+impl PacketMeta {
     /// Its precedence, 0 to 7: the class selector of its DS field (RFC 2474 section 4.2.2).
-    pub precedence: u8,
+    #[inline]
+    pub fn precedence(&self) -> u8 {
+        self.dscp >> 3 & 7
+    }
 }
 
 /// Identifies a flow (a 5-tuple, or the simulator's index).

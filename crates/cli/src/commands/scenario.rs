@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::dialect::{self, Dialect, Row};
 use quell_scenario::format::{FlowGroup, Kind, Scenario};
-use quell_scenario::values::OneOr;
-use quell_scenario::{Hole, Plugins, ScenarioError, Setting, Study};
-use quell_units::{BitRate, Bytes};
+use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
 
 use crate::args::{Changes, Format};
@@ -130,8 +128,13 @@ pub const MOST_HOLES: usize = 20;
 
 /// Says on stderr what may surprise in a study, with at most `most` lines about points that are not valid.
 pub fn say_notes(study: &Study, most: usize) {
-    let mut notes: Vec<String> = study.points.iter().filter_map(|p| ecn_note(&p.scenario)).collect();
-    notes.dedup();
+    let of = |p: &Point| [ecn_note(&p.scenario), marks_note(&p.scenario), l4s_note(&p.scenario)];
+    let mut notes: Vec<String> = Vec::new();
+    for note in study.points.iter().flat_map(of).flatten() {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     notes.iter().for_each(|note| terminal::note(note));
     say_holes(study, most);
 }
@@ -164,6 +167,42 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     (!marks && !capable.is_empty()).then(|| {
         let names = capable.join(", ");
         format!("{names}: ECN-capable, but a queue has ecn = false; every signal there is a drop")
+    })
+}
+
+/// The TCP groups whose congestion control is such.
+fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String> {
+    let names: Vec<&str> =
+        s.flows.iter().filter(|g| g.kind != Kind::Udp && such(g)).map(|g| g.name.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Congestion controls that live on marks, beside an algorithm that gives none.
+fn marks_note(s: &Scenario) -> Option<String> {
+    let none = s.aqm.iter().find(|choice| choice.algorithm == "drop-tail")?;
+    let names = groups_with(s, |g| g.tcp.congestion.is_scalable())?;
+    let label = none.label();
+    Some(format!("{names}: answers marks, and {label} gives none: there only losses reduce the window"))
+}
+
+/// Algorithms that tell ECT(1) from ECT(0).
+const L4S: &[&str] = &["dualpi2"];
+
+/// ECT(1) where it means no more than ECT(0).
+fn l4s_note(s: &Scenario) -> Option<String> {
+    let labels: Vec<&str> = s
+        .aqm
+        .iter()
+        .filter(|choice| choice.algorithm != "drop-tail" && !L4S.contains(&choice.algorithm.as_str()))
+        .map(|choice| choice.label())
+        .collect();
+    let names = groups_with(s, |g| g.tcp.congestion.is_l4s())?;
+    (!labels.is_empty()).then(|| {
+        format!(
+            "{names}: sends ECT(1), which is ECT(0) to {}: beside Reno or CUBIC in the same queue it takes more than \
+             its share (RFC 9331 section 4.3)",
+            labels.join(", ")
+        )
     })
 }
 
@@ -289,7 +328,7 @@ fn summary(study: &Study) -> Summary {
             })
             .collect(),
         network: network(first),
-        estimated_packets: total(&|s| runs(s) as f64 * packets(s)),
+        estimated_packets: total(&|s| runs(s) as f64 * s.estimated_packets()),
     }
 }
 
@@ -334,34 +373,6 @@ fn network(s: &Scenario) -> String {
     } else {
         "no network".to_string()
     }
-}
-
-/// Packets that one run handles: those that links with a queue carry if they are always busy in one
-/// direction, or those that UDP offers if these are more.
-fn packets(s: &Scenario) -> f64 {
-    let tcp = s.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
-    // Scenarios with nothing but UDP: the default size of its packets.
-    let size = s.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
-    let rate = |r: BitRate| r.bps() as f64;
-    let bits_per_second = if let Some(d) = &s.dumbbell {
-        rate(d.rate)
-    } else if let Some(p) = &s.parking_lot {
-        f64::from(p.bottlenecks) * rate(p.rate)
-    } else {
-        let links = s.graph.iter().flat_map(|g| &g.links);
-        links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
-    };
-    let seconds = s.duration.as_secs_f64();
-    // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
-    let offered = |g: &FlowGroup| {
-        let size = match &g.packet {
-            Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
-            _ => size,
-        };
-        g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
-    };
-    let udp: f64 = s.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
-    udp.max(bits_per_second * seconds / size)
 }
 
 /// Seconds without the digits that adding them up has left.

@@ -1,11 +1,13 @@
 //! What holds for a scenario as a whole.
 
+use quell_sim::network::LinkId;
+
 use super::groups::{too_many_flows, window};
 use super::limits;
 use super::measure::{ACKS, classes, measure, series_step};
 use super::routes::Frame;
 use crate::error::{Problem, require};
-use crate::format::{Kind, Scenario};
+use crate::format::{AqmChoice, Kind, Scenario};
 use crate::tree::steps;
 use crate::values::{Seeds, Segments};
 
@@ -135,6 +137,28 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
             "is the label of another algorithm: give this one its own label",
         )?;
         labels.push(choice.label());
+    }
+    Ok(())
+}
+
+/// Congestion controls that live on marks need a queue that gives some.
+pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+    let signals = |choice: &AqmChoice| choice.algorithm != "drop-tail";
+    let marks = |link: &LinkId| {
+        let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
+        queue.is_some_and(|queue| {
+            let some = queue.own.as_ref().map_or_else(|| s.aqm.iter().any(signals), |(own, _)| signals(own));
+            queue.ecn && some
+        })
+    };
+    for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
+        let needs = g.kind != Kind::Udp && g.tcp.congestion.is_scalable();
+        require(
+            !needs || routes.iter().all(|route| route.there.iter().any(marks)),
+            steps!["flows", i, "tcp", "congestion"],
+            "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm other than \
+             drop-tail (RFC 8257 section 3.1)",
+        )?;
     }
     Ok(())
 }

@@ -145,7 +145,7 @@ pub(super) fn draw_flows(
                     reverse: way.reverse,
                     ack_class: acks,
                     traffic: traffic(g, &at_group, || stream("transfers"))?,
-                    precedence: g.precedence.unwrap_or(0),
+                    dscp: g.code_point(),
                     start: at(start),
                     stop: stop.map(at),
                 });

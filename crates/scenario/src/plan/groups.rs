@@ -87,6 +87,12 @@ pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), 
     let count = f64::from(g.count.unwrap_or(1));
     require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
     require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
+    require(g.dscp.is_none_or(|d| d <= 63), at.then("dscp"), "must be at most 63 (RFC 2474 section 3)")?;
+    require(
+        g.dscp.is_none() || g.precedence.is_none(),
+        at.then("dscp"),
+        "cannot be combined with precedence, which is its upper three bits: give one of them",
+    )?;
     if let Some(rate) = g.sessions_per_second {
         require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
     }

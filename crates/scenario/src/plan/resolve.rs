@@ -79,7 +79,7 @@ fn fill(g: &mut FlowGroup, access: Access) {
     g.access_rate = g.access_rate.or(Some(access));
     g.receiver_rate = g.receiver_rate.or(Some(Access::None));
     g.start = g.start.take().or(Some(OneOr::One(Duration::ZERO)));
-    g.precedence = g.precedence.or(Some(0));
+    g.precedence = g.precedence.or(if g.dscp.is_none() { Some(0) } else { None });
     if g.kind != Kind::Sessions {
         g.count = g.count.or(Some(1));
     }

@@ -13,17 +13,14 @@
 //! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
 //! and short loops over many packets are what a processor is quick at.
 
-use quell_aqm::{Algorithm, Aqm as _, Departures};
-use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::inbox::{Inbox, Key};
-use super::lindley::{self, ArrivalQueue};
+use super::link::Link;
 use super::moving::{Gone, Moving};
 use super::prefetch::prefetch;
-use super::service::{Left, ServedLink};
 use super::tree::WinnerTree;
-use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
+use super::{CHECK_EVERY, Ends, bounds, outcome, report};
 use crate::flow::{Direction, Flow, Host};
 use crate::network::{LinkId, LinkSpec, Network, Traffic};
 use crate::outcome::{Conservation, Outcome, Transfer};
@@ -32,16 +29,6 @@ use crate::record::RoundTrips;
 use crate::route::{Plan, Stop};
 use crate::wire::{Flight, Wire};
 use crate::{Control, Error};
-
-/// A link where flows merge.
-enum Link {
-    /// Unlimited and not observed: the wire is enough.
-    Plain(Wire),
-    /// Its queue decides on arrival.
-    Lindley(Box<dyn ArrivalQueue>),
-    /// Its departures are decided: it is served whenever the wire is free.
-    Served(Box<ServedLink>),
-}
 
 /// Where a hop leads if not to a node.
 const END: u32 = u32::MAX;
@@ -54,8 +41,6 @@ struct Hop {
     wire: Wire,
     /// The node that the packet goes to, or [`END`] or [`ON`].
     to: u32,
-    /// Its number on its way.
-    number: u8,
     /// There is a wire.
     wired: bool,
     /// The node is the flow's other end, so that [`RELAY`] delivers.
@@ -215,7 +200,7 @@ impl Net {
             return inbox.skip(batch);
         }
         match &mut self.links[node as usize - 1] {
-            Link::Lindley(queue) => queue.arrive(entries, &self.classes, &mut self.moving, &mut self.gone),
+            Link::Arrival(queue) => queue.arrive(entries, &self.classes, &mut self.moving, &mut self.gone),
             Link::Plain(wire) => {
                 for &(key, pkt) in entries {
                     let (now, hop) = at(key);
@@ -227,7 +212,7 @@ impl Net {
                     }
                 }
             }
-            Link::Served(_) => unreachable!("it has its own path"),
+            Link::Head(_) => unreachable!("it has its own path"),
         }
         inbox.skip(batch);
     }
@@ -253,26 +238,20 @@ impl Net {
         }
     }
 
-    /// A packet arrives at a served link.
-    fn join(&mut self, node: u32, key: Key, mut pkt: Pkt) {
-        let (now, hop) = (key.time(self.bits), key.hop(self.bits));
-        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
-        pkt.set_hop(self.hops[hop].number);
-        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
-        link.arrive(now, self.classes[hop], pkt, |packet| leave(packet, ways, moving, gone));
+    /// Packets arrive at a served link, and what is due there before `until` leaves.
+    fn serve(&mut self, node: u32, batch: usize, until: Time) {
+        let Link::Head(link) = &mut self.links[node as usize - 1] else { return };
+        let inbox = &mut self.nodes[node as usize].inbox;
+        let entries = inbox.next(batch);
+        link.serve(entries, until, self.bits, &self.classes, &mut self.moving, &mut self.gone);
+        inbox.skip(batch);
+        self.events += batch as u64;
     }
 
-    /// A packet of a served link is due to leave.
-    fn serve(&mut self, now: Time, node: u32) {
-        let Link::Served(link) = &mut self.links[node as usize - 1] else { return };
-        let (ways, moving, gone) = (&self.ways, &mut self.moving, &mut self.gone);
-        link.run(now, |packet| leave(packet, ways, moving, gone));
-    }
-
-    /// When a served link is to run next, see [`ServedLink::next`]; never for other links.
+    /// When a served link is to run next, see [`HeadQueue::next`](super::service::HeadQueue::next); never for other links.
     fn next_service(&self, node: u32) -> Time {
         match self.links.get((node as usize).wrapping_sub(1)) {
-            Some(Link::Served(link)) => link.next().unwrap_or(Time::MAX),
+            Some(Link::Head(link)) => link.next().unwrap_or(Time::MAX),
             _ => Time::MAX,
         }
     }
@@ -284,19 +263,6 @@ impl Net {
         let nodes = self.waiting.first().0.nanos().min(NEVER) + at.from_nodes;
         let timers = self.timers.first().0.nanos().min(NEVER) + at.from_timers;
         self.horizon = Time::from_nanos(nodes.min(timers).min(self.end.nanos())).max(self.soon);
-    }
-}
-
-/// Takes a packet that has left a served link's queue further.
-#[inline]
-fn leave(packet: Left, ways: &[[u32; 2]], moving: &mut Vec<Moving>, gone: &mut Gone) {
-    match packet {
-        Left::Dropped(pkt) => gone.dropped.push(pkt),
-        Left::Sent(start, pkt, flight) if flight.lost => gone.lost.push((start, pkt)),
-        Left::Sent(_, pkt, flight) => {
-            let way = ways[pkt.flow() as usize][pkt.is_ack() as usize];
-            moving.push(Moving { at: flight.arrives, pkt, hop: way + pkt.hop() as u32 + 1 });
-        }
     }
 }
 
@@ -386,7 +352,7 @@ impl Engine {
         self.net.soon = now + Duration::from_nanos(1);
         self.net.running = node;
         self.net.look_ahead();
-        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Served(_));
+        let served = node != RELAY && matches!(self.net.links[i - 1], Link::Head(_));
         if served {
             self.run_served(node);
         } else {
@@ -413,24 +379,23 @@ impl Engine {
         }
     }
 
-    /// Runs a link that serves its queue packet by packet.
+    /// [`Engine::run`] for a link that serves its queue packet by packet: departures count as arrivals do, in
+    /// their order.
     #[inline(never)]
     fn run_served(&mut self, node: u32) {
         loop {
-            // At one instant the wire is free before packets arrive.
             let service = self.net.next_service(node);
-            let limit = Key::new(service.min(self.net.horizon), 0, self.net.bits);
-            let inbox = &mut self.net.nodes[node as usize].inbox;
-            if inbox.ready(limit, 1) > 0 {
-                let (key, pkt) = inbox.next(1)[0];
-                inbox.skip(1);
-                self.net.join(node, key, pkt);
-            } else if service < self.net.horizon {
-                self.net.serve(service, node);
-            } else {
+            let at = &mut self.net.nodes[node as usize];
+            let round = Duration::from_nanos(at.round);
+            let mut until = self.net.horizon.min(service + round);
+            let batch = at.inbox.ready(Key::new(until, 0, self.net.bits), at.round);
+            if let Some((first, _)) = at.inbox.next(batch).first() {
+                let complete = at.inbox.complete_until(batch).time(self.net.bits);
+                until = until.min(first.time(self.net.bits) + round).min(complete);
+            } else if service >= self.net.horizon {
                 return;
             }
-            self.net.events += 1;
+            self.net.serve(node, batch, until);
             self.settle();
         }
     }
@@ -455,10 +420,9 @@ fn hops(plan: &Plan, network: &Network, merging: &[u32]) -> (Vec<Hop>, Vec<u16>,
                         _ if step.event => RELAY,
                         _ => END,
                     };
-                    let number = (hops.len() - first) as u8;
                     let ends = step.stop == Stop::End;
                     let wired = wire.is_some();
-                    hops.push(Hop { wire: wire.unwrap_or_default(), to, number, wired, ends });
+                    hops.push(Hop { wire: wire.unwrap_or_default(), to, wired, ends });
                     classes.push(class);
                     if to != ON {
                         break;
@@ -521,28 +485,6 @@ fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     }
 }
 
-/// The merging link `i` of a network.
-fn link(network: &mut Network, i: usize, bits: u32) -> Link {
-    let recorder = recorder(network, i);
-    let spec = &mut network.links[i];
-    let wire = Wire::new(spec, network.seed, i as u32);
-    if spec.queue.is_none() && recorder.is_none() {
-        return Link::Plain(wire);
-    }
-    let rng = network.seed.indexed_stream("link.aqm", i as u64);
-    let (algorithm, limit, ecn) = super::queue_parts(spec.queue.take());
-    match algorithm {
-        Algorithm::Aqm(aqm) if aqm.departures() != Departures::Decided => {
-            let rate = spec.rate.initial;
-            Link::Lindley(aqm.visit(lindley::Builder { bits, wire, rng, limit, ecn, rate, recorder }))
-        }
-        algorithm => {
-            let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-            Link::Served(Box::new(ServedLink::new(queue, &spec.rate, wire, recorder)))
-        }
-    }
-}
-
 /// Runs a network.
 pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
@@ -574,8 +516,10 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let mut nodes: Vec<Node> = (0..=count).map(|_| node()).collect();
     reach(&plan, &network, &merging, &mut nodes);
     let (hops, classes_of_hops, ways) = hops(&plan, &network, &merging);
-    let links: Vec<Link> =
-        (0..network.links.len()).filter(|i| plan.merges[*i]).map(|i| link(&mut network, i, bits)).collect();
+    let links: Vec<Link> = (0..network.links.len())
+        .filter(|i| plan.merges[*i])
+        .map(|i| Link::new(&mut network, i, bits))
+        .collect();
     drop(network);
 
     let mut timers = WinnerTree::new(ends.flows.len(), measure.end)?;
@@ -641,9 +585,9 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     for link in net.links {
         let recorder = match link {
             Link::Plain(_) => None,
-            Link::Lindley(queue) => queue.finish(measure.end),
-            Link::Served(link) => {
-                let (recorder, waiting) = link.finish(measure.end, |_| {});
+            Link::Arrival(queue) => queue.finish(measure.end),
+            Link::Head(link) => {
+                let (recorder, waiting) = link.finish(measure.end);
                 count.in_flight += waiting;
                 recorder
             }

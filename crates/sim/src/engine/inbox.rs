@@ -179,6 +179,12 @@ impl Inbox {
         &self.today[self.next..self.next + n]
     }
 
+    /// Where what may come after the next `n` packets begins: nothing else that is known lies before.
+    #[inline]
+    pub fn complete_until(&self, n: usize) -> Key {
+        self.today.get(self.next + n).map_or(Key(self.day + 1 << self.shift), |(key, _)| *key)
+    }
+
     /// They have been taken.
     #[inline]
     pub fn skip(&mut self, n: usize) {

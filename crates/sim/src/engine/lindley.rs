@@ -3,9 +3,8 @@
 
 use std::collections::VecDeque;
 
-use quell_aqm::catalog::Visitor;
 use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
-use quell_queue::{Admission, Gate, Limit, Packet as _};
+use quell_queue::{Admission, Gate, Packet as _};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::inbox::Entry;
@@ -24,31 +23,6 @@ pub(super) trait ArrivalQueue {
     fn finish(self: Box<Self>, end: Time) -> Option<Recorder>;
 }
 
-/// Builds a [`LindleyQueue`], compiled for its algorithm.
-pub(super) struct Builder {
-    /// Bits of a [`Key`](super::inbox::Key) that hold the hop.
-    pub bits: u32,
-    pub wire: Wire,
-    pub rng: quell_aqm::Rng,
-    pub limit: Limit,
-    pub ecn: bool,
-    pub rate: BitRate,
-    pub recorder: Option<Recorder>,
-}
-
-impl Visitor for Builder {
-    type Output = Box<dyn ArrivalQueue>;
-
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output {
-        let Builder { bits, wire, rng, limit, ecn, rate, recorder } = self;
-        let gate = Gate::new(aqm, rng, limit, ecn);
-        match recorder {
-            Some(observer) => Box::new(LindleyQueue::new(bits, wire, gate, rate, observer)),
-            None => Box::new(LindleyQueue::new(bits, wire, gate, rate, ())),
-        }
-    }
-}
-
 /// A packet whose transmission has not begun yet, as far as the queue has been followed.
 #[derive(Clone, Copy)]
 struct Waiting {
@@ -57,7 +31,8 @@ struct Waiting {
 }
 
 /// A queue and its wire.
-struct LindleyQueue<A, O> {
+pub(super) struct LindleyQueue<A, O> {
+    /// Bits of a [`Key`](super::inbox::Key) that hold the hop.
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting>,
@@ -75,7 +50,7 @@ struct LindleyQueue<A, O> {
 }
 
 impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
-    fn new(bits: u32, wire: Wire, gate: Gate<A>, rate: BitRate, observer: O) -> Self {
+    pub fn new(bits: u32, wire: Wire, gate: Gate<A>, rate: BitRate, observer: O) -> Self {
         let watched = if gate.departures() == Departures::Watched { 64 } else { 1 };
         LindleyQueue {
             bits,
@@ -216,7 +191,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 ecn: pkt.ecn(),
                 transport: pkt.transport(),
                 syn: pkt.is_syn(),
-                precedence: pkt.precedence(),
+                dscp: pkt.dscp(),
             };
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);

@@ -3,6 +3,7 @@
 pub(crate) mod fast;
 mod inbox;
 mod lindley;
+mod link;
 mod moving;
 mod prefetch;
 pub(crate) mod reference;
@@ -39,10 +40,10 @@ impl Ends {
             let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
                 // Flows of one group follow each other: look at the latest first.
-                let at = known.iter().rposition(|k| k.1 == spec.precedence && k.0 == tcp);
+                let at = known.iter().rposition(|k| k.1 == spec.dscp && k.0 == tcp);
                 if at.is_none() {
                     let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
-                    known.push((tcp, spec.precedence, Arc::new(Group::new(new, spec.precedence))));
+                    known.push((tcp, spec.dscp, Arc::new(Group::new(new, spec.dscp))));
                 }
                 config = Some(&known[at.unwrap_or(known.len() - 1)].2);
             }

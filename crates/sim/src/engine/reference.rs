@@ -4,16 +4,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
 use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
-use super::service::{Left, ServedLink};
+use super::service::{Left, Queued, ServedLink};
 use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
-use crate::record::RoundTrips;
+use crate::record::{Recorder, RoundTrips};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -60,11 +61,14 @@ impl Ord for Entry {
     }
 }
 
+/// Of whatever algorithm, observed or not.
+type Link = ServedLink<Queue<Queued, AnyAqm, AnyDiscipline>, Option<Recorder>>;
+
 struct Net {
     plan: Plan,
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
-    links: Vec<ServedLink>,
+    links: Vec<Link>,
     /// What left a link's queue just now.
     left: Vec<Left>,
     /// For when the next departure from each link was scheduled last.
@@ -135,7 +139,7 @@ impl Net {
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
         let class = self.classes[pkt.flow() as usize][pkt.is_ack() as usize];
         let left = &mut self.left;
-        self.links[id.0 as usize].arrive(now, class, pkt, |packet| left.push(packet));
+        self.links[id.0 as usize].arrive(now, (0, class), pkt, |packet| left.push(packet));
         self.went_on(id);
     }
 

@@ -1,20 +1,22 @@
 //! A link that is served by events: each transmission begins when the one before has ended. The
 //! reference engine's only kind, and the fast engine's for queues whose departures are decided.
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
 use quell_aqm::{Ecn, FlowId, Transport};
-use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Queue, Sent};
+use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Sent};
 use quell_units::{BitRate, Bytes, Time};
 
+use super::inbox::Entry;
+use super::moving::{Gone, Moving};
 use crate::network::{Schedule, ToCome};
 use crate::packet::Pkt;
-use crate::record::{Departure, Recorder};
+use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
-/// A packet with its class and whether this queue marked it.
+/// A packet with its class, what its engine calls the hop by which it came, and whether this queue marked it.
 #[derive(Clone, Copy)]
 pub(super) struct Queued {
     pkt: Pkt,
+    hop: u32,
     class: u16,
     marked: bool,
 }
@@ -36,8 +38,8 @@ impl Packet for Queued {
     fn is_syn(&self) -> bool {
         Packet::is_syn(&self.pkt)
     }
-    fn precedence(&self) -> u8 {
-        Packet::precedence(&self.pkt)
+    fn dscp(&self) -> u8 {
+        Packet::dscp(&self.pkt)
     }
     fn transport(&self) -> Transport {
         self.pkt.transport()
@@ -46,67 +48,62 @@ impl Packet for Queued {
 
 /// A packet that has left a link's queue.
 pub(super) enum Left {
-    /// Its transmission began at this time.
-    Sent(Time, Pkt, Flight),
+    /// It came by this hop, and its transmission began.
+    Sent(u32, Pkt, Flight),
     /// It was dropped.
     Dropped(Pkt),
 }
 
 /// A [`Line`], the wire behind it and whoever measures it.
-pub(super) struct ServedLink {
-    line: Line<Queue<Queued, AnyAqm, AnyDiscipline>>,
+pub(super) struct ServedLink<Q, O> {
+    line: Line<Q>,
     wire: Wire,
     /// Changes of the rate that are still to come.
     rates: ToCome<BitRate>,
-    recorder: Option<Recorder>,
+    observer: O,
 }
 
 /// Takes what leaves the line over the wire and to the engine.
-struct Beyond<'a, F> {
+struct Beyond<'a, O, F> {
     wire: &'a mut Wire,
-    recorder: &'a mut Option<Recorder>,
+    observer: &'a mut O,
     /// The arrival at hand.
     arriving: Option<(u16, Pkt)>,
     left: F,
 }
 
-impl<F: FnMut(Left)> Host<Queued> for Beyond<'_, F> {
+impl<O: Observer, F: FnMut(Left)> Host<Queued> for Beyond<'_, O, F> {
+    #[inline]
     fn arrived(&mut self, now: Time, admission: Admission) {
-        if let (Some(recorder), Some((class, pkt))) = (&mut self.recorder, self.arriving) {
-            recorder.arrived(now, class, pkt, admission);
+        if let Some((class, pkt)) = self.arriving {
+            self.observer.arrived(now, class, pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
-                recorder.waits(now, pkt.bytes());
+                self.observer.waits(now, pkt.bytes());
             }
         }
     }
 
+    #[inline]
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued>) {
-        let Queued { pkt, class, marked } = packet;
+        let Queued { pkt, hop, class, marked } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
-        if let Some(recorder) = &mut self.recorder {
-            let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
-            recorder.departed(start, departure);
-        }
-        (self.left)(Left::Sent(start, pkt, flight));
+        let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
+        self.observer.departed(start, departure);
+        (self.left)(Left::Sent(hop, pkt, flight));
     }
 
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued>) {
         let Queued { pkt, class, .. } = packet;
-        if let (Some(recorder), Place::Head | Place::Waiting) = (&mut self.recorder, place) {
-            recorder.dropped_from_queue(now, class, pkt.bytes(), cause);
+        if let Place::Head | Place::Waiting = place {
+            self.observer.dropped_from_queue(now, class, pkt.bytes(), cause);
         }
         (self.left)(Left::Dropped(pkt));
     }
 }
 
-impl ServedLink {
-    pub fn new(
-        queue: Queue<Queued, AnyAqm, AnyDiscipline>,
-        rate: &Schedule<BitRate>,
-        wire: Wire,
-        recorder: Option<Recorder>,
-    ) -> Self {
-        ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), recorder }
+impl<Q: Qdisc<Packet = Queued>, O: Observer> ServedLink<Q, O> {
+    pub fn new(queue: Q, rate: &Schedule<BitRate>, wire: Wire, observer: O) -> Self {
+        ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer }
     }
 
     /// When the next packet leaves, if one waits; while the rate is zero, when that changes.
@@ -119,18 +116,28 @@ impl ServedLink {
     }
 
     /// A packet arrives.
-    pub fn arrive(&mut self, now: Time, class: u16, pkt: Pkt, mut left: impl FnMut(Left)) {
+    #[inline]
+    pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
-        let ServedLink { line, wire, recorder, .. } = self;
-        let mut beyond = Beyond { wire, recorder, arriving: Some((class, pkt)), left };
-        let _ = line.arrive(now, Queued { pkt, class, marked: false }, &mut beyond);
+        let ServedLink { line, wire, observer, .. } = self;
+        let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), left };
+        let _ = line.arrive(now, Queued { pkt, hop, class, marked: false }, &mut beyond);
     }
 
     /// Does what is due at or before `now`.
+    #[inline]
     pub fn run(&mut self, now: Time, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
-        let ServedLink { line, wire, recorder, .. } = self;
-        line.run(now, &mut Beyond { wire, recorder, arriving: None, left });
+        let ServedLink { line, wire, observer, .. } = self;
+        line.run(now, &mut Beyond { wire, observer, arriving: None, left });
+    }
+
+    /// Does what is due before `now`.
+    #[inline]
+    pub fn run_before(&mut self, now: Time, left: impl FnMut(Left)) {
+        if let Some(before) = now.nanos().checked_sub(1) {
+            self.run(Time::from_nanos(before), left);
+        }
     }
 
     /// Changes of the rate, and boundaries of measurement, at or before `now`: each at its own time,
@@ -139,13 +146,13 @@ impl ServedLink {
     fn follow(&mut self, now: Time, left: &mut impl FnMut(Left)) {
         loop {
             let change = self.rates.due();
-            let mark = self.recorder.as_ref().map_or(Time::MAX, |r| r.next_mark());
+            let mark = self.observer.next_mark();
             let at = change.min(mark);
             if at > now {
                 return;
             }
-            let ServedLink { line, wire, rates, recorder } = &mut *self;
-            let mut beyond = Beyond { wire, recorder, arriving: None, left: &mut *left };
+            let ServedLink { line, wire, rates, observer } = &mut *self;
+            let mut beyond = Beyond { wire, observer, arriving: None, left: &mut *left };
             if change == at {
                 if let Some(rate) = rates.pop() {
                     line.set_rate(at, rate, &mut beyond);
@@ -153,9 +160,7 @@ impl ServedLink {
                 continue;
             }
             line.run_before(at, &mut beyond);
-            if let Some(recorder) = recorder {
-                recorder.mark(|out| line.queue().observe(out), line.busy_until());
-            }
+            observer.mark(|out| line.queue().observe(out), line.busy_until());
         }
     }
 
@@ -164,6 +169,56 @@ impl ServedLink {
     pub fn finish(mut self, end: Time, mut left: impl FnMut(Left)) -> (Option<Recorder>, u64) {
         self.follow(end, &mut left);
         let waiting = self.line.queue().view().packets.get();
-        (self.recorder, u64::from(waiting))
+        (self.observer.recorder(), u64::from(waiting))
+    }
+}
+
+/// A served link whose queue's type the engine need not know.
+pub(super) trait HeadQueue {
+    /// See [`ServedLink::next`].
+    fn next(&self) -> Option<Time>;
+    /// Packets arrive, and what is due before `until` leaves; `bits` of their keys hold hops, whose classes are
+    /// `classes`.
+    fn serve(
+        &mut self,
+        entries: &[Entry],
+        until: Time,
+        bits: u32,
+        classes: &[u16],
+        moving: &mut Vec<Moving>,
+        gone: &mut Gone,
+    );
+    /// See [`ServedLink::finish`].
+    fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64);
+}
+
+impl<Q: Qdisc<Packet = Queued>, O: Observer> HeadQueue for ServedLink<Q, O> {
+    fn next(&self) -> Option<Time> {
+        ServedLink::next(self)
+    }
+
+    fn serve(
+        &mut self,
+        entries: &[Entry],
+        until: Time,
+        bits: u32,
+        classes: &[u16],
+        moving: &mut Vec<Moving>,
+        gone: &mut Gone,
+    ) {
+        let mut leave = |packet| match packet {
+            Left::Dropped(pkt) => gone.dropped.push(pkt),
+            Left::Sent(_, pkt, flight) if flight.lost => gone.lost.push((flight.start, pkt)),
+            Left::Sent(hop, pkt, flight) => moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 }),
+        };
+        for &(key, pkt) in entries {
+            let (now, hop) = (key.time(bits), key.hop(bits));
+            self.arrive(now, (hop as u32, classes[hop]), pkt, &mut leave);
+        }
+        self.run_before(until, leave);
+    }
+
+    fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64) {
+        ServedLink::finish(*self, end, |_| {})
     }
 }

@@ -65,14 +65,14 @@ impl Dialog {
         id: u32,
         cfg: &Group,
         habits: Habits,
-        precedence: u8,
+        dscp: u8,
         rng: Rng,
         (start, stop): (Time, Time),
         bounds: &[Time],
     ) -> Self {
         let app = Application::Replies(Box::new(Server::new(habits.connection)));
         let mut request = Pkt::new(Kind::Ack, id, u8::MAX, 0, 0);
-        request.set_precedence(precedence);
+        request.set_dscp(dscp);
         Dialog {
             tcp: TcpFlow::new(id, cfg, app, Time::MAX, Time::MAX, bounds),
             answered: 0,

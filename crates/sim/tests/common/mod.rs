@@ -105,7 +105,7 @@ impl Dumbbell {
             FlowSpec {
                 class: 0,
                 ack_class: 1,
-                precedence: 0,
+                dscp: 0,
                 forward: vec![LinkId(n - 2), LinkId(0)],
                 reverse: vec![LinkId(1), LinkId(n - 1)],
                 traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: App::Bulk },

@@ -4,6 +4,7 @@
 //! Growth counts the packets that are acknowledged, not the acknowledgments: the increments of sections 4.4
 //! and 4.5 are given for each acknowledgment, and with delayed ones would depend on the receiver.
 
+use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
 use super::{Cause, Window};
@@ -29,9 +30,21 @@ pub fn alpha() -> f64 {
     3.0 * (1.0 - BETA) / (1.0 + BETA)
 }
 
+choice! {
+    /// How fast CUBIC's window grows where Reno's would be the larger one.
+    pub enum RenoFriendly {
+        /// By alpha a round trip until the window is what it was before the reduction, then by a packet (RFC
+        /// 9438 section 4.3).
+        Rfc9438 = "rfc9438",
+        /// By alpha a round trip (RFC 8312 section 4.2).
+        Rfc8312 = "rfc8312",
+    }
+}
+
 /// What CUBIC remembers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cubic {
+    friendly: RenoFriendly,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
     w_max: f64,
     /// The window before the last reduction.
@@ -56,6 +69,10 @@ struct Epoch {
 }
 
 impl Cubic {
+    pub fn new(friendly: RenoFriendly) -> Self {
+        Cubic { friendly, w_max: 0.0, prior: 0.0, anew: false, epoch: None, last: Time::ZERO, resumes: false }
+    }
+
     pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
         let cwnd = window.cwnd;
         if core::mem::take(&mut self.resumes) {
@@ -76,7 +93,8 @@ impl Cubic {
         };
         let t = (now - epoch.start).as_secs_f64();
         // Eq. 4: as Reno once the window is what it was before the reduction.
-        let alpha = if epoch.w_est < self.prior { alpha() } else { 1.0 };
+        let as_reno = epoch.w_est >= self.prior && self.friendly == RenoFriendly::Rfc9438;
+        let alpha = if as_reno { 1.0 } else { alpha() };
         epoch.w_est += alpha * acked / cwnd;
         if w_cubic(t, epoch.k, self.w_max) < epoch.w_est {
             window.cwnd = cwnd.max(epoch.w_est);
@@ -143,18 +161,36 @@ mod tests {
         assert!((alpha() - 9.0 / 17.0).abs() < 1e-12);
     }
 
+    /// A short round trip: the region where Reno's window would be the larger one. 70 packets grow by 9/17 a
+    /// round trip to 100, and then by one, or not.
+    #[test]
+    fn beyond_the_window_before_the_reduction_growth_is_renos_or_not() {
+        for (friendly, more) in [(RenoFriendly::Rfc9438, 20.0), (RenoFriendly::Rfc8312, 20.0 * alpha())] {
+            let rtt = Duration::from_millis(1);
+            let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+            let mut c = Cubic::new(friendly);
+            c.reduce(&mut window, Cause::Loss);
+            let rounds = (30.0 / alpha()) as u64 + 20;
+            for round in 0..rounds {
+                let cwnd = window.cwnd;
+                c.avoid(&mut window, cwnd, Time::ZERO + rtt * round, rtt);
+            }
+            assert!((window.cwnd - (100.0 + more)).abs() < 1.0, "{friendly:?}: {}", window.cwnd);
+        }
+    }
+
     #[test]
     fn the_window_is_back_after_k() {
         for per_ack in [1, 2] {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::default();
+            let mut c = Cubic::new(RenoFriendly::Rfc9438);
             c.reduce(&mut window, Cause::Loss);
             assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
             // K = cbrt(300 / 0.4) = 9.086 s; the region around it is flat.
             run(&mut c, &mut window, 9, per_ack);
             assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
             let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
-            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Default::default() };
+            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438) };
             run(&mut c, &mut longer, 18, per_ack);
             let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
             assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);
@@ -164,7 +200,7 @@ mod tests {
     #[test]
     fn small_windows_grow_as_reno_s_would() {
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-        let mut c = Cubic::default();
+        let mut c = Cubic::new(RenoFriendly::Rfc9438);
         c.reduce(&mut window, Cause::Loss);
         run(&mut c, &mut window, 2, 1);
         // 20 round trips of 9/17 of a packet, less once it has 10 again; eq. 1 has 9.9 then.
@@ -176,7 +212,7 @@ mod tests {
     #[test]
     fn fast_convergence_gives_way_after_a_second_reduction() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::default();
+        let mut c = Cubic::new(RenoFriendly::Rfc9438);
         c.reduce(&mut window, Cause::Loss);
         assert_eq!(c.w_max, 100.0);
         c.reduce(&mut window, Cause::Loss);
@@ -187,13 +223,13 @@ mod tests {
     #[test]
     fn a_timeout_and_a_slow_start_without_loss_begin_at_the_inflection() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::default();
+        let mut c = Cubic::new(RenoFriendly::Rfc9438);
         c.reduce(&mut window, Cause::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
         window.cwnd = 70.0;
         c.avoid(&mut window, 1.0, Time::ZERO, RTT);
         assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
-        let mut first = Cubic::default();
+        let mut first = Cubic::new(RenoFriendly::Rfc9438);
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
         first.avoid(&mut window, 1.0, Time::ZERO, RTT);
         assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
@@ -203,7 +239,7 @@ mod tests {
     fn time_in_which_the_window_is_not_used_is_not_the_epoch_s() {
         let after = |gap: u64| {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::default();
+            let mut c = Cubic::new(RenoFriendly::Rfc9438);
             c.reduce(&mut window, Cause::Loss);
             run(&mut c, &mut window, 5, 1);
             let now = Time::ZERO + Duration::from_secs(5);
@@ -220,8 +256,8 @@ mod tests {
     #[test]
     fn a_mark_may_leave_a_window_of_one() {
         let (mut loss, mut mark) = (Window { cwnd: 1.2, ssthresh: 9.0 }, Window { cwnd: 1.2, ssthresh: 9.0 });
-        Cubic::default().reduce(&mut loss, Cause::Loss);
-        Cubic::default().reduce(&mut mark, Cause::Echo);
+        Cubic::new(RenoFriendly::Rfc9438).reduce(&mut loss, Cause::Loss);
+        Cubic::new(RenoFriendly::Rfc9438).reduce(&mut mark, Cause::Echo);
         assert_eq!((loss.cwnd, loss.ssthresh, mark.cwnd, mark.ssthresh), (2.0, 2.0, 1.0, 2.0));
     }
 }

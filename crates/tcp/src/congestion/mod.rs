@@ -1,16 +1,24 @@
 //! Congestion control: how large the window is. How losses are found and repaired is the other axis,
-//! [`Variant`](crate::Variant).
+//! [`Recovery`](crate::Recovery).
 
 pub(crate) mod bbr1;
 pub(crate) mod bbr3;
 pub mod cubic;
+mod dctcp;
+mod ledbat;
 pub(crate) mod model;
+mod prague;
 pub mod reno;
 
 use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
+use crate::Config;
+
 use cubic::Cubic;
+use dctcp::Estimate;
+use ledbat::Ledbat;
+use prague::Prague;
 
 choice! {
     /// Which congestion control a sender has.
@@ -23,6 +31,25 @@ choice! {
         Bbr1 = "bbr1",
         /// The same, with bounds that losses teach (draft-ietf-ccwg-bbr).
         Bbr3 = "bbr3",
+        /// The share of packets that are marked reduces the window (RFC 8257).
+        Dctcp = "dctcp",
+        /// The same for the Internet (draft-briscoe-iccrg-prague-congestion-control).
+        Prague = "prague",
+        /// The delay that the queue adds is held at a target (RFC 6817).
+        Ledbat = "ledbat",
+    }
+}
+
+impl CongestionControl {
+    /// Whether the share of marks matters to it, not only that there are some: its marks are "scalable" (RFC 9330
+    /// section 3).
+    pub fn is_scalable(self) -> bool {
+        matches!(self, CongestionControl::Dctcp | CongestionControl::Prague)
+    }
+
+    /// Whether its packets ask for the low-latency queue: they are ECT(1) (RFC 9331 section 4.1).
+    pub fn is_l4s(self) -> bool {
+        self == CongestionControl::Prague
     }
 }
 
@@ -62,42 +89,97 @@ pub(crate) enum Cause {
     Timeout,
 }
 
+/// What an acknowledgment says has arrived, where the receiver counts marks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    pub now: Time,
+    /// The cumulative acknowledgment, and one past the highest packet sent.
+    pub ack: u32,
+    pub next: u32,
+    /// Packets that it says for the first time to have arrived, and to have come marked.
+    pub delivered: u32,
+    pub marked: u32,
+    /// No loss is being repaired.
+    pub may_reduce: bool,
+}
+
 /// A congestion control and its state, of which Reno has none.
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
     Reno,
     Cubic(Cubic),
+    Dctcp(Estimate),
+    Prague(Prague),
+    Ledbat(Ledbat),
 }
 
 impl Control {
-    pub fn new(kind: CongestionControl) -> Self {
-        match kind {
+    pub fn new(cfg: &Config) -> Self {
+        match cfg.congestion {
             // A model has its own ways; see `Model`.
             CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::default()),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
+            CongestionControl::Dctcp => Control::Dctcp(Estimate::new()),
+            CongestionControl::Prague => Control::Prague(Prague::new()),
+            CongestionControl::Ledbat => Control::Ledbat(Ledbat::new(cfg.ledbat_target, cfg.ledbat_gain)),
         }
     }
 
-    /// So many packets are acknowledged, in congestion avoidance.
-    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
+    /// So many packets are acknowledged, in congestion avoidance; `flight` were outstanding before.
+    pub fn avoid(&mut self, window: &mut Window, acked: f64, flight: f64, now: Time, rtt: Duration) {
         match self {
-            Control::Reno => reno::avoid(window, acked),
+            Control::Reno | Control::Dctcp(_) => reno::avoid(window, acked),
             Control::Cubic(c) => c.avoid(window, acked, now, rtt),
+            Control::Prague(p) => p.avoid(window, acked),
+            Control::Ledbat(l) => l.avoid(window, acked, flight),
+        }
+    }
+
+    /// Whether it begins with a slow start.
+    pub fn slow_starts(&self) -> bool {
+        !matches!(self, Control::Ledbat(_))
+    }
+
+    /// The smoothed round-trip time, where every acknowledgment measures one.
+    pub fn on_rtt(&mut self, srtt: Duration) {
+        if let Control::Prague(p) = self {
+            p.on_rtt(srtt);
+        }
+    }
+
+    /// An acknowledgment says how long a packet was on its way.
+    pub fn on_delay(&mut self, now: Time, delay: Duration) {
+        if let Control::Ledbat(l) = self {
+            l.on_delay(now, delay);
+        }
+    }
+
+    /// Packets have arrived, marked or not. Whether that has reduced the window; none where a mark is an echo, and
+    /// answered as such.
+    pub fn on_delivery(&mut self, window: &mut Window, delivery: Delivery) -> Option<bool> {
+        match self {
+            Control::Dctcp(e) => Some(e.on_delivery(window, delivery, Duration::ZERO)),
+            Control::Prague(p) => Some(p.on_delivery(window, delivery)),
+            Control::Reno | Control::Cubic(_) | Control::Ledbat(_) => None,
         }
     }
 
     /// Lowers the threshold, and the window with it; a timeout leaves it to the sender.
     pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
         match self {
-            Control::Reno => reno::reduce(window, cause),
+            // What is not a mark is answered as by Reno (RFC 8257 section 3.5).
+            Control::Reno | Control::Dctcp(_) | Control::Prague(_) => reno::reduce(window, cause),
             Control::Cubic(c) => c.reduce(window, cause),
+            Control::Ledbat(l) => l.reduce(window, cause),
         }
     }
 
-    /// An acknowledgment of a window that was not used.
-    pub fn pause(&mut self, now: Time) {
-        if let Control::Cubic(c) = self {
-            c.pause(now);
+    /// An acknowledgment of a window that was not used, with `flight` outstanding before.
+    pub fn pause(&mut self, window: &mut Window, flight: f64, now: Time) {
+        match self {
+            Control::Cubic(c) => c.pause(now),
+            Control::Ledbat(l) => l.pause(window, flight),
+            _ => {}
         }
     }
 

@@ -86,7 +86,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CongestionControl, TcpParams, Variant};
+    use crate::{CongestionControl, Recovery, TcpParams};
     use alloc::string::ToString;
     use alloc::vec::Vec;
     use quell_units::Duration;
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn bbr_needs_pacing_samples_and_no_marks() {
         for congestion in [CongestionControl::Bbr1, CongestionControl::Bbr3] {
-            let good = TcpParams { congestion, variant: Variant::Rack, ..paced(10) };
+            let good = TcpParams { congestion, recovery: Recovery::Rack, ..paced(10) };
             assert!(good.check().is_ok());
             for (bad, rule) in [
                 (TcpParams { pacing: false, ..good.clone() }, "pacing"),
-                (TcpParams { variant: Variant::Prr, ..good.clone() }, "variant"),
+                (TcpParams { recovery: Recovery::Prr, ..good.clone() }, "recovery"),
                 (TcpParams { ecn: true, ..good.clone() }, "ecn"),
             ] {
                 let error = bad.check().unwrap_err().to_string();

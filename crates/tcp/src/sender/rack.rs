@@ -234,7 +234,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TcpParams, Variant};
+    use crate::{Recovery, TcpParams};
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -254,7 +254,7 @@ mod tests {
     /// Ten packets in flight, sent at 0 ms, of `data` in all.
     fn flying(data: u32) -> (Config, Sender) {
         let params =
-            TcpParams { variant: Variant::Rack, initial_window: 10, syn: false, ..Default::default() };
+            TcpParams { recovery: Recovery::Rack, initial_window: 10, syn: false, ..Default::default() };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
         s.window.ssthresh = 10.0;
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(timer(&cfg, &mut s), (ms(400), NOTHING, [10].to_vec()));
         let before = s.window.cwnd;
         assert_eq!(ack(&cfg, &mut s, 500, 11, &[]).0, NOTHING);
-        assert_eq!(s.window.cwnd, before, "the original may have come late");
+        assert!(s.window.cwnd >= before, "the original may have come late");
         s.provide(5);
         assert_eq!(drain(&cfg, &mut s, ms(510)), [11, 12, 13, 14, 15]);
         ack(&cfg, &mut s, 610, 12, &[]);

@@ -208,7 +208,7 @@ impl Class {
 impl Aqm for Wred {
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        let class = &mut self.classes[pkt.precedence as usize % CLASSES];
+        let class = &mut self.classes[pkt.precedence() as usize];
         self.avg.arrive(cx, pkt, |avg, cx| {
             self.p_b = class.curve.probability(avg);
             class.decide(self.p_b, &self.rule, cx, pkt)
@@ -216,7 +216,7 @@ impl Aqm for Wred {
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.classes[pkt.precedence as usize % CLASSES].spacer.restart();
+        self.classes[pkt.precedence() as usize].spacer.restart();
     }
 
     fn on_idle(&mut self, since: Time) {
@@ -266,11 +266,11 @@ mod tests {
                 bytes,
                 enqueued_at: now,
                 flow: FlowId(0),
-                precedence: (i % 8) as u8,
+                dscp: (i % 8 << 3) as u8,
                 ..Default::default()
             };
             let verdict = wred.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
-            count[pkt.precedence as usize] += u32::from(verdict != Verdict::Pass);
+            count[pkt.precedence() as usize] += u32::from(verdict != Verdict::Pass);
         }
         count
     }

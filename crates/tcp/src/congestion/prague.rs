@@ -1,0 +1,82 @@
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP for the Internet. Flows with a round-trip time of
+//! less than 25 ms grow, and follow the share of marks, as if it were 25 ms; a loss is answered as by Reno.
+//!
+//! Left out: the slower start of that independence after a slow start, and the reaction to reordering.
+
+use quell_units::Duration;
+
+use super::dctcp::Estimate;
+use super::{Delivery, Window};
+
+/// The round-trip time that shorter ones behave like.
+const REFERENCE: Duration = Duration::from_millis(25);
+
+/// What Prague remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Prague {
+    estimate: Estimate,
+    /// A packet was marked: before, nothing is known of the share.
+    marked: bool,
+    /// The smoothed round-trip time in seconds; zero before the first measurement.
+    rtt: f64,
+}
+
+impl Prague {
+    pub fn new() -> Self {
+        Prague { estimate: Estimate::new(), marked: false, rtt: 0.0 }
+    }
+
+    pub fn on_rtt(&mut self, srtt: Duration) {
+        self.rtt = srtt.as_secs_f64();
+    }
+
+    pub fn on_delivery(&mut self, window: &mut Window, d: Delivery) -> bool {
+        self.marked |= d.marked > 0;
+        self.marked && self.estimate.on_delivery(window, d, REFERENCE)
+    }
+
+    /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms.
+    pub fn avoid(&self, window: &mut Window, acked: f64) {
+        let share = (self.rtt / REFERENCE.as_secs_f64()).min(1.0);
+        window.cwnd += share * share * acked / window.cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_units::Time;
+
+    #[test]
+    fn the_first_mark_halves_the_window_however_late_it_comes() {
+        let (mut p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 1e6 });
+        let d = |ack, marked| Delivery {
+            now: Time::ZERO + Duration::from_millis(ack as u64),
+            ack,
+            next: ack + 100,
+            delivered: 1,
+            marked,
+            may_reduce: true,
+        };
+        (2..3000).for_each(|ack| assert!(!p.on_delivery(&mut w, d(ack, 0))));
+        assert!(p.on_delivery(&mut w, d(3000, 1)));
+        assert_eq!(w, Window { cwnd: 50.0, ssthresh: 50.0 });
+    }
+
+    /// A round trip R adds a packet to the window, and 1/R to the rate: 1/R² in a second.
+    #[test]
+    fn below_the_reference_the_rate_grows_as_fast_as_at_it() {
+        let growth = |ms: u64| {
+            let (mut p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 2.0 });
+            p.on_rtt(Duration::from_millis(ms));
+            (0..100).for_each(|_| p.avoid(&mut w, 1.0));
+            (w.cwnd - 100.0) / (ms as f64 / 1e3).powi(2)
+        };
+        let at = growth(25);
+        assert!((at * 0.025 * 0.025 - 1.0).abs() < 0.01, "{at}");
+        for ms in [1, 5, 24] {
+            assert!((growth(ms) / at - 1.0).abs() < 0.01, "{ms}: {} {at}", growth(ms));
+        }
+        assert!((growth(100) / at * 16.0 - 1.0).abs() < 0.01);
+    }
+}

@@ -1,0 +1,230 @@
+//! How a receiver tells its sender of marks, where TCP's one bit does not say enough.
+
+use quell_aqm::choice;
+use quell_units::Duration;
+
+use crate::scoreboard::SackBlocks;
+
+choice! {
+    /// How a receiver tells its sender of marks.
+    pub enum Feedback {
+        /// By one bit, from a mark until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
+        Classic = "classic",
+        /// By counting the marked packets in each acknowledgment, as QUIC does (RFC 9000 section 19.3.2).
+        Exact = "exact",
+        /// By counting them modulo eight: the ACE field of accurate ECN, without its option (RFC 9768 section
+        /// 3.2.2).
+        AccEcn = "accecn",
+    }
+}
+
+/// What an acknowledgment may carry beside its number and RFC 3168's bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The blocks of a selective acknowledgment.
+    pub blocks: SackBlocks,
+    /// How many packets have come marked; the number modulo eight with [`Feedback::AccEcn`].
+    pub marks: Option<u32>,
+    /// How long the packet that it answers was on its way.
+    pub delay: Option<Duration>,
+}
+
+/// The ACE field counts modulo this (RFC 9768 section 3.2.2).
+pub(crate) const ACE: u32 = 8;
+
+/// A sender's count of the marked packets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    /// Those it knows of: s.cep of RFC 9768.
+    known: u32,
+    /// Packets beyond the cumulative acknowledgment that duplicates without blocks stood for.
+    ahead: u32,
+}
+
+impl Marks {
+    /// How many packets an acknowledgment says for the first time to have arrived, if it carries no blocks:
+    /// `newly` cumulatively, or one for a duplicate.
+    pub fn delivered(&mut self, newly: u32, duplicate: bool) -> u32 {
+        if duplicate {
+            self.ahead += 1;
+            return 1;
+        }
+        let before = self.ahead.min(newly);
+        self.ahead -= before;
+        newly - before
+    }
+
+    /// How many more packets have come marked than before an acknowledgment that says for the first time that
+    /// `delivered` packets have arrived.
+    pub fn count(&mut self, feedback: Feedback, marks: u32, delivered: u32) -> u32 {
+        let new = match feedback {
+            Feedback::Classic => 0,
+            // An acknowledgment that others have overtaken counts fewer.
+            Feedback::Exact => Some(marks.wrapping_sub(self.known)).filter(|n| *n < 1 << 31).unwrap_or(0),
+            Feedback::AccEcn => newly_marked(marks, self.known, delivered),
+        };
+        self.known = self.known.wrapping_add(new);
+        new
+    }
+}
+
+/// How many packets have come marked since `known` had, by the ACE field: the safest that it may mean, since the
+/// counter may have gone round among acknowledgments that were lost (RFC 9768 section 3.2.2.5.2 and appendix A.2.1).
+fn newly_marked(ace: u32, known: u32, delivered: u32) -> u32 {
+    let least = ace.wrapping_sub(known) % ACE;
+    if delivered < ACE { least } else { delivered - (delivered - least) % ACE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use quell_units::Time;
+
+    use crate::{Arrival, Config, CongestionControl, Outgoing, Receiver, Recovery, Sender, TcpParams};
+
+    fn params(feedback: Feedback) -> TcpParams {
+        TcpParams { feedback, ecn: true, syn: false, initial_window: 10, ..Default::default() }
+    }
+
+    fn ms(x: u64) -> Duration {
+        Duration::from_millis(x)
+    }
+
+    /// What each packet makes the receiver tell, if it makes it: the count of marks, if it tells that.
+    fn told(feedback: Feedback, marked: &[bool]) -> Vec<Option<Option<u32>>> {
+        let params = TcpParams { delayed_ack: Some(ms(100)), ack_every: 5, ..params(feedback) };
+        let cfg = Config::new(&params).unwrap();
+        let mut r = Receiver::new();
+        let mut packets = (1..).zip(marked).map(|(seq, ce)| Arrival { seq, ce: *ce, ..Default::default() });
+        core::iter::from_fn(|| {
+            let received = r.on_packet(&cfg, Time::ZERO, packets.next()?).unwrap();
+            Some(received.acknowledge.then(|| {
+                r.acknowledgment(false);
+                r.reports(&cfg).then(|| r.report(&cfg)).and_then(|report| report.marks)
+            }))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn an_acknowledgment_goes_at_once_where_marks_begin_and_end_and_with_every_second_one() {
+        let marked = [false, false, true, true, true, true, false, false, false, false, false, false];
+        let (none, count) = (None, |n| Some(Some(n)));
+        let want = [none, none, count(1), none, count(3), none, count(4), none, none, none, none, count(4)];
+        assert_eq!(told(Feedback::Exact, &marked), want);
+        assert_eq!(told(Feedback::AccEcn, &marked), want);
+        assert_eq!(told(Feedback::Classic, &marked).iter().flatten().count(), 2);
+    }
+
+    #[test]
+    fn the_field_goes_round_at_eight() {
+        let counts =
+            |feedback| -> Vec<u32> { told(feedback, &[true; 20]).into_iter().flatten().flatten().collect() };
+        assert_eq!(counts(Feedback::AccEcn), [1, 3, 5, 7, 1, 3, 5, 7, 1, 3]);
+        assert_eq!(counts(Feedback::Exact), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+    }
+
+    fn sent(cfg: &Config, s: &mut Sender) -> Vec<(u32, bool)> {
+        core::iter::from_fn(|| s.poll(cfg, Time::ZERO + ms(100)))
+            .map(|out| match out {
+                Outgoing::Data { seq, cwr, .. } => (seq, cwr),
+                Outgoing::Syn => (0, false),
+            })
+            .collect()
+    }
+
+    /// Whether an acknowledgment that tells of so many marks reduces the window.
+    fn reduces(cfg: &Config, s: &mut Sender, ack: u32, marks: u32) -> bool {
+        let report = Report { marks: Some(marks), ..Default::default() };
+        s.on_report(cfg, Time::ZERO + ms(100), ack, false, &report).ecn_response
+    }
+
+    #[test]
+    fn reno_halves_its_window_once_in_a_window_of_data_and_announces_nothing() {
+        for feedback in [Feedback::Exact, Feedback::AccEcn] {
+            let cfg = Config::new(&params(feedback)).unwrap();
+            let mut s = Sender::new(&cfg);
+            s.provide(u32::MAX);
+            assert_eq!(sent(&cfg, &mut s).len(), 10);
+            for (ack, marks, reduced) in
+                [(2, 0, false), (3, 1, true), (4, 1, false), (5, 2, false), (10, 2, false)]
+            {
+                assert_eq!(reduces(&cfg, &mut s, ack, marks), reduced, "{ack}");
+            }
+            // Half of eleven, and what two acknowledgments without marks have added since.
+            let out = sent(&cfg, &mut s);
+            assert_eq!(out.iter().map(|p| p.0).collect::<Vec<_>>(), [11, 12, 13, 14]);
+            assert!(out.iter().all(|(_, cwr)| !cwr));
+            assert!(!reduces(&cfg, &mut s, 12, 2));
+            assert!(reduces(&cfg, &mut s, 14, 3));
+        }
+    }
+
+    #[test]
+    fn a_loss_among_dctcp_s_marks_halves_the_window_all_the_same() {
+        let params = TcpParams {
+            congestion: CongestionControl::Dctcp,
+            recovery: Recovery::Sack,
+            initial_window: 100,
+            initial_ssthresh: Some(2),
+            ..params(Feedback::Exact)
+        };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(u32::MAX);
+        assert_eq!(sent(&cfg, &mut s).len(), 100);
+        assert!(reduces(&cfg, &mut s, 2, 1));
+        // Packet 2 is lost, all others arrive: 74 of 99 must have left before anything new goes.
+        let mut out = Vec::new();
+        for to in 4..=101 {
+            let mut blocks = SackBlocks::default();
+            blocks.push((3, to));
+            let report = Report { blocks, marks: Some(1), delay: None };
+            s.on_report(&cfg, Time::ZERO + ms(100), 2, false, &report);
+            out.extend(sent(&cfg, &mut s).into_iter().map(|p| p.0));
+        }
+        assert_eq!(out[0], 2);
+        assert_eq!(out.len(), 25, "half of the half that the first mark left: {out:?}");
+    }
+
+    /// The safest number is the largest that the field allows and the packets that have arrived can hold; it is the
+    /// true one where fewer than eight did.
+    #[test]
+    fn the_safest_meaning_of_the_field_is_the_most_that_it_may_mean() {
+        for known in 0..20 {
+            for delivered in 1..40 {
+                for marked in 0..=delivered {
+                    let ace = (known + marked) % ACE;
+                    let found = newly_marked(ace, known, delivered);
+                    let most = (0..=delivered).rev().find(|n| (known + n) % ACE == ace).unwrap();
+                    assert_eq!(found, most, "{known} {delivered} {marked}");
+                    assert!(delivered >= ACE || found == marked);
+                }
+            }
+        }
+        // The example of appendix A.2.1: a field that rises by 2 with 10 packets acknowledged.
+        assert_eq!(newly_marked(2, 0, 10), 10);
+        assert_eq!(newly_marked(2, 0, 9), 2);
+    }
+
+    #[test]
+    fn an_exact_count_goes_on_beyond_its_range_and_not_back() {
+        let mut marks = Marks { known: u32::MAX - 1, ahead: 0 };
+        assert_eq!(marks.count(Feedback::Exact, 1, 5), 3);
+        assert_eq!(marks.count(Feedback::Exact, 0, 5), 0);
+        assert_eq!(marks.count(Feedback::Exact, 2, 5), 1);
+        assert_eq!(marks.count(Feedback::Classic, 9, 5), 0);
+    }
+
+    #[test]
+    fn what_duplicates_stood_for_does_not_arrive_twice() {
+        let mut marks = Marks::default();
+        assert_eq!(
+            (marks.delivered(2, false), marks.delivered(0, true), marks.delivered(0, true)),
+            (2, 1, 1)
+        );
+        // A partial acknowledgment of one, then one of the packet that was missing and what came behind it.
+        assert_eq!((marks.delivered(1, false), marks.delivered(3, false)), (0, 2));
+    }
+}
