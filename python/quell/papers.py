@@ -162,7 +162,7 @@ def reproduce(
     Parameters
     ----------
     names : str or iterable of str, optional
-        Documents (``"vrc"``), experiments (``"vrc-b2"``) or tables (``"vrc/2"``); default: all, about
+        Documents (``"vrc"``), experiments (``"vrc-b2"``) or tables (``"vrc/2"``), at least one; default: all, about
         an hour on two cores if the cache has nothing.
     papers : str or os.PathLike, default "papers"
         The folder of documents, from Quell's source tree.
@@ -183,13 +183,16 @@ def reproduce(
     Raises
     ------
     ValueError
-        If there is no such document, experiment or table, or its files break a rule.
+        If there is no such document, experiment or table, ``names`` is empty, or files break a rule.
     RunError
         If a replication failed.
     KeyboardInterrupt
         If it was interrupted; what is finished is in the cache.
     """
     words = [names] if isinstance(names, str) else list(names or ())
+    if names is not None and not words:
+        message = "names is empty: name documents, experiments or tables, or leave it out to run all"
+        raise ValueError(message)
     words += ["--papers", os.fspath(papers), "--format", "json", "--quiet"]
     words += ["--quick"] if quick else []
     words += [] if seeds is None else ["--seeds", str(seeds)]

@@ -27,3 +27,10 @@ def test_names_that_are_not_there() -> None:
         quell.reproduce("vrc-b3", papers=PAPERS)
     with pytest.raises(ValueError, match="no such folder"):
         quell.reproduce(papers="no/such/folder")
+
+
+def test_no_names_are_not_all() -> None:
+    with pytest.raises(ValueError, match="names is empty"):
+        quell.reproduce([], papers=PAPERS)
+    with pytest.raises(ValueError, match="unknown"):
+        quell.reproduce("", papers=PAPERS)

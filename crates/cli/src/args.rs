@@ -524,13 +524,13 @@ and from one no claim is decided: --quick shows that all runs, and the numbers r
 on two cores, and seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the \
 form of the files.")]
 pub struct ReproduceArgs {
-    /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2); default: all.
+    /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
     /// Say what there is to run, and run nothing.
     #[arg(long)]
     pub list: bool,
-    /// The folder of documents.
+    /// The folder of documents, in the form of docs/papers/format.md.
     #[arg(long, value_name = "DIR", default_value = "papers")]
     pub papers: PathBuf,
     /// At most so many seeds; default: as many as each experiment says, mostly 10.
@@ -719,7 +719,8 @@ pub enum ScenarioCommand {
         #[allow(missing_docs)]
         changes: Changes,
     },
-    /// List the dialects: the defaults of the releases of ns-2, each with its source.
+    /// List the dialects: the defaults of the releases of ns-2; their sources are in --format json and
+    /// docs/dialects.md.
     Dialects {
         #[command(flatten)]
         #[allow(missing_docs)]

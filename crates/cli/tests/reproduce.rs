@@ -97,8 +97,17 @@ fn names_that_are_not_there() {
     let output = quell(&["reproduce", "--papers", "no/such/folder"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no/such/folder: there is no such folder"));
+    let output = quell(&["reproduce", "b2"]);
+    assert!(text(&output.stderr).contains("did you mean \"vrc-b2\"?"), "{}", text(&output.stderr));
+    let output = quell(&["reproduce", "vrc/22"]);
+    assert!(
+        text(&output.stderr).contains("there is no such table; there are vrc/"),
+        "{}",
+        text(&output.stderr)
+    );
     let output = quell(&["reproduce", "--list", "hred"]);
-    assert!(text(&output.stdout).contains("hred-t2"));
+    let said = text(&output.stdout);
+    assert!(said.contains("hred-t2") && said.starts_with("hred: ") && !said.contains("vrc: "), "{said}");
     let output = quell(&["reproduce", "--list", "vrc-4", "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(

@@ -52,7 +52,7 @@ pub use results::{
     DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, PointInfo,
     Replication, Results, RunInfo, TransferRow, View,
 };
-pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, run};
+pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, Take, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
 pub use sequential::{Look, Looks, Width, widths};
 pub use space::{Space, free_space, space};

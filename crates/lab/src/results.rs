@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_scenario::{ACKS, Hole, Scenario, Setting, suggest, unknown};
+use quell_scenario::{ACKS, Hole, Point, Scenario, Setting, suggest, unknown};
 use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Results {
 }
 
 /// What was run, how and when: the contents of `run.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The version of this format: 1.
     pub schema: u32,
@@ -108,6 +108,20 @@ pub struct PointInfo {
 }
 
 impl PointInfo {
+    /// What there is to know of a point before it is run.
+    pub fn of(point: &Point) -> PointInfo {
+        let (scenario, measure) = (&point.scenario, point.measure());
+        PointInfo {
+            settings: point.settings.clone(),
+            scenario: scenario.to_toml(),
+            algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
+            seeds: scenario.seeds.list(),
+            links: point.links(),
+            classes: point.classes(),
+            segments: measure.segments().iter().map(|(a, b)| (a.as_secs_f64(), b.as_secs_f64())).collect(),
+        }
+    }
+
     /// The settings in one line; empty if the study is one point.
     pub fn title(&self) -> String {
         let each: Vec<_> = self.settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();

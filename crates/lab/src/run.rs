@@ -1,5 +1,6 @@
 //! Running a study: every algorithm with every seed at every point, over all cores.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -67,7 +68,7 @@ pub struct Options<'a> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Share of the simulated time that is done, unfinished replications included.
+    /// Share of the work that is done, unfinished replications included: of the packets that they handle, roughly.
     pub done: f64,
     /// Finished replications.
     pub finished: usize,
@@ -140,6 +141,8 @@ pub(crate) struct Job<'a> {
     pub(crate) aqm: usize,
     pub(crate) seed: u64,
     seed_index: usize,
+    /// What it costs, beside the others: the packets that it handles, roughly.
+    weight: f64,
     /// Whether its time series are kept.
     pub(crate) series: bool,
     /// Under which a cache has it, when that was asked for; none without a cache.
@@ -185,12 +188,13 @@ impl Job<'_> {
         self.spec.scenario.duration.nanos()
     }
 
-    /// Simulated time that is done.
-    fn done_ns(&self) -> u64 {
-        match self.over.load(Ordering::Relaxed) {
-            true => self.duration_ns(),
-            false => self.control.progress_ns.load(Ordering::Relaxed).min(self.duration_ns()),
+    /// How much of its weight is done.
+    fn done(&self) -> f64 {
+        if self.over.load(Ordering::Relaxed) {
+            return self.weight;
         }
+        let simulated = self.control.progress_ns.load(Ordering::Relaxed) as f64;
+        self.weight * (simulated / self.duration_ns().max(1) as f64).min(1.0)
     }
 }
 
@@ -201,63 +205,124 @@ impl Job<'_> {
 /// # Errors
 /// If a replication cannot be run; names one.
 pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
-    let started = std::time::SystemTime::now();
-    let clock = Instant::now();
+    let whole = OnceLock::new();
+    run_in_parts(study, options, std::slice::from_ref(&(0..study.points.len())), &|_, results| {
+        // There is one part.
+        let _ = whole.set(results);
+    })?;
+    whole.into_inner().ok_or_else(|| RunError::Threads("no results".to_string()))
+}
+
+/// Told the number of a part, and its results.
+pub type Take<'a> = dyn Fn(usize, Results) + Sync + 'a;
+
+/// Runs every replication of `study`, and hands over the results of parts of it, ranges of points that follow each
+/// other: each part as soon as its last replication is finished, while the others go on. What is handed over is
+/// not kept here. The points of a part's results are counted from its first.
+///
+/// If it is stopped, the parts that are not finished are handed over last, and are marked partial.
+///
+/// # Errors
+/// If a replication cannot be run; names one.
+pub fn run_in_parts(
+    study: &Study,
+    options: &Options<'_>,
+    parts: &[Range<usize>],
+    take: &Take<'_>,
+) -> Result<(), RunError> {
+    let (started, clock) = (std::time::SystemTime::now(), Instant::now());
     let mut jobs = jobs(study, options, options.cache.is_some());
     // All algorithms meet one seed before any meets the next, so that a run that is stopped has pairs to
     // compare.
     jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
-    let finished = Mutex::new(Vec::with_capacity(jobs.len()));
-    // What is told of the points does not depend on what they find: nobody waits for it after Ctrl-C.
-    let points = std::thread::scope(|scope| {
-        let points = scope.spawn(|| study.points.iter().map(point_info).collect());
-        execute(&jobs, options, &|at, outcome| {
-            let goes_on = outcome.is_ok();
-            let outcome = outcome.map(|f| ((jobs[at].point, jobs[at].aqm, jobs[at].seed_index), at, f));
-            finished.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-            goes_on
-        })?;
-        points.join().map_err(|panic| RunError::Threads(panic_message(&*panic).to_string()))
-    })?;
-    let finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
-    finished.sort_by_key(|(order, ..)| *order);
-    let verified = finished.iter().filter(|(.., f)| f.verified).count();
-    let partial = finished.len() < jobs.len();
-    // Who stopped it does not wait for the index: it is brought up to date when somebody asks for it.
-    if let Some(cache) = options.cache.filter(|_| !partial) {
-        let new = finished.iter().filter_map(|(_, at, f)| {
-            let about = &jobs[*at].kept()?.about;
-            Some(Indexed { key: f.put?, about, replication: &f.replication })
+    let infos: Vec<OnceLock<PointInfo>> = study.points.iter().map(|_| OnceLock::new()).collect();
+    let info = |point: usize| infos[point].get_or_init(|| PointInfo::of(&study.points[point]));
+    let part_of = |point: usize| parts.partition_point(|part| part.end <= point);
+    let mut asked = vec![0; parts.len()];
+    jobs.iter().for_each(|job| asked[part_of(job.point)] += 1);
+    // None once it was handed over.
+    let waiting: Vec<Mutex<Option<Vec<(usize, Finished)>>>> =
+        parts.iter().map(|_| Mutex::new(Some(Vec::new()))).collect();
+    let hand_over = |part: usize, mut finished: Vec<(usize, Finished)>| {
+        finished.sort_by_key(|(at, _)| {
+            let job = &jobs[*at];
+            (job.point, job.aqm, job.seed_index)
         });
-        if let Err(error) = cache.add_to_index(&new.collect::<Vec<_>>()) {
-            warn(options, &error.to_string());
+        let partial = finished.len() < asked[part];
+        // Who stopped it does not wait for the index: it is brought up to date when somebody asks for it.
+        if let Some(cache) = options.cache.filter(|_| !partial) {
+            let new = finished.iter().filter_map(|(at, f)| {
+                let about = &jobs[*at].kept()?.about;
+                Some(Indexed { key: f.put?, about, replication: &f.replication })
+            });
+            if let Err(error) = cache.add_to_index(&new.collect::<Vec<_>>()) {
+                warn(options, &error.to_string());
+            }
+        }
+        let reused = finished.iter().filter(|(_, f)| f.reused).count();
+        let verified = finished.iter().filter(|(_, f)| f.verified).count();
+        let kept = finished.iter().all(|(_, f)| f.reused || f.put.is_some());
+        let first = parts[part].start;
+        let own = |f: Finished| Replication { point: f.replication.point - first, ..f.replication };
+        let replications: Vec<Replication> = finished.into_iter().map(|(_, f)| own(f)).collect();
+        let run = RunInfo {
+            schema: 1,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            title: study.title().to_string(),
+            started: humantime::format_rfc3339_nanos(started).to_string(),
+            elapsed_s: clock.elapsed().as_secs_f64(),
+            command: options.command.clone(),
+            scenario_file: study.name().to_string(),
+            scenario_text: study.text().map(str::to_string),
+            points: parts[part].clone().map(|point| info(point).clone()).collect(),
+            holes: study.holes.clone(),
+            partial,
+            reused,
+            verified,
+            kept,
+            sequential: Vec::new(),
+            digest: digest(&replications),
+            files: Vec::new(),
+            sha256: String::new(),
+        };
+        take(part, Results { run, replications });
+    };
+    let failed = OnceLock::new();
+    // What is told of the points does not depend on what they find: nobody waits for it after Ctrl-C.
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..infos.len()).for_each(|point| _ = info(point)));
+        execute(&jobs, options, &|at, outcome| {
+            let part = part_of(jobs[at].point);
+            let finished = match outcome {
+                Ok(finished) => finished,
+                Err(error) => {
+                    // The first is as good as any other.
+                    let _ = failed.set(error);
+                    return false;
+                }
+            };
+            let whole = {
+                let mut waiting = waiting[part].lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(own) = waiting.as_mut() {
+                    own.push((at, finished));
+                }
+                waiting.take_if(|own| own.len() == asked[part])
+            };
+            if let Some(whole) = whole {
+                hand_over(part, whole);
+            }
+            true
+        })
+    })?;
+    if let Some(error) = failed.into_inner() {
+        return Err(error);
+    }
+    for (part, waiting) in waiting.into_iter().enumerate() {
+        if let Some(rest) = waiting.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            hand_over(part, rest);
         }
     }
-    let reused = finished.iter().filter(|(.., f)| f.reused).count();
-    let kept = finished.iter().all(|(.., f)| f.reused || f.put.is_some());
-    let replications: Vec<Replication> = finished.into_iter().map(|(.., f)| f.replication).collect();
-    let run = RunInfo {
-        schema: 1,
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        title: study.title().to_string(),
-        started: humantime::format_rfc3339_nanos(started).to_string(),
-        elapsed_s: clock.elapsed().as_secs_f64(),
-        command: options.command.clone(),
-        scenario_file: study.name().to_string(),
-        scenario_text: study.text().map(str::to_string),
-        points,
-        holes: study.holes.clone(),
-        partial,
-        reused,
-        verified,
-        kept,
-        sequential: Vec::new(),
-        digest: digest(&replications),
-        files: Vec::new(),
-        sha256: String::new(),
-    };
-    Ok(Results { run, replications })
+    Ok(())
 }
 
 /// The replications of a study, by point, algorithm and seed; `keep` says whether they are to have keys.
@@ -270,12 +335,13 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
     };
     let mut jobs = Vec::new();
     for (point, spec) in study.points.iter().enumerate() {
+        let weight = spec.scenario.estimated_packets();
         for aqm in 0..spec.scenario.aqm.len() {
             let kept = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
                 let (series, kept) = (seed_index < drawn, kept.clone());
                 let (control, over) = (Control::default(), AtomicBool::new(false));
-                jobs.push(Job { point, spec, aqm, seed, seed_index, series, kept, control, over });
+                jobs.push(Job { point, spec, aqm, seed, seed_index, weight, series, kept, control, over });
             }
         }
     }
@@ -487,11 +553,11 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// Reports progress and passes a stop on to the replications that run, until all is over.
 fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &AtomicBool) {
-    let total_ns: f64 = jobs.iter().map(|j| j.duration_ns() as f64).sum();
+    let total: f64 = jobs.iter().map(|j| j.weight).sum();
     let report = || {
         let Some(progress) = options.progress else { return };
-        let done_ns: f64 = jobs.iter().map(|j| j.done_ns() as f64).sum();
-        let done = if total_ns > 0.0 { done_ns / total_ns } else { 1.0 };
+        let done = jobs.iter().map(Job::done).sum::<f64>();
+        let done = if total > 0.0 { done / total } else { 1.0 };
         let elapsed = clock.elapsed();
         // Nothing sensible can be said from the first moments.
         let left = (done > 0.005).then(|| elapsed.mul_f64(((1.0 - done) / done).max(0.0)));
@@ -506,20 +572,6 @@ fn watch(jobs: &[Job<'_>], options: &Options<'_>, clock: &Instant, over: &Atomic
         std::thread::park_timeout(Duration::from_millis(100));
     }
     report();
-}
-
-fn point_info(point: &Point) -> PointInfo {
-    let scenario = &point.scenario;
-    let measure = point.measure();
-    PointInfo {
-        settings: point.settings.clone(),
-        scenario: scenario.to_toml(),
-        algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
-        seeds: scenario.seeds.list(),
-        links: point.links(),
-        classes: point.classes(),
-        segments: measure.segments().iter().map(|(a, b)| (a.as_secs_f64(), b.as_secs_f64())).collect(),
-    }
 }
 
 /// Depends on what was simulated and on nothing else.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use quell_lab::Width;
-use serde::Deserialize;
 
+use crate::csv::rows;
 use crate::error::PaperError;
 
 /// A printed number, or the ends of a printed range.
@@ -72,13 +72,17 @@ impl Cell {
         self.id.split('/').nth(i).unwrap_or("")
     }
 
-    /// Whether `value` is no further than `band` from the number, or from the range; rounding is allowed for.
+    /// Whether `value` is no further than `band` from the number; of a range, whether it lies in the range, or no
+    /// further than `band` from its middle. Rounding is allowed for.
     pub fn is_near(&self, value: f64, band: Width) -> bool {
-        let reach = |end: &Printed| match band {
-            Width::Absolute(width) => width.max(end.rounding),
-            Width::Relative(share) => (share * end.value.abs()).max(end.rounding),
+        let middle = 0.5 * (self.low.value + self.high.value);
+        let reach = match band {
+            Width::Absolute(width) => width,
+            Width::Relative(share) => share * middle.abs(),
         };
-        value >= self.low.value - reach(&self.low) && value <= self.high.value + reach(&self.high)
+        let within =
+            self.low.value - self.low.rounding <= value && value <= self.high.value + self.high.rounding;
+        within || (value - middle).abs() <= reach
     }
 }
 
@@ -120,61 +124,70 @@ pub fn matches(pattern: &str, id: &str) -> bool {
     parts.len() <= ids.len() && parts.iter().zip(&ids).all(|(pattern, id)| part(pattern, id))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CellRow {
-    id: String,
-    document: String,
-    table: String,
-    page: String,
-    case: String,
-    algorithm: String,
-    metric: String,
-    unit: String,
-    low: String,
-    high: String,
-    note: String,
-}
+const COLUMNS: &[&str] =
+    &["id", "document", "table", "page", "case", "algorithm", "metric", "unit", "low", "high", "note"];
 
-/// Reads `papers/cells.csv`.
+/// Reads `papers/cells.csv`; `documents` are the keys of the documents that there are.
 ///
 /// # Errors
-/// If it cannot be read, a number is none, or an id is not that of its row or not unique.
-pub fn read_cells(file: &Path) -> Result<Vec<Cell>, PaperError> {
+/// If it cannot be read, a number is none, a unit or a document is not known, or an id is not that of its row or not
+/// unique.
+pub fn read_cells(file: &Path, documents: &[String]) -> Result<Vec<Cell>, PaperError> {
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    let units = crate::units::names();
     let mut cells: Vec<Cell> = Vec::new();
     let mut lines: HashMap<String, usize> = HashMap::new();
-    for (line, row) in rows::<CellRow>(file)? {
-        let number = |name: &str, text: &str| {
-            let error = || PaperError::at(file, line, format!("{name} = \"{text}\": must be a number"));
-            Printed::read(text).ok_or_else(error)
+    for row in rows(file, COLUMNS)? {
+        let number = |column: &str| {
+            let number = Printed::read(row.get(column));
+            number.ok_or_else(|| row.wrong(column, "must be a number as it is printed, such as 12.5"))
         };
-        let (low, high) = (number("low", &row.low)?, number("high", &row.high)?);
+        let one_of = |column: &str, names: &[&str]| {
+            if names.contains(&row.get(column)) {
+                return Ok(());
+            }
+            let (rule, nearest) = quell_scenario::unknown(column, row.get(column), names);
+            let known = format!("there are {}", names.join(", "));
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
+            Err(row.wrong(column, rule))
+        };
+        one_of("document", &documents)?;
+        one_of("unit", &units)?;
+        let (low, high) = (number("low")?, number("high")?);
         if low.value > high.value {
-            let rule = format!("low = {}: must be no more than high = {}", row.low, row.high);
-            return Err(PaperError::at(file, line, rule));
+            return Err(row.wrong("low", format!("must be no more than high = {}", high.text)));
         }
-        let parts = [&row.document, &row.table, &row.case, &row.algorithm, &row.metric];
-        let id = parts.map(|part| slug(part)).join("/");
-        if row.id != id {
-            let rule = format!("id = \"{}\": must be \"{id}\", after the row's other columns", row.id);
-            return Err(PaperError::at(file, line, rule));
+        let parts = ["document", "table", "case", "algorithm", "metric"];
+        if let Some(part) = parts.into_iter().find(|part| slug(row.get(part)).is_empty()) {
+            return Err(row.wrong(part, "must have a letter or a digit: it is a part of the id"));
         }
-        if let Some(first) = lines.insert(id.clone(), line) {
-            return Err(PaperError::at(
-                file,
-                line,
-                format!("id = \"{id}\": is that of line {first} as well"),
-            ));
+        let id = parts.map(|part| slug(row.get(part))).join("/");
+        if row.get("id") != id {
+            return Err(row.wrong("id", format!("must be \"{id}\", after the row's other columns")));
         }
-        let CellRow { document, table, page, case, algorithm, metric, unit, note, .. } = row;
-        cells.push(Cell { id, document, table, page, case, algorithm, metric, unit, low, high, note });
+        if let Some(first) = lines.insert(id.clone(), row.line()) {
+            return Err(row.wrong("id", format!("is that of line {first} as well")));
+        }
+        let text = |column: &str| row.get(column).to_string();
+        cells.push(Cell {
+            id,
+            document: text("document"),
+            table: text("table"),
+            page: text("page"),
+            case: text("case"),
+            algorithm: text("algorithm"),
+            metric: text("metric"),
+            unit: text("unit"),
+            low,
+            high,
+            note: text("note"),
+        });
     }
     Ok(cells)
 }
 
 /// What ns-2 gives for a cell, in the cell's unit.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ns2 {
     /// The id of the cell.
     pub cell: String,
@@ -193,39 +206,37 @@ pub struct Ns2 {
 /// Reads `papers/ns2.csv`; a file that is not there has no rows.
 ///
 /// # Errors
-/// If it cannot be read, or a row names no cell or one that another row names.
+/// If it cannot be read, a number is none, or a row names no cell or one that another row names.
 pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Ns2>, PaperError> {
     let mut found = HashMap::new();
     if !file.exists() {
         return Ok(found);
     }
-    for (line, row) in rows::<Ns2>(file)? {
-        if !cells.iter().any(|cell| cell.id == row.cell) {
-            return Err(PaperError::at(file, line, format!("cell = \"{}\": no cell has this id", row.cell)));
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    for row in rows(file, &["cell", "mean", "std", "runs", "version", "setting"])? {
+        let cell = row.get("cell").to_string();
+        if !cells.iter().any(|known| known.id == cell) {
+            return Err(row.wrong("cell", "no cell has this id"));
         }
-        let id = row.cell.clone();
-        if found.insert(row.cell.clone(), row).is_some() {
-            return Err(PaperError::at(file, line, format!("cell = \"{id}\": is named twice")));
+        if let Some(first) = lines.insert(cell.clone(), row.line()) {
+            return Err(row.wrong("cell", format!("is that of line {first} as well")));
         }
+        let std = match row.get("std") {
+            "" => None,
+            _ => Some(row.number("std")?),
+        };
+        if std.is_some_and(|std| std < 0.0) {
+            return Err(row.wrong("std", "must be at least 0; leave it empty for a single run"));
+        }
+        let runs = row.get("runs").parse().ok().filter(|n| *n >= 1);
+        let runs = runs.ok_or_else(|| row.wrong("runs", "must be a whole number of at least 1"))?;
+        let (mean, text) = (row.number("mean")?, |column: &str| row.get(column).to_string());
+        found.insert(
+            cell.clone(),
+            Ns2 { cell, mean, std, runs, version: text("version"), setting: text("setting") },
+        );
     }
     Ok(found)
-}
-
-/// The rows of a CSV file and their lines.
-pub(crate) fn rows<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<Vec<(usize, T)>, PaperError> {
-    let fail = |e: csv::Error| {
-        let line = e.position().map(|p| p.line() as usize);
-        PaperError { file: file.display().to_string(), line, rule: e.to_string() }
-    };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(file).map_err(fail)?;
-    let headers = reader.headers().map_err(fail)?.clone();
-    let mut all = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(fail)?;
-        let line = record.position().map_or(0, |p| p.line() as usize);
-        all.push((line, record.deserialize(Some(&headers)).map_err(fail)?));
-    }
-    Ok(all)
 }
 
 #[cfg(test)]
@@ -259,6 +270,40 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, id), is, "{pattern} {id}");
         }
+    }
+
+    /// A range is no wider for its band: the band is around its middle.
+    #[test]
+    fn a_range_has_its_band_around_the_middle() {
+        let cell = |low: &str, high: &str| Cell {
+            id: String::new(),
+            document: String::new(),
+            table: String::new(),
+            page: String::new(),
+            case: String::new(),
+            algorithm: String::new(),
+            metric: String::new(),
+            unit: String::new(),
+            low: Printed::read(low).unwrap(),
+            high: Printed::read(high).unwrap(),
+            note: String::new(),
+        };
+        let band = Width::Relative(0.1);
+        for (low, high, value, is) in [
+            ("80", "120", 120.4, true),
+            ("80", "120", 121.0, false),
+            ("80", "120", 79.4, false),
+            ("99", "101", 109.9, true),
+            ("99", "101", 90.1, true),
+            ("99", "101", 110.2, false),
+            ("100", "100", 109.9, true),
+            ("100", "100", 110.1, false),
+        ] {
+            assert_eq!(cell(low, high).is_near(value, band), is, "{low} {high} {value}");
+        }
+        assert!(cell("97.0", "98.0").is_near(98.4, Width::Absolute(1.0)));
+        assert!(!cell("97.0", "99.0").is_near(99.4, Width::Absolute(1.0)));
+        assert!(cell("4", "4").is_near(4.4, Width::Absolute(0.1)), "rounding");
     }
 
     #[test]

@@ -111,18 +111,6 @@ impl Test {
             _ => None,
         })
     }
-
-    /// The labels that it names.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
-        self.found().flat_map(|found| &found.labels).map(String::as_str)
-    }
-
-    /// The fields that it names.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
-        let of_runs = self.parts.iter().filter(|part| matches!(part.left, Term::Of(_)));
-        let along = of_runs.filter_map(Part::along);
-        self.found().flat_map(|found| &found.at).map(|(field, _)| field.as_str()).chain(along)
-    }
 }
 
 impl Term {
@@ -212,7 +200,8 @@ fn part(text: &str) -> Result<Part, String> {
 fn term(text: &str) -> Result<Term, String> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
-        return Ok(Term::Number(number));
+        let finite = Some(number).filter(|x| x.is_finite()).map(Term::Number);
+        return finite.ok_or_else(|| format!("\"{text}\": must be a finite number"));
     }
     let (value, mut rest) = text
         .split_once(" of ")
@@ -320,7 +309,7 @@ mod tests {
         assert_eq!((first.factor, first.quantity.as_str(), along), (2.0, "k_i_max", None));
         assert_eq!((first.figure.as_str(), first.at[0].1.len()), ("7 (computed)", 2));
         assert_eq!((reads[1].0.figure.as_str(), reads[1].1), ("4", Some("k_d")));
-        assert!(test.needs_runs() && test.fields().next().is_none());
+        assert!(test.needs_runs());
     }
 
     #[test]
@@ -335,6 +324,7 @@ mod tests {
             ("queue_packets of red in segment x < 5", "counted from 0"),
             ("queue_packets of red at n < 5", "FIELD=VALUE"),
             ("queue_packets of red like 5 by much", "not a width"),
+            ("queue_packets of red < inf", "must be a finite number"),
         ] {
             let error = text.parse::<Test>().unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use quell_lab::{Quantity, Width};
-use quell_scenario::dialect::Dialect;
+use quell_scenario::TomlFile;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
+use crate::check::{self, dialect};
 use crate::claims::Test;
 use crate::computed::Computed;
 use crate::error::PaperError;
@@ -47,7 +49,7 @@ pub struct About {
     pub title: String,
     /// Its key in `docs/references.bib`.
     pub reference: String,
-    /// The dialect of its scenarios, unless an experiment names another; none for the scenarios' own.
+    /// The dialect of its scenarios, unless an experiment, a run or a reading names another; none for the scenarios' own.
     #[serde(default)]
     pub dialect: Option<String>,
     /// The evidence for that dialect.
@@ -71,6 +73,9 @@ pub struct Experiment {
     /// The file.
     #[serde(skip)]
     pub file: PathBuf,
+    /// What the file holds, and where.
+    #[serde(skip)]
+    pub(crate) toml: Option<TomlFile>,
     /// The document's section.
     pub section: String,
     /// What it is about.
@@ -149,6 +154,9 @@ pub struct Run {
     /// How many seeds, if not as many as the experiment.
     #[serde(default)]
     pub seeds: Option<u32>,
+    /// The dialect, if not that of the experiment.
+    #[serde(default)]
+    pub dialect: Option<String>,
 }
 
 /// A choice where the document leaves one.
@@ -170,7 +178,7 @@ pub struct Reading {
     /// Fields that are set.
     #[serde(default)]
     pub set: toml::Table,
-    /// The dialect, if not that of the experiment.
+    /// The dialect, if not that of the run.
     #[serde(default)]
     pub dialect: Option<String>,
     /// The runs that it applies to; none for all.
@@ -236,6 +244,16 @@ pub struct CellsOf {
     pub case: BTreeMap<String, Place>,
 }
 
+impl CellsOf {
+    /// Where a cell is looked up.
+    pub(crate) fn place_of(&self, cell: &Cell) -> Place {
+        match self.case.get(cell.part(2)) {
+            Some(place) => place.within(&self.place),
+            None => self.place.clone(),
+        }
+    }
+}
+
 /// What a printed number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintedOf {
@@ -261,9 +279,7 @@ impl FromStr for PrintedOf {
             Some(("range", n)) => count(n).map(PrintedOf::RangeOf),
             _ => None,
         };
-        of.ok_or_else(|| {
-            format!("\"{text}\": must be \"one run\", \"mean of 5\", \"range of 7\" or \"exact\"")
-        })
+        of.ok_or_else(|| "must be \"one run\", \"mean of 5\", \"range of 7\" or \"exact\"".to_string())
     }
 }
 
@@ -447,6 +463,9 @@ pub struct Figure {
     /// Whether each algorithm has a panel of its own.
     #[serde(default)]
     pub panels: bool,
+    /// What fields are called in the figure; those that are not named, as in the scenario.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,
@@ -458,6 +477,9 @@ pub struct Figure {
 pub struct PrintedCurve {
     /// The algorithm's label.
     pub label: String,
+    /// The panel, by the value of the field that distinguishes panels; none for all.
+    #[serde(default)]
+    pub panel: Option<String>,
     /// Points, as pairs of x and y in the units of the axes.
     pub points: Vec<[f64; 2]>,
 }
@@ -494,38 +516,28 @@ impl Papers {
     /// # Errors
     /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
     pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
-        let cells = read_cells(&folder.join("cells.csv"))?;
+        // Other folders may stand beside the documents: pages, or what a tool keeps.
+        let has_files = |entry: &PathBuf| {
+            entry.is_dir()
+                && sorted(entry)
+                    .is_ok_and(|files| files.iter().any(|f| f.extension().is_some_and(|e| e == "toml")))
+        };
+        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(has_files).collect();
+        let key =
+            |folder: &PathBuf| folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
+        let keys: Vec<String> = folders.iter().map(key).collect();
+        let cells = read_cells(&folder.join("cells.csv"), &keys)?;
         let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
         let bands = read_bands(&folder.join("bands.toml"), &cells)?;
         let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
         let mut broken = Vec::new();
-        for entry in sorted(folder)?.into_iter().filter(|entry| entry.is_dir()) {
-            let key = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-            let read =
-                document(&entry).and_then(|document| papers.check_document(&document).map(|()| document));
-            match read {
+        for (key, folder) in keys.into_iter().zip(folders) {
+            match document(&folder).and_then(|read| check::document(&papers, &read).map(|()| read)) {
                 Ok(document) => papers.documents.push(document),
                 Err(error) => broken.push((key, error)),
             }
         }
         Ok((papers, broken))
-    }
-
-    /// What serde does not see in a document.
-    fn check_document(&self, document: &Document) -> Result<(), PaperError> {
-        let mut answered: BTreeMap<&str, &Path> = BTreeMap::new();
-        for e in &document.experiments {
-            self.check(&document.key, e)?;
-            let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
-            let computed = computed.filter_map(|id| self.cells.iter().find(|c| c.id == *id));
-            for cell in e.cells.iter().flat_map(|of| self.cells_of(of)).chain(computed) {
-                if let Some(other) = answered.insert(&cell.id, &e.file) {
-                    let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
-                    return Err(PaperError::of(&e.file, rule));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// How near a mean must be to a printed number of a metric.
@@ -542,124 +554,6 @@ impl Papers {
             .iter()
             .filter(move |c| crate::cells::matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
     }
-
-    /// What serde does not see: names that lead nowhere.
-    fn check(&self, document: &str, e: &Experiment) -> Result<(), PaperError> {
-        let fail = |rule: String| Err(PaperError::of(&e.file, rule));
-        let of_runs = e.claims.iter().any(|claim| claim.test.needs_runs());
-        if e.runs.is_empty() && (of_runs || !(e.cells.is_empty() && e.figures.is_empty())) {
-            return fail(
-                "has no [[run]]: cells, figures and claims on quantities of runs need one".to_string(),
-            );
-        }
-        let own = e.runs.iter().map(|r| r.seeds).chain(e.readings.iter().map(|r| r.seeds)).flatten();
-        if own.chain([e.seeds]).any(|seeds| seeds == 0) {
-            return fail("seeds = 0: must be at least 1".to_string());
-        }
-        for dialect in e.readings.iter().filter_map(|r| r.dialect.as_ref()).chain(&e.dialect) {
-            check_dialect(&e.file, dialect)?;
-        }
-        let runs: Vec<&str> = e.runs.iter().map(|r| r.name.as_str()).collect();
-        let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
-        let claims: Vec<&str> = e.claims.iter().map(|c| c.name.as_str()).collect();
-        for (kind, names) in [("run", &runs), ("reading", &readings), ("claim", &claims)] {
-            if let Some(twice) = (1..names.len()).find(|i| names[..*i].contains(&names[*i])) {
-                return fail(format!("{kind} = \"{}\": is named twice", names[twice]));
-            }
-        }
-        let one_of = |kind: &str, name: &str, names: &[&str]| match names.contains(&name) {
-            true => Ok(()),
-            false => Err(PaperError::of(
-                &e.file,
-                format!("{kind} = \"{name}\": is not there; there are {}", names.join(", ")),
-            )),
-        };
-        let run = |name: &Option<String>| name.iter().try_for_each(|name| one_of("run", name, &runs));
-        let reading =
-            |name: &Option<String>| name.iter().try_for_each(|name| one_of("reading", name, &readings));
-        for r in &e.readings {
-            r.runs.iter().flatten().try_for_each(|name| one_of("run", name, &runs))?;
-            r.replace.keys().try_for_each(|name| one_of("run", name, &runs))?;
-        }
-        for of in &e.cells {
-            reading(&of.reading)?;
-            run(&of.place.run)?;
-            of.case.values().try_for_each(|place| run(&place.run))?;
-            if !of.of.starts_with(&format!("{document}/")) {
-                return fail(format!("of = \"{}\": must begin with \"{document}/\"", of.of));
-            }
-            let all = || self.cells.iter().filter(|c| crate::cells::matches(&of.of, &c.id));
-            if all().next().is_none() {
-                return fail(format!("of = \"{}\": no cell has such an id", of.of));
-            }
-            let lost = |kind: &str, name: &String, is: &dyn Fn(&Cell) -> bool| match all().any(is) {
-                true => Ok(()),
-                false => Err(PaperError::of(
-                    &e.file,
-                    format!("{kind} \"{name}\": no cell of \"{}\" has it", of.of),
-                )),
-            };
-            of.algorithm.keys().try_for_each(|name| lost("algorithm", name, &|c| c.algorithm == *name))?;
-            of.metric.keys().try_for_each(|name| lost("metric", name, &|c| c.metric == *name))?;
-            of.case.keys().try_for_each(|name| lost("case", name, &|c| c.part(2) == name))?;
-        }
-        for r in &e.refuted {
-            match r.shown_by.strip_prefix("claim:") {
-                Some(name) => one_of("shown_by = claim", name, &claims)?,
-                None if r.shown_by == "ns-2" => {}
-                None => one_of("shown_by", &r.shown_by, &readings)?,
-            }
-        }
-        let chosen_by = e.readings.iter().flat_map(|r| &r.fitted_on);
-        let outside = e.refuted.iter().flat_map(|r| &r.cells).chain(e.open.iter().flat_map(|o| &o.cells));
-        for pattern in outside.chain(chosen_by) {
-            if !self.cells.iter().any(|c| crate::cells::matches(pattern, &c.id)) {
-                return fail(format!("cells = \"{pattern}\": no cell has such an id"));
-            }
-        }
-        // A wider pattern of [[open]] is for what [[refuted]] does not show.
-        let is_open = |pattern: &&String| e.open.iter().any(|open| open.cells.contains(*pattern));
-        if let Some(pattern) = e.refuted.iter().flat_map(|r| &r.cells).find(is_open) {
-            let rule =
-                format!("cells = \"{pattern}\": is in [[refuted]] and in [[open]]; leave it in one of them");
-            return fail(rule);
-        }
-        for claim in &e.claims {
-            reading(&claim.reading)?;
-            reading(&claim.shown_by)?;
-            claim.test.runs().try_for_each(|name| one_of("run", name, &runs))?;
-            for (read, along) in claim.test.reads() {
-                let drawn: Vec<&str> = e.computed.iter().filter_map(|of| of.figure.as_deref()).collect();
-                one_of("figure", &read.figure, &drawn)?;
-                let of = e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
-                let quantities = of.map_or(&[][..], |of| of.compute.quantities());
-                let names: Vec<&str> = quantities.iter().map(|(name, _)| *name).collect();
-                one_of("quantity", &read.quantity, &names)?;
-                let fields =
-                    quantities.iter().find(|(name, _)| *name == read.quantity).map_or(&[][..], |q| q.1);
-                let mut named = read.at.iter().map(|(field, _)| field.as_str()).chain(along);
-                named.try_for_each(|field| one_of("field", field, fields))?;
-            }
-        }
-        for computed in &e.computed {
-            computed.borders.iter().try_for_each(|border| run(&border.run))?;
-            match (&computed.cell, &computed.figure) {
-                (Some(id), None) if self.cells.iter().any(|c| c.id == *id) => {}
-                (Some(id), None) => return fail(format!("cell = \"{id}\": no cell has this id")),
-                (None, Some(_)) => {}
-                _ => return fail("[[computed]]: must have either \"cell\" or \"figure\"".to_string()),
-            }
-        }
-        for figure in &e.figures {
-            run(&figure.run)?;
-            reading(&figure.reading)?;
-            if quell_view::chart::Diagram::find(&figure.kind).is_none() {
-                let names: Vec<&str> = quell_view::chart::Diagram::ALL.iter().map(|d| d.name()).collect();
-                return one_of("kind", &figure.kind, &names);
-            }
-        }
-        Ok(())
-    }
 }
 
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
@@ -671,59 +565,51 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
     Ok(paths)
 }
 
-fn read_toml<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, PaperError> {
+/// Reads a file in TOML; also gives its tree, in which places have lines.
+fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
     let text =
-        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot read: {e}")))?;
-    toml::from_str(&text).map_err(|e| {
-        let line = e.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let rule = e.message().trim_end().to_string();
-        PaperError { file: file.display().to_string(), line, rule }
-    })
+        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
+    let toml = TomlFile::parse(&text, &file.display().to_string())?;
+    Ok((toml.read()?, toml))
 }
 
-/// Bands by metric, each of a metric that some number has.
+/// Bands by metric, each of a metric that some number has; a file that is not there has none.
 fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
-    let texts: BTreeMap<String, String> = read_toml(file)?;
+    if !file.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let (texts, toml): (BTreeMap<String, String>, _) = read_toml(file)?;
     let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
     let known: Vec<&str> = known.into_iter().collect();
     let band = |(metric, text): (String, String)| {
+        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
         if !known.contains(&metric.as_str()) {
             let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
             let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
-            return Err(PaperError::of(file, format!("{metric}: {rule}")));
+            return Err(wrong(format!("{metric}: {rule}")));
         }
         match text.parse() {
             Ok(band) => Ok((metric, band)),
-            Err(why) => Err(PaperError::of(file, format!("{metric} = {why}"))),
+            Err(why) => Err(wrong(format!("{metric} = {why}"))),
         }
     };
     texts.into_iter().map(band).collect()
 }
 
-/// A dialect by its name, where the file says it.
-fn check_dialect(file: &Path, name: &str) -> Result<(), PaperError> {
-    let names: Vec<&str> = [Dialect::Quell].into_iter().chain(Dialect::ALL).map(Dialect::name).collect();
-    if names.contains(&name) {
-        return Ok(());
-    }
-    let (rule, nearest) = quell_scenario::unknown("dialect", name, &names);
-    let known = format!("there are {}", names.join(", "));
-    let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
-    Err(PaperError::of(file, format!("dialect = \"{name}\": {rule}")))
-}
-
 fn document(folder: &Path) -> Result<Document, PaperError> {
     let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     let file = folder.join("document.toml");
-    let about: About = read_toml(&file)?;
-    about.dialect.iter().try_for_each(|dialect| check_dialect(&file, dialect))?;
+    let (about, toml): (About, _) = read_toml(&file)?;
+    let wrong =
+        |key: &str, rule: String| PaperError { line: toml.line(&[key]), ..PaperError::of(&file, rule) };
+    about.dialect.iter().try_for_each(|name| dialect(name)).map_err(|rule| wrong("dialect", rule))?;
     let mut experiments = Vec::new();
     for file in sorted(folder)? {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         if stem == "document" || file.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let read: Experiment = read_toml(&file)?;
+        let (read, toml): (Experiment, _) = read_toml(&file)?;
         let id = format!("{key}-{stem}");
         if slug(&id) != id {
             return Err(PaperError::of(
@@ -731,12 +617,11 @@ fn document(folder: &Path) -> Result<Document, PaperError> {
                 format!("its name must be {}.toml, in lower case", slug(stem)),
             ));
         }
-        experiments.push(Experiment { id, file, ..read });
+        experiments.push(Experiment { id, file, toml: Some(toml), ..read });
     }
     let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
     if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
-        let rule = format!("order: there is no experiment {lost}.toml");
-        return Err(PaperError::of(&file, rule));
+        return Err(wrong("order", format!("order = \"{lost}\": there is no experiment {lost}.toml")));
     }
     experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
     Ok(Document { key, about, experiments })
@@ -780,18 +665,60 @@ impl Papers {
         if !found.is_empty() {
             return Ok(found);
         }
+        Err(format!("\"{name}\": {}", self.unknown(&lower)))
+    }
+
+    /// Why a name stands for nothing, and what may be meant.
+    fn unknown(&self, lower: &str) -> String {
+        const REST: &str = "a table is written DOCUMENT/TABLE, and --list names the rest";
+        let kind = "document, experiment or table";
+        if let Some(document) =
+            lower.split_once('/').and_then(|(key, _)| self.documents.iter().find(|d| d.key == key))
+        {
+            let mut tables: Vec<String> = Vec::new();
+            for cell in self.cells.iter().filter(|c| c.document == document.key) {
+                let table = format!("{}/{}", document.key, cell.part(1));
+                if !tables.contains(&table) {
+                    tables.push(table);
+                }
+            }
+            return match &tables[..] {
+                [] => format!("{} has no tables; --list names its experiments", document.key),
+                tables => format!("there is no such table; there are {}", tables.join(", ")),
+            };
+        }
+        // The name of the document was left out.
+        let end = format!("-{lower}");
+        let whole: Vec<String> =
+            self.experiments().filter(|e| e.id.ends_with(&end)).map(|e| format!("\"{}\"", e.id)).collect();
+        if !whole.is_empty() {
+            return format!("unknown {kind}; did you mean {}?", whole.join(" or "));
+        }
         let mut names: Vec<&str> = self.documents.iter().map(|d| d.key.as_str()).collect();
         names.extend(self.experiments().map(|e| e.id.as_str()));
         // The end of a name is mistaken more often than its beginning.
         let shared = |other: &&str| lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
         let most = names.iter().map(shared).max().unwrap_or(0);
         let kin: Vec<&str> = names.iter().copied().filter(|other| shared(other) == most).collect();
-        let unknown = |names: &[&str]| quell_scenario::unknown("document, experiment or table", name, names);
+        let unknown = |names: &[&str]| quell_scenario::unknown(kind, lower, names);
         let (rule, nearest) = match unknown(&kin) {
             (_, None) => unknown(&names),
             found => found,
         };
-        let rule = format!("\"{name}\": {}", quell_scenario::suggest(&rule, nearest.as_deref(), None));
-        Err(format!("{rule}; a table is written vrc/2, and --list names the rest"))
+        format!("{}; {REST}", quell_scenario::suggest(&rule, nearest.as_deref(), None))
+    }
+
+    /// Whether these are the documents of Quell's source tree, whose documentation stands beside them.
+    pub fn are_own(&self) -> bool {
+        self.folder.join("../docs/papers/format.md").is_file()
+    }
+
+    /// The command that runs something of them; empty for all.
+    pub fn command(&self, what: &str) -> String {
+        let what = if what.is_empty() { String::new() } else { format!(" {what}") };
+        match self.are_own() {
+            true => format!("quell reproduce{what}"),
+            false => format!("quell reproduce{what} --papers {}", self.folder.display()),
+        }
     }
 }

@@ -6,7 +6,7 @@ use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
-use crate::experiment::{Experiment, Figure, Place};
+use crate::experiment::{Experiment, Figure, Place, PrintedCurve};
 use crate::plan::{Found, same, text_of};
 
 /// A figure that was drawn, or why it was not.
@@ -154,23 +154,39 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
         chart.x.log = log;
     }
     for printed in &figure.printed {
-        overlay(&mut chart, &printed.label, &printed.points);
+        overlay(&mut chart, printed);
+    }
+    for (field, name) in &figure.names {
+        // The unit stays.
+        match chart.x.label.strip_prefix(field.as_str()) {
+            Some(unit) if unit.is_empty() || unit.starts_with(" (") => {
+                chart.x.label = format!("{name}{unit}")
+            }
+            _ => {}
+        }
+        if chart.panel_key == *field {
+            chart.panel_key.clone_from(name);
+        }
     }
     let chart = if figure.panels { chart.apart() } else { chart };
     Ok(picture(e, &figure.number, &figure.title, &chart))
 }
 
-/// Adds printed points beside the curve of the same label, in each panel that has it.
-fn overlay(chart: &mut Chart, label: &str, points: &[[f64; 2]]) {
-    // A color of its own, beside that of the curve.
-    let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
+/// Adds printed points to the panel that they belong to, or to all.
+fn overlay(chart: &mut Chart, printed: &PrintedCurve) {
+    let label = format!("{}, printed", printed.label);
+    // A color of its own, beside that of the curve, and the same in each panel.
+    let known = chart.curves().find(|c| c.label == label).map(|c| c.style);
+    let style = known.unwrap_or_else(|| chart.curves().map(|c| c.style).max().unwrap_or(0) + 1);
     let factor = chart.y_factor;
-    for panel in &mut chart.panels {
+    for panel in
+        chart.panels.iter_mut().filter(|p| printed.panel.as_ref().is_none_or(|of| same(of, &p.title)))
+    {
         panel.curves.push(Curve {
-            label: format!("{label}, printed"),
+            label: label.clone(),
             style,
-            x: points.iter().map(|p| p[0]).collect(),
-            y: points.iter().map(|p| p[1] * factor).collect(),
+            x: printed.points.iter().map(|p| p[0]).collect(),
+            y: printed.points.iter().map(|p| p[1] * factor).collect(),
             half_width: Vec::new(),
         });
     }

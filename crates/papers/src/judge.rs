@@ -1,5 +1,6 @@
 //! Verdicts: what the runs say of printed numbers and of claims.
 
+mod place;
 mod spread;
 mod trial;
 
@@ -172,6 +173,8 @@ pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> Judged
     JudgedExperiment { experiment: e, tables, claims }
 }
 
+pub(crate) use place::check;
+
 /// What `shown_by` says of the simulator.
 const NS2: &str = "ns-2";
 
@@ -294,8 +297,11 @@ impl<'a> Judge<'a, '_> {
                     .then_some(Verdict::Explained),
                 Some(_) => None,
             };
+            let is_reading = self.e.readings.iter().any(|r| r.name == shown_by);
             match verdict {
                 Some(verdict) => return (verdict, format!("{} (shown by {shown_by})", refuted.mechanism)),
+                // What was not asked shows nothing, one way or the other.
+                None if is_reading && !self.found.ran(shown_by) => {}
                 None => unshown = Some(format!("{} (not shown by {shown_by})", refuted.mechanism)),
             }
         }
@@ -330,11 +336,7 @@ impl<'a> Judge<'a, '_> {
 
     /// What was found for a cell under a reading, one value for each seed.
     fn samples(&self, of: &CellsOf, cell: &Cell, reading: Option<&str>) -> Result<Vec<f64>, String> {
-        let place = match of.case.get(cell.part(2)) {
-            Some(place) => place.within(&of.place),
-            None => of.place.clone(),
-        };
-        let spot = self.found.spot(self.e, reading, &place)?;
+        let spot = self.found.spot(self.e, reading, &of.place_of(cell))?;
         let (label, value) = (&of.algorithm[&cell.algorithm], &of.metric[&cell.metric]);
         let samples = samples(&spot, label, value)?;
         Ok(samples.into_iter().map(|(_, x)| x).collect())
@@ -343,10 +345,7 @@ impl<'a> Judge<'a, '_> {
 
 /// The values of a label at a place, with their seeds.
 fn samples(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>, String> {
-    let labels = spot.results.algorithms(spot.view.point);
-    if !labels.iter().any(|l| l == label) {
-        return Err(format!("\"{label}\" was not run; there are {}", labels.join(", ")));
-    }
+    spot.check(label, &value.quantity)?;
     let samples = spot.results.samples(&spot.view, label, &value.quantity);
     if samples.is_empty() {
         let View { segment, scope, .. } = &spot.view;

@@ -7,8 +7,10 @@
 #![deny(missing_docs)]
 
 mod cells;
+mod check;
 mod claims;
 mod computed;
+mod csv;
 mod error;
 mod experiment;
 mod figures;
@@ -17,6 +19,7 @@ mod page;
 mod plan;
 mod record;
 mod score;
+mod units;
 
 pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{Read, Says, Term, Test};
@@ -29,6 +32,6 @@ pub use experiment::{
 pub use figures::{Drawn, draw};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use page::{Page, WRITTEN, html, markdown, scoreboard};
-pub use plan::{Extent, Found, Plan, Spot};
-pub use record::{Record, Recorded};
+pub use plan::{Extent, Found, Plan, Ran, Spot};
+pub use record::Record;
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};

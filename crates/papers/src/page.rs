@@ -68,8 +68,8 @@ const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open
                        untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
-A printed number **agrees** if the mean of the runs lies in the band around it (`papers/bands.toml`), and is **inside** \
-if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
+A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
+printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
 **explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
 judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
@@ -91,22 +91,39 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
         }
     }
     let total = Scored { name: "**all**".to_string(), score: all }.line();
+    let what = match papers.are_own() {
+        true => "Every printed number of the documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
+                 experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes \
+                 out; `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table."
+            .to_string(),
+        false => format!(
+            "Every printed number of the documents is in `cells.csv`, once; every experiment is a file beside it. `{}` \
+             runs them all and judges what comes out; with the name of a document, an experiment or a table it runs \
+             that.",
+            papers.command("")
+        ),
+    };
+    let of_algorithms = algorithms.iter().map(|of| by_algorithm(papers, of)).collect::<String>();
+    let heading = match papers.are_own() {
+        true => format!(
+            "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
+             {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside.\n\n\
+             | algorithm | numbers | agree or inside | reproduced |\n| --- | --: | --: | --- |\n",
+            100.0 * LEAST_SHARE
+        ),
+        false => "| algorithm | numbers | agree or inside |\n| --- | --: | --: |\n".to_string(),
+    };
     format!(
-        "# The documents, number by number\n\n\
-         {WRITTEN} --docs from verdicts.csv -->\n\n\
-         Every printed number of the five documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
-         experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes out; \
-         `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table.\n\n{RULES}\n\
-         {HEADING}{lines}{total}\n## By algorithm\n\nAn algorithm is labeled `reproduced` \
-         ([the algorithms](../algorithms/README.md)) if at least {LEAST_NUMBERS} printed numbers are of it, and \
-         {} % of them agree or are inside.\n\n| algorithm | numbers | agree or inside | reproduced |\n\
-         | --- | --: | --: | --- |\n{}",
-        100.0 * LEAST_SHARE,
-        algorithms.iter().map(by_algorithm).collect::<String>()
+        "# The documents, number by number\n\n{WRITTEN} --docs from verdicts.csv -->\n\n{what}\n\n{RULES}\n\
+         {HEADING}{lines}{total}\n## By algorithm\n\n{heading}{of_algorithms}"
     )
 }
 
-fn by_algorithm((name, of): (&String, &Reproduced)) -> String {
+/// A row of the algorithms; the label is of the printed numbers of Quell's own documents.
+fn by_algorithm(papers: &Papers, (name, of): (&String, &Reproduced)) -> String {
+    if !papers.are_own() {
+        return format!("| {name} | {} | {} |\n", of.numbers, of.come_out);
+    }
     let page = name.replace(['-', '+'], "_");
     let yes = if of.holds() { "yes" } else { "" };
     format!("| [{name}](../algorithms/{page}.md) | {} | {} | {yes} |\n", of.numbers, of.come_out)
@@ -139,15 +156,14 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
     let about = &page.document.about;
     let key = &page.document.key;
     let mut out = format!(
-        "# {}\n\n<!-- Written by quell reproduce --docs docs/papers from papers/{key} -->\n\n{}. To run it: \
-         `quell reproduce {key}`.\n\n",
-        about.title, about.reference
+        "# {}\n\n<!-- Written by quell reproduce --docs from {key} -->\n\n{}. To run it: `{}`.\n\n",
+        about.title,
+        about.reference,
+        page.papers.command(key)
     );
     if let Some(dialect) = &about.dialect {
-        out.push_str(&format!(
-            "Dialect: `{dialect}` ([docs/dialects.md](../dialects.md)). {}\n\n",
-            about.dialect_because
-        ));
+        let said = if page.papers.are_own() { " ([docs/dialects.md](../dialects.md))" } else { "" };
+        out.push_str(&format!("Dialect: `{dialect}`{said}. {}\n\n", about.dialect_because));
     }
     if !about.notes.is_empty() {
         out.push_str(&format!("{}\n\n", about.notes.trim()));
@@ -158,8 +174,8 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
         let e = judged.experiment;
         out.push_str(&format!("\n## {}: {}\n\n", e.section, e.title));
         out.push_str(&format!(
-            "`quell reproduce {}` ({})\n\n{}\n",
-            e.id,
+            "`{}` ({})\n\n{}\n",
+            page.papers.command(&e.id),
             scenarios(judged),
             e.describes.trim()
         ));
@@ -333,7 +349,7 @@ pub fn html(page: &Page<'_>) -> String {
     let template = DocumentPage {
         title: &page.document.about.title,
         reference: &page.document.about.reference,
-        key: &page.document.key,
+        command: page.papers.command(&page.document.key),
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
         notes: rendered(&page.document.about.notes),
@@ -343,7 +359,11 @@ pub fn html(page: &Page<'_>) -> String {
             .iter()
             .map(|row| (row.name.clone(), [row.cells(), row.claims()].concat()))
             .collect(),
-        experiments: page.experiments.iter().map(|(judged, drawn)| section(judged, drawn)).collect(),
+        experiments: page
+            .experiments
+            .iter()
+            .map(|(judged, drawn)| section(page.papers, judged, drawn))
+            .collect(),
     };
     // The template writes to a string and calls nothing that fails.
     template.render().unwrap_or_else(|e| format!("<!doctype html><p>cannot render the page: {e}</p>"))
@@ -354,7 +374,7 @@ pub fn html(page: &Page<'_>) -> String {
 struct DocumentPage<'a> {
     title: &'a str,
     reference: &'a str,
-    key: &'a str,
+    command: String,
     dialect: &'a str,
     dialect_because: &'a str,
     notes: String,
@@ -365,6 +385,7 @@ struct DocumentPage<'a> {
 
 struct Section {
     id: String,
+    command: String,
     heading: String,
     scenarios: String,
     /// HTML.
@@ -393,7 +414,7 @@ struct Shown {
     why: String,
 }
 
-fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
+fn section(papers: &Papers, judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
     let e = judged.experiment;
     let open = e.readings.iter().any(|r| !r.because.is_empty());
     let reading = |r: &Reading| {
@@ -411,6 +432,7 @@ fn section(judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
     };
     Section {
         id: e.id.clone(),
+        command: papers.command(&e.id),
         heading: format!("{}: {}", e.section, e.title),
         scenarios: scenarios(judged).replace('`', ""),
         describes: rendered(&e.describes),

@@ -1,9 +1,9 @@
 //! Which replications experiments need, as one study, and the results apart again.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quell_lab::{Replication, Results, View};
+use quell_lab::{Options, PointInfo, Quantity, Replication, Results, RunError, RunInfo, View};
 use quell_scenario::{JOINED, Plugins, Setting, Study};
 
 use crate::error::PaperError;
@@ -39,15 +39,17 @@ impl Plan {
     /// The plan of some experiments.
     ///
     /// # Errors
-    /// If a scenario cannot be used, or an experiment names an algorithm that its scenario has not.
+    /// If a scenario cannot be used, or an experiment names what its scenarios have not: an algorithm, a field, a point,
+    /// a link, a class of traffic or a segment.
     pub fn of<'a>(
         papers: &'a Papers,
         experiments: impl IntoIterator<Item = &'a Experiment>,
         extent: Extent,
     ) -> Result<Plan, PaperError> {
-        let (mut parts, mut studies, mut points) = (Vec::new(), Vec::new(), 0);
+        let (mut parts, mut studies, mut points) = (Vec::<Part>::new(), Vec::new(), 0);
         for e in experiments {
-            let document = papers.document_of(e);
+            let (document, first) = (papers.document_of(e), parts.len());
+            let start = points;
             for (reading, run) in pairs(e, extent) {
                 let study = study(document, e, reading, run, extent)?;
                 let name = format!("{}/{}/{}", e.id, reading.name, run.name);
@@ -60,51 +62,34 @@ impl Plan {
                 points += study.points.len();
                 studies.push((name, study));
             }
+            let infos =
+                studies[first..].iter().flat_map(|(_, study)| &study.points).map(PointInfo::of).collect();
+            let run = RunInfo { points: infos, ..RunInfo::default() };
+            let own = &parts[first..];
+            crate::judge::check(papers, e, &apart(own, start, Results { run, replications: Vec::new() }))?;
         }
-        let plan = Plan { study: Study::join(studies), parts };
-        for e in plan.parts.iter().map(|part| part.experiment.as_str()).collect::<BTreeSet<_>>() {
-            if let Some(e) = papers.experiments().find(|own| own.id == e) {
-                plan.check(e)?;
-            }
-        }
-        Ok(plan)
+        Ok(Plan { study: Study::join(studies), parts })
     }
 
-    /// Names of algorithms and fields that an experiment's runs do not have.
-    fn check(&self, e: &Experiment) -> Result<(), PaperError> {
-        let fail = |rule: String| Err(PaperError::of(&e.file, rule));
-        let own = || self.parts.iter().filter(|part| part.experiment == e.id);
-        let points = || own().flat_map(|part| &self.study.points[part.points.clone()]);
-        let label = |label: &str| match self.algorithm(e, label) {
-            Some(_) => Ok(()),
-            None => {
-                let choices = points().flat_map(|p| &p.scenario.aqm);
-                let known: BTreeSet<&str> = choices.map(|choice| choice.label()).collect();
-                let known = known.into_iter().collect::<Vec<_>>().join(", ");
-                fail(format!("algorithm \"{label}\": no run has it; there are {known}"))
+    /// Runs what is planned, and hands over what was found of each experiment as soon as all of it is there, while
+    /// others go on. Experiments of which nothing is run are not among them, nor are those that a stop leaves unfinished.
+    ///
+    /// # Errors
+    /// If a replication cannot be run.
+    pub fn run(&self, options: &Options<'_>, take: &(dyn Fn(&str, Found) + Sync)) -> Result<Ran, RunError> {
+        let experiments: Vec<&[Part]> = self.parts.chunk_by(|a, b| a.experiment == b.experiment).collect();
+        let points = |own: &&[Part]| own[0].points.start..own[own.len() - 1].points.end;
+        let ranges: Vec<Range<usize>> = experiments.iter().map(points).collect();
+        let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        quell_lab::run_in_parts(&self.study, options, &ranges, &|i, results| {
+            done.fetch_add(results.replications.len(), Ordering::Relaxed);
+            all.fetch_add(results.asked(), Ordering::Relaxed);
+            if !results.run.partial {
+                let own = experiments[i];
+                take(&own[0].experiment, apart(own, ranges[i].start, results));
             }
-        };
-        let field = |field: &str| match points().any(|p| p.settings.iter().any(|s| s.field == field)) {
-            true => Ok(()),
-            false => fail(format!("{field}: no run varies it")),
-        };
-        for of in &e.cells {
-            of.algorithm.values().try_for_each(|name| label(name))?;
-            of.place
-                .at
-                .keys()
-                .chain(of.case.values().flat_map(|place| place.at.keys()))
-                .try_for_each(|f| field(f))?;
-        }
-        for claim in &e.claims {
-            claim.test.labels().try_for_each(label)?;
-            claim.test.fields().try_for_each(field)?;
-        }
-        for figure in &e.figures {
-            figure.algorithms.iter().flatten().try_for_each(|name| label(name))?;
-            figure.at.keys().chain(&figure.x).chain(&figure.by).try_for_each(|f| field(f))?;
-        }
-        Ok(())
+        })?;
+        Ok(Ran { done: done.into_inner(), all: all.into_inner() })
     }
 
     /// The algorithm of the catalog that a label stands for in an experiment.
@@ -114,25 +99,34 @@ impl Plan {
         let mut choices = points.flat_map(|point| &point.scenario.aqm);
         choices.find(|choice| choice.label() == label).map(|choice| choice.algorithm.as_str())
     }
+}
 
-    /// Takes the results of the study apart.
-    pub fn apart(&self, results: Results) -> Found {
-        let Results { run, mut replications } = results;
-        replications.sort_by_key(|r| r.point);
-        let mut rest = replications.into_iter().peekable();
-        let mut parts = Vec::new();
-        for part in &self.parts {
-            let mut own = Vec::new();
-            while let Some(r) = rest.next_if(|r| r.point < part.points.end) {
-                own.push(Replication { point: r.point - part.points.start, ..r });
-            }
-            let mut info = run.clone();
-            info.points = run.points[part.points.clone()].to_vec();
-            info.points.iter_mut().for_each(|p| p.settings.retain(|s| s.field != JOINED));
-            parts.push((part.clone(), Results { run: info, replications: own }));
+/// How many of the replications that were planned are finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// How many are finished.
+    pub done: usize,
+    /// How many there are.
+    pub all: usize,
+}
+
+/// The results of an experiment by reading and run; their points are counted from `start`.
+fn apart(parts: &[Part], start: usize, results: Results) -> Found {
+    let Results { run, replications } = results;
+    let mut rest = replications.into_iter().peekable();
+    let mut found = Vec::new();
+    for part in parts {
+        let points = part.points.start - start..part.points.end - start;
+        let mut own = Vec::new();
+        while let Some(r) = rest.next_if(|r| r.point < points.end) {
+            own.push(Replication { point: r.point - points.start, ..r });
         }
-        Found { parts, partial: run.partial }
+        let mut info = run.clone();
+        info.points = run.points[points].to_vec();
+        info.points.iter_mut().for_each(|p| p.settings.retain(|s| s.field != JOINED));
+        found.push((part.clone(), Results { run: info, replications: own }));
     }
+    Found { parts: found }
 }
 
 /// The readings of an experiment and the runs that each applies to.
@@ -166,7 +160,9 @@ fn study(
         rule: error.to_string(),
     };
     let mut scenario = quell_lab::read(&path).map_err(blame)?;
-    let dialect = [&reading.dialect, &e.dialect, &document.about.dialect].into_iter().flatten().next();
+    // The most specific wins; without any, it is what the scenario says.
+    let said = [&reading.dialect, &run.dialect, &e.dialect, &document.about.dialect];
+    let dialect = said.into_iter().flatten().next();
     if let Some(dialect) = dialect {
         scenario.set("dialect", &toml::Value::String(dialect.clone())).map_err(blame)?;
     }
@@ -216,12 +212,13 @@ pub(crate) fn lexical(path: &std::path::Path) -> std::path::PathBuf {
     clean
 }
 
-/// What was found, by experiment, reading and run; nothing by default.
+/// Why nothing is there.
+pub(crate) const NOT_RUN: &str = "was not run under this reading";
+
+/// What was found of an experiment, by reading and run; nothing by default.
 #[derive(Debug, Default)]
 pub struct Found {
     parts: Vec<(Part, Results)>,
-    /// True if the run was stopped before all was done.
-    pub partial: bool,
 }
 
 /// The replications of one algorithm at one place.
@@ -233,7 +230,56 @@ pub struct Spot<'a> {
     pub view: View,
 }
 
+impl Spot<'_> {
+    /// Refuses what is not there, whatever is found: the algorithm, the link, the segment, and classes of traffic.
+    ///
+    /// # Errors
+    /// A sentence that says what there is.
+    pub(crate) fn check(&self, label: &str, quantity: &Quantity) -> Result<(), String> {
+        let Some(point) = self.results.run.points.get(self.view.point) else {
+            return Err("has no such point".to_string());
+        };
+        let one_of = |kind: &str, name: &str, names: &[&str]| {
+            if names.contains(&name) {
+                return Ok(());
+            }
+            let (rule, nearest) = quell_scenario::unknown(kind, name, names);
+            let known = format!("there are {}", names.join(", "));
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known));
+            Err(format!("{kind} \"{name}\": {rule}"))
+        };
+        fn texts(names: &[String]) -> Vec<&str> {
+            names.iter().map(String::as_str).collect()
+        }
+        one_of("algorithm", label, &texts(&point.algorithms))?;
+        if let Some(link) = &self.view.link {
+            one_of("link", link, &texts(&point.links))?;
+        }
+        let classes = ["all", "data"].into_iter().chain(point.classes.iter().map(String::as_str));
+        let classes: Vec<&str> = classes.collect();
+        one_of("class", &self.view.scope, &classes)?;
+        if let Some(class) = quantity.unknown_class(&point.classes) {
+            one_of("class", class, &classes)?;
+        }
+        match self.view.segment {
+            Some(segment) if segment as usize >= point.segments.len() => Err(format!(
+                "segment {segment}: the measured window has {}, counted from 0",
+                match point.segments.len() {
+                    1 => "one segment".to_string(),
+                    n => format!("{n} segments"),
+                }
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Found {
+    /// Whether a reading was run.
+    pub(crate) fn ran(&self, reading: &str) -> bool {
+        self.parts.iter().any(|(part, _)| part.reading == reading)
+    }
+
     /// The results of a run under a reading; none for the experiment's first.
     pub fn results(&self, e: &Experiment, reading: Option<&str>, run: Option<&str>) -> Option<&Results> {
         let reading = reading.or(e.readings.first().map(|r| r.name.as_str()))?;
@@ -247,9 +293,7 @@ impl Found {
     /// # Errors
     /// A sentence, if there is none or more than one.
     pub fn spot(&self, e: &Experiment, reading: Option<&str>, place: &Place) -> Result<Spot<'_>, String> {
-        let results = self
-            .results(e, reading, place.run.as_deref())
-            .ok_or_else(|| "was not run under this reading".to_string())?;
+        let results = self.results(e, reading, place.run.as_deref()).ok_or_else(|| NOT_RUN.to_string())?;
         let is = |settings: &[Setting]| {
             place.at.iter().all(|(field, value)| {
                 settings.iter().any(|s| s.field == *field && same(&s.value, &text_of(value)))
@@ -273,7 +317,14 @@ impl Found {
             )),
             (None, _) => {
                 let at: Vec<_> = place.at.iter().map(|(f, v)| format!("{f} = {}", text_of(v))).collect();
-                Err(format!("there is no point with {}", at.join(", ")))
+                let given = |settings: &[Setting], field: &str| settings.iter().any(|s| s.field == field);
+                let varied = |field: &&String| results.run.points.iter().any(|p| given(&p.settings, field));
+                if let Some(field) = place.at.keys().find(|field| !varied(field)) {
+                    return Err(format!("{field}: no run varies it"));
+                }
+                let (first, last) = (results.run.points.first(), results.run.points.last());
+                let ends: Vec<String> = first.into_iter().chain(last).map(PointInfo::title).collect();
+                Err(format!("there is no point with {}; there are {}", at.join(", "), ends.join(" to ")))
             }
         }
     }

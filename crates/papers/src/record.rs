@@ -3,26 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
-
-use crate::cells::rows;
+use crate::csv::rows;
 use crate::error::PaperError;
 use crate::experiment::Experiment;
-use crate::judge::JudgedExperiment;
+use crate::judge::{Holds, JudgedExperiment, Verdict};
 
 /// Verdicts by what they are on: a cell's id, or an experiment's id, `#` and a claim's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record(pub BTreeMap<String, String>);
-
-/// A row of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recorded {
-    /// What the verdict is on.
-    pub id: String,
-    /// The verdict.
-    pub verdict: String,
-}
 
 impl Record {
     /// What was judged.
@@ -43,13 +31,25 @@ impl Record {
     /// Reads a file; one that is not there has no verdicts.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If it cannot be read, names something twice, or has a verdict that there is not.
     pub fn read(file: &Path) -> Result<Record, PaperError> {
         if !file.exists() {
             return Ok(Record::default());
         }
-        let rows = rows::<Recorded>(file)?;
-        Ok(Record(rows.into_iter().map(|(_, row)| (row.id, row.verdict)).collect()))
+        let numbers = Verdict::ALL.map(Verdict::name);
+        let claims = Holds::ALL.map(Holds::name);
+        let mut all = BTreeMap::new();
+        for row in rows(file, &["id", "verdict"])? {
+            let (id, verdict) = (row.get("id"), row.get("verdict"));
+            let known = if id.contains('#') { &claims[..] } else { &numbers[..] };
+            if !known.contains(&verdict) {
+                return Err(row.wrong("verdict", format!("must be one of: {}", known.join(", "))));
+            }
+            if all.insert(id.to_string(), verdict.to_string()).is_some() {
+                return Err(row.wrong("id", "is named twice"));
+            }
+        }
+        Ok(Record(all))
     }
 
     /// The file's text.

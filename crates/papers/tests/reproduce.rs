@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use quell_lab::{Options, run};
+use quell_lab::Options;
 use quell_papers::{
     Extent, Holds, JudgedExperiment, Page, Papers, Plan, Record, Verdict, draw, html, judge, markdown, scores,
 };
@@ -100,8 +100,8 @@ test = "utilization of red at flows.ftp.count=8 like utilization of drop-tail at
 [[claim]]
 name = "absent"
 section = "1"
-says = "The web does better."
-test = "utilization[web] of red at flows.ftp.count=8 > 0.5"
+says = "Transfers are fast."
+test = "flow_completion_time_mean_s of red at flows.ftp.count=8 < 0.5"
 [[figure]]
 number = "1"
 title = "The queue against the flows"
@@ -148,7 +148,10 @@ fn judged<T>(
 ) -> T {
     let papers = Papers::read(folder).unwrap();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
-    let found = plan.apart(run(&plan.study, &Options::default()).unwrap());
+    let of_first = std::sync::Mutex::new(None);
+    let ran = plan.run(&Options::default(), &|_, found| *of_first.lock().unwrap() = Some(found)).unwrap();
+    assert_eq!(ran.done, ran.all);
+    let found = of_first.into_inner().unwrap().unwrap();
     let judged: Vec<_> = papers.experiments().map(|e| judge(&papers, e, &found)).collect();
     see(&papers, &judged, &found)
 }
@@ -178,7 +181,7 @@ fn numbers_and_claims_are_judged() {
             "{}",
             judged[0].claims[0].found
         );
-        assert!(judged[0].claims[4].found.contains("red has no utilization[web]"));
+        assert!(judged[0].claims[4].found.contains("red has no flow_completion_time_mean_s"));
 
         let scores = scores(papers, &["doc"], judged);
         assert_eq!(scores[0].2.of_cells(), 4);
@@ -196,6 +199,13 @@ fn numbers_and_claims_are_judged() {
         assert!(text.contains("| four | drop-tail | mean queue (packets) |"), "{text}");
         assert!(text.contains("![Figure 1: The queue against the flows](images/doc-row-1.svg)"));
         assert!(text.contains("fails: It is not."));
+        // Nothing is said of Quell's own documents.
+        let command = format!("`quell reproduce doc-row --papers {}`", papers.folder.display());
+        assert!(text.contains(&command) && !text.contains("](../"), "{text}");
+        let index = quell_papers::scoreboard(papers, &Record::of(judged), &std::collections::BTreeMap::new());
+        assert!(!index.contains("](../") && !index.contains("vrc") && index.contains("--papers"), "{index}");
+        // Verdicts are words, not colors alone.
+        assert!(page.contains("<span class=\"word\">refuted</span>"));
         assert!(page.contains("A &#60;title&#62;") && page.contains("<svg"));
 
         let record = Record::of(judged);
@@ -248,8 +258,15 @@ fn ns2_refutes_only_where_it_is_with_us() {
 #[test]
 fn errors_name_the_file_and_what_is_wrong() {
     for (from, to, why) in [
-        ("seeds = 5", "sedes = 5", "row.toml:5: unknown field `sedes`"),
-        ("of = \"doc/1\"", "of = \"doc/3\"", "of = \"doc/3\": no cell has such an id"),
+        ("seeds = 5", "sedes = 5", "row.toml:5: sedes: unknown key; did you mean \"seeds\"?"),
+        (
+            "seeds = 5",
+            "seeds = \"5\"",
+            "row.toml:5: seeds = \"5\": expected a whole number of at least 0, not a string",
+        ),
+        ("section = \"1.1\"", "", "row.toml:1: section: is missing"),
+        ("basis = \"document\"", "basis = \"documents\"", "must be one of: document, simulator"),
+        ("of = \"doc/1\"", "of = \"doc/3\"", "row.toml:22: of = \"doc/3\": no cell has such an id"),
         ("of = \"doc/1\"", "of = \"other/1\"", "must begin with \"doc/\""),
         ("tail = \"drop-tail\"", "tale = \"drop-tail\"", "algorithm \"tale\": no cell of \"doc/1\" has it"),
         ("four = {", "five = {", "case \"five\": no cell"),
@@ -260,16 +277,20 @@ fn errors_name_the_file_and_what_is_wrong() {
         (
             "kind = \"metric\"",
             "kind = \"metrics\"",
-            "kind = \"metrics\": is not there; there are metric, queue",
+            "row.toml:65: kind = \"metrics\": is not there; did you mean \"metric\"? There are metric, queue",
         ),
         ("algorithms = [\"red\"]", "algorithms = [\"blue\"]", "algorithm \"blue\": is not in"),
         ("\"aqm.red.min_th\"", "\"aqm.blue.min_th\"", "reading large, run main"),
         (
             "red = \"red\" }",
             "red = \"redd\" }",
-            "algorithm \"redd\": no run has it; there are drop-tail, red",
+            "doc/1/four/red/mean_queue: algorithm \"redd\": unknown algorithm; did you mean \"red\"? There are drop-tail, red",
         ),
-        ("of red, drop-tail rises", "of red, tail rises", "algorithm \"tail\": no run has it"),
+        (
+            "of red, drop-tail rises",
+            "of red, tail rises",
+            "claim \"more-loss\": algorithm \"tail\": unknown algorithm",
+        ),
         ("rises along flows.ftp.count", "rises along flows.ftp.cout", "flows.ftp.cout: no run varies it"),
         ("count=8 like", "count=8 liek", "must be \"A < B\""),
         (
@@ -277,8 +298,78 @@ fn errors_name_the_file_and_what_is_wrong() {
             "cells = [\"doc/1/*/red/loss_rate\"]",
             "cells = \"doc/1/*/red/loss_rate\": is in [[refuted]] and in [[open]]",
         ),
-        ("seeds = 5", "seeds = 0", "row.toml: seeds = 0: must be at least 1"),
-        ("seeds = 5", "seeds = 5\ndialect = \"ns-2.3\"", "row.toml: dialect = \"ns-2.3\": unknown dialect"),
+        ("seeds = 5", "seeds = 0", "row.toml:5: seeds = 0: must be at least 1"),
+        ("seeds = 5", "seeds = 5\ndialect = \"ns-2.3\"", "row.toml:6: dialect = \"ns-2.3\": unknown dialect"),
+        // What the scenario does not have is found before it is run.
+        (
+            "{ \"flows.ftp.count\" = 4 }",
+            "{ \"flows.ftp.count\" = 5 }",
+            "there is no point with flows.ftp.count = 5; there are",
+        ),
+        ("{ \"flows.ftp.count\" = 4 }", "{ \"flows.ftp.cont\" = 4 }", "flows.ftp.cont: no run varies it"),
+        ("{ \"flows.ftp.count\" = 4 }", "{}", "may be one of several points"),
+        (
+            "[cells.case]",
+            "where = { segment = 1 }\n[cells.case]",
+            "segment 1: the measured window has one segment",
+        ),
+        (
+            "[cells.case]",
+            "where = { scope = \"wbe\" }\n[cells.case]",
+            "class \"wbe\": unknown class; there are all, data, ftp",
+        ),
+        (
+            "[cells.case]",
+            "where = { link = \"bottlenek\" }\n[cells.case]",
+            "link \"bottlenek\": unknown link; did you mean \"bottleneck\"?",
+        ),
+        ("\"100 * loss_rate\" }", "\"100 * loss_rate[web]\" }", "class \"web\": unknown class"),
+        (
+            "like utilization of drop-tail",
+            "like utilization[web] of drop-tail",
+            "claim \"same\": class \"web\"",
+        ),
+        ("of red at flows.ftp.count=8 like", "of red in segment 7 like", "may be one of several points"),
+        (
+            "of red at flows.ftp.count=8 like",
+            "of red at flows.ftp.count=8 in segment 7 like",
+            "segment 7: the measured window",
+        ),
+        (
+            "of red at flows.ftp.count=8 like",
+            "of red at flows.ftp.count=8 on r1 like",
+            "link \"r1\": unknown link",
+        ),
+        ("count=4|8", "count=4|9", "claim \"red-longer\": there is no point with flows.ftp.count = 9"),
+        ("kind = \"queue\"", "kind = \"queue\"\nlink = \"r1\"", "figure 2: link \"r1\": unknown link"),
+        ("kind = \"queue\"", "kind = \"queue\"\nscope = \"web\"", "figure 2: class \"web\": unknown class"),
+        (
+            "kind = \"queue\"",
+            "kind = \"queue\"\nalgorithms = [\"pi\"]",
+            "figure 2: algorithm \"pi\": unknown algorithm",
+        ),
+        (
+            "label = \"red\"\n",
+            "label = \"red\"\npanel = \"4\"\n",
+            "panel = \"4\": \"by\" must say of which field",
+        ),
+        ("x = \"flows.ftp.count\"", "x = \"flows.ftp.cuont\"", "flows.ftp.cuont: no run varies it"),
+        // Units, numbers and kinds.
+        (
+            "\"100 * loss_rate\"",
+            "\"loss_rate\"",
+            "row.toml:25: loss_rate = \"loss_rate\": is in 1, and its printed numbers are in percent: write \"100 * loss_rate\"",
+        ),
+        (
+            "points = [[4, 8], [8, 9]]",
+            "points = [[4, nan]]",
+            "figure[0].printed[0].points[0][1] = NaN: must be a finite number",
+        ),
+        (
+            "[[figure]]",
+            "[[computed]]\ncell = \"doc/1/four/tail/mean_queue\"\ncompute = { kind = \"vrc-longest\" }\n[[figure]]",
+            "computed[0].compute.kind = \"vrc-longest\": must be one of: vrc-largest-integral, vrc-largest-proportional, vrc-longest-rtt, avq-longest-rtt",
+        ),
         (
             "queue_packets of drop-tail at flows.ftp.count=* > queue_packets of red",
             "k_i_max of figure 4 > 1",
@@ -298,10 +389,145 @@ fn cells_are_checked() {
         Papers::read(folder.path()).unwrap_err().to_string()
     };
     assert!(error("39,39", "39,about 40").contains("cells.csv:3: high = \"about 40\": must be a number"));
-    assert!(error("39,39", "39,38").contains("low = 39: must be no more than high = 38"));
+    assert!(error("39,39", "39,38").contains("cells.csv:3: low = \"39\": must be no more than high = 38"));
     assert!(error("doc/1/four/red", "doc/1/4/red").contains("must be \"doc/1/four/red/mean_queue\""));
+    assert!(error("39,39", "nan,39").contains("low = \"nan\": must be a number"));
+    assert!(error("39,39", "39,inf").contains("high = \"inf\": must be a number"));
+    assert!(error("39,39,", "39,39").contains("cells.csv:3: has 10 values, and the header names 11 columns"));
+    assert!(
+        error("unit,low", "units,low")
+            .contains("cells.csv:1: \"units\": unknown column; did you mean \"unit\"?")
+    );
+    assert!(error("unit,low,high,note", "unit,low,high,low").contains("column \"low\": is named twice"));
+    assert!(error(",note\n", "\n").contains("column \"note\": is missing; the columns are id, document"));
+    assert!(
+        error("packets,39", "pakets,39")
+            .contains("unit = \"pakets\": unknown unit; did you mean \"packets\"?")
+    );
+    let lost = error("doc/2/x/red/loss_rate,doc", "dog/2/x/red/loss_rate,dog");
+    assert!(
+        lost.contains("cells.csv:6: document = \"dog\": unknown document; did you mean \"doc\"?"),
+        "{lost}"
+    );
     let twice = "doc/2/x/red/loss_rate,doc,2,,x,red,loss_rate,percent,1,1,\n";
     assert!(error(twice, &twice.repeat(2)).contains("is that of line 6 as well"));
+}
+
+#[test]
+fn the_other_tables_are_checked() {
+    let cell = "doc/1/eight/red/loss_rate";
+    let error = |ns2: &str| {
+        let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), ns2);
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(error(&format!("{cell},nan,,3,2.35,\n")).contains("ns2.csv:2: mean = \"nan\": must be a number"));
+    assert!(error(&format!("{cell},1,-0.1,3,2.35,\n")).contains("std = \"-0.1\": must be at least 0"));
+    assert!(error(&format!("{cell},1,inf,3,2.35,\n")).contains("std = \"inf\": must be a number"));
+    assert!(
+        error(&format!("{cell},1,,0,2.35,\n")).contains("runs = \"0\": must be a whole number of at least 1")
+    );
+    assert!(error("doc/9,1,,3,2.35,\n").contains("cell = \"doc/9\": no cell has this id"));
+    let row = format!("{cell},1,,3,2.35,\n");
+    assert!(
+        error(&row.repeat(2))
+            .contains("ns2.csv:3: cell = \"doc/1/eight/red/loss_rate\": is that of line 2 as well")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("verdicts.csv");
+    let error = |rows: &str| {
+        fs::write(&file, format!("id,verdict\n{rows}")).unwrap();
+        Record::read(&file).unwrap_err().to_string()
+    };
+    assert!(error("a,open\na,agrees\n").contains("verdicts.csv:3: id = \"a\": is named twice"));
+    assert!(error("a,agree\n").contains("verdict = \"agree\": must be one of: agrees, inside"));
+    assert!(error("a#b,agrees\n").contains("must be one of: holds, fails"));
+}
+
+/// Bands and ns-2's values may be left out.
+#[test]
+fn only_the_printed_numbers_are_needed() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::remove_file(folder.path().join("bands.toml")).unwrap();
+    fs::remove_file(folder.path().join("ns2.csv")).unwrap();
+    assert!(Papers::read(folder.path()).unwrap().bands.is_empty());
+}
+
+/// Reading, run, experiment, document, scenario: the first that says something.
+#[test]
+fn the_most_specific_dialect_wins() {
+    let dialects = |document: &str, experiment: &str, run: &str, reading: &str, scenario: &str| {
+        let line =
+            |name: &str| if name.is_empty() { String::new() } else { format!("dialect = \"{name}\"\n") };
+        let text = EXPERIMENT
+            .replacen("seeds = 5\n", &format!("seeds = 5\n{}", line(experiment)), 1)
+            .replacen("name = \"main\"\n", &format!("name = \"main\"\n{}", line(run)), 1)
+            .replacen("name = \"large\"\n", &format!("name = \"large\"\n{}", line(reading)), 1);
+        let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+        let about = format!("title = \"A\"\nreference = \"A\"\n{}", line(document));
+        fs::write(folder.path().join("doc/document.toml"), about).unwrap();
+        let scenario = SCENARIO.replacen("schema = 1\n", &format!("schema = 1\n{}", line(scenario)), 1);
+        fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
+        let papers = Papers::read(folder.path()).unwrap();
+        let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+        // Two points of each reading.
+        let name = |point: usize| plan.study.points[point].scenario.dialect.unwrap_or_default().name();
+        [name(0), name(2)]
+    };
+    assert_eq!(dialects("", "", "", "", ""), ["quell", "quell"]);
+    assert_eq!(dialects("", "", "", "", "ns-2.1b"), ["ns-2.1b", "ns-2.1b"]);
+    assert_eq!(dialects("ns-2.27", "", "", "", "ns-2.1b"), ["ns-2.27", "ns-2.27"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "", "", "ns-2.1b"), ["ns-2.35", "ns-2.35"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "ns-2.1b", "", ""), ["ns-2.1b", "ns-2.1b"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "ns-2.1b", "quell", ""), ["ns-2.1b", "quell"]);
+}
+
+/// Each experiment is handed over once, with its own results.
+#[test]
+fn experiments_are_handed_over_one_by_one() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let second = EXPERIMENT.replace("doc/1", "doc/2").replace("seeds = 5", "seeds = 2");
+    let (head, tail) = (second.find("[[cells]]").unwrap(), second.find("[[claim]]").unwrap());
+    fs::write(folder.path().join("doc/second.toml"), format!("{}{}", &second[..head], &second[tail..]))
+        .unwrap();
+    let papers = Papers::read(folder.path()).unwrap();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+    let taken = std::sync::Mutex::new(Vec::new());
+    let take = |id: &str, found: quell_papers::Found| {
+        let e = papers.experiments().find(|e| e.id == id).unwrap();
+        let results = found.results(e, Some("large"), None).unwrap();
+        let own = (results.replications.len(), results.run.points.len());
+        taken.lock().unwrap().push((id.to_string(), own, judge(&papers, e, &found).claims[0].holds));
+    };
+    let ran = plan.run(&Options::default(), &take).unwrap();
+    let mut taken = taken.into_inner().unwrap();
+    taken.sort_by(|a, b| a.0.cmp(&b.0));
+    // Of one algorithm at two points.
+    let want = [("doc-row", (10, 2), Holds::Holds), ("doc-second", (4, 2), Holds::Holds)];
+    assert_eq!(taken, want.map(|(id, own, holds)| (id.to_string(), own, holds)));
+    // Two algorithms and one, at two points, with as many seeds.
+    assert_eq!((ran.done, ran.all), (6 * 7, 6 * 7));
+}
+
+/// Readings that were not asked for show nothing, and are not said to.
+#[test]
+fn a_quick_look_is_not_told_of_other_readings() {
+    let shown = EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", "shown_by = \"large\"");
+    let shown = shown.replace("because = \"It is not.\"", "because = \"It is not.\"\nshown_by = \"large\"");
+    let folder = folder(&shown, &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    for (judged_only, said) in [(false, true), (true, false)] {
+        let extent = Extent { seeds: Some(1), judged: judged_only };
+        let plan = Plan::of(&papers, papers.experiments(), extent).unwrap();
+        let seen = std::sync::Mutex::new(None);
+        let take = |_: &str, found: quell_papers::Found| {
+            let judged = judge(&papers, papers.experiments().next().unwrap(), &found);
+            let cell = judged.tables[0].cells.iter().find(|c| c.cell.id.ends_with("eight/red/loss_rate"));
+            *seen.lock().unwrap() =
+                Some((cell.unwrap().why.contains("not shown"), judged.claims[1].shown.is_some()));
+        };
+        plan.run(&Options::default(), &take).unwrap();
+        assert_eq!(seen.into_inner().unwrap(), Some((said, said)));
+    }
 }
 
 /// A document of which everything is computed.
@@ -351,23 +577,49 @@ fn computed_figures_are_tested() {
     assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
 }
 
+/// The kinds that an error lists are those of the documentation.
+#[test]
+fn the_documentation_names_every_kind() {
+    let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
+    let wrong = COMPUTED.replacen("vrc-gain-regions", "x", 1);
+    fs::write(folder.path().join("doc/row.toml"), wrong).unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    let kinds = error.split("must be one of: ").nth(1).unwrap().split(", ").collect::<Vec<_>>();
+    assert!(kinds.len() >= 10 && error.contains("row.toml:8: computed[0].compute"), "{error}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/format.md");
+    let text = fs::read_to_string(file).unwrap();
+    for kind in kinds {
+        assert!(text.contains(&format!("| `{}` |", kind.trim())), "{kind}");
+    }
+}
+
 #[test]
 fn a_broken_document_stops_no_other() {
     let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
     fs::create_dir(folder.path().join("other")).unwrap();
+    // A folder without files of ours is none of ours.
+    assert!(Papers::read(folder.path()).is_ok());
     fs::write(folder.path().join("other/document.toml"), "titel = \"B\"\n").unwrap();
     let (papers, broken) = Papers::read_usable(folder.path()).unwrap();
     assert_eq!(papers.documents.len(), 1);
     assert_eq!(broken[0].0, "other");
-    assert!(broken[0].1.to_string().contains("other/document.toml:1: unknown field `titel`"));
+    assert!(
+        broken[0]
+            .1
+            .to_string()
+            .contains("other/document.toml:1: titel: unknown key; did you mean \"title\"?")
+    );
     assert!(Papers::read(folder.path()).is_err());
     let document = "title = \"B\"\nreference = \"B\"\ndialect = \"ns-2.3\"\n";
     fs::write(folder.path().join("other/document.toml"), document).unwrap();
     let error = Papers::read(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("other/document.toml: dialect = \"ns-2.3\": unknown dialect"), "{error}");
+    assert!(error.contains("other/document.toml:3: dialect = \"ns-2.3\": unknown dialect"), "{error}");
     fs::write(folder.path().join("bands.toml"), "mean_queu = \"10%\"\n").unwrap();
     let error = Papers::read(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("mean_queu: unknown metric; did you mean \"mean_queue\"?"), "{error}");
+    assert!(
+        error.contains("bands.toml:1: mean_queu: unknown metric; did you mean \"mean_queue\"?"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -377,4 +629,7 @@ fn the_end_of_a_name_is_mistaken_most_often() {
     fs::write(folder.path().join("doc/3.toml"), COMPUTED).unwrap();
     let papers = Papers::read(folder.path()).unwrap();
     assert!(papers.select("doc-b3").unwrap_err().contains("did you mean \"doc-b2\"?"));
+    assert!(papers.select("b2").unwrap_err().contains("did you mean \"doc-b2\"?"));
+    let error = papers.select("doc/22").unwrap_err();
+    assert_eq!(error, "\"doc/22\": there is no such table; there are doc/1, doc/2");
 }

@@ -49,7 +49,7 @@ impl Dialect {
             Dialect::Quell => "this program",
             Dialect::Ns21b => "2.1b8, 6 June 2001",
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
-            Dialect::Ns235 => "2.35, 4 November 2011",
+            Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
         }
     }
 

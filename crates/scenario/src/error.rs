@@ -195,7 +195,7 @@ impl fmt::Debug for Files {
 }
 
 impl Source {
-    fn line(&self, offset: usize) -> Option<usize> {
+    pub fn line(&self, offset: usize) -> Option<usize> {
         let text = self.text.as_ref()?;
         let before = &text.as_bytes()[..offset.min(text.len())];
         Some(1 + before.iter().filter(|b| **b == b'\n').count())

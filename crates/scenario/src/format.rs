@@ -16,7 +16,8 @@ use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{
-    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Delay, Dist, Line, OneOr, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line,
+    title,
 };
 use crate::write;
 
@@ -89,6 +90,34 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         // What was read from TOML can be written as TOML.
         write::write(&plan::resolved(self)).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
+    }
+
+    /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
+    /// direction, or those that UDP offers if these are more.
+    pub fn estimated_packets(&self) -> f64 {
+        let tcp = self.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
+        // Scenarios with nothing but UDP: the default size of its packets.
+        let size = self.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
+        let rate = |r: BitRate| r.bps() as f64;
+        let bits_per_second = if let Some(d) = &self.dumbbell {
+            rate(d.rate)
+        } else if let Some(p) = &self.parking_lot {
+            f64::from(p.bottlenecks) * rate(p.rate)
+        } else {
+            let links = self.graph.iter().flat_map(|g| &g.links);
+            links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
+        };
+        let seconds = self.duration.as_secs_f64();
+        // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
+        let offered = |g: &FlowGroup| {
+            let size = match &g.packet {
+                Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
+                _ => size,
+            };
+            g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
+        };
+        let udp: f64 = self.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
+        udp.max(bits_per_second * seconds / size)
     }
 
     /// The JSON Schema of scenario files.

@@ -25,6 +25,8 @@ use crate::scoreboard::{Block, Scoreboard};
 use crate::slow_start::{HyStart, SendTimes, SlowStart};
 
 mod pace;
+#[cfg(test)]
+pub(crate) mod path;
 mod rack;
 
 /// A packet to send.
@@ -64,6 +66,28 @@ enum Phase {
     Recovery,
 }
 
+/// How much of the window has been used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    /// The window was full in this window of data, which ends with packet `end`.
+    full: bool,
+    /// The most packets that were outstanding in it.
+    most: u32,
+    end: u32,
+}
+
+impl Used {
+    /// A packet has been sent, after which those from `una` to before `max` are outstanding.
+    #[inline]
+    fn sent(&mut self, una: u32, max: u32, cwnd: f64) {
+        let out = max - una;
+        let full = f64::from(out) + 1.0 > cwnd;
+        if full || una >= self.end || (!self.full && out > self.most) {
+            *self = Used { full, most: out, end: max };
+        }
+    }
+}
+
 /// What a sender keeps beyond Reno's two windows.
 #[derive(Clone, Debug)]
 struct Kept {
@@ -76,6 +100,7 @@ struct Kept {
     /// All of them, smoothed by an eighth and not in ticks.
     srtt: Option<Duration>,
     prr: Prr,
+    used: Used,
     rack: Option<Rack>,
     /// How many packets the last look for losses found.
     lost: u32,
@@ -266,7 +291,7 @@ impl Sender {
             && blocks.is_empty()
             && self.sacked.as_ref().is_none_or(|b| b.is_empty())
         {
-            self.on_new_ack(cfg, now, ack, false);
+            self.on_new_ack(cfg, now, ack, ack - self.una, false);
             return Reaction::default();
         }
         self.on_special_ack(cfg, now, ack, ece, blocks, None)
@@ -309,7 +334,10 @@ impl Sender {
             did.ecn_response = true;
         }
         if ack > self.una {
-            self.on_new_ack(cfg, now, ack, congested);
+            // What was acknowledged selectively before has arrived before.
+            let reported = self.sacked.as_ref().map_or(0, |b| b.count());
+            let delivered = ack - self.una + reported - sacked.min(ack - self.una + reported);
+            self.on_new_ack(cfg, now, ack, delivered, congested);
         } else if ack == self.una && self.una < self.max && !cfg.rack {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.sack || sack_news || blocks.is_empty() {
@@ -454,7 +482,7 @@ impl Sender {
     }
 
     #[inline]
-    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, congested: bool) {
+    fn on_new_ack(&mut self, cfg: &Config, now: Time, ack: u32, delivered: u32, congested: bool) {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
@@ -497,12 +525,12 @@ impl Sender {
                     } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
                     } else if cfg.recovery != Recovery::Sack {
-                        self.grow(cfg, now, newly, congested);
+                        self.grow(cfg, now, (newly, delivered), congested);
                     }
                 }
             }
         } else {
-            self.grow(cfg, now, newly, congested);
+            self.grow(cfg, now, (newly, delivered), congested);
         }
         if self.una >= self.max && self.window.cwnd >= 1.0 {
             self.deadline = Time::MAX;
@@ -512,16 +540,16 @@ impl Sender {
     }
 
     /// Slow start below `ssthresh`, congestion avoidance above; an echoed mark stops growth (RFC 3168 section
-    /// 6.1.2).
+    /// 6.1.2). `newly` packets are acknowledged, and `delivered` of them or in blocks for the first time.
     #[inline]
-    fn grow(&mut self, cfg: &Config, now: Time, newly: u32, congested: bool) {
+    fn grow(&mut self, cfg: &Config, now: Time, (newly, delivered): (u32, u32), congested: bool) {
         if congested || cfg.model {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
         // 3465 section 2.3).
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
-        let acked = newly.min(if again { 1 } else { cfg.growth_limit }) as f64;
+        let acked = delivered.min(if again { 1 } else { cfg.growth_limit }) as f64;
         match &mut self.kept {
             None => {
                 let left = self.window.slow_start(acked);
@@ -533,7 +561,7 @@ impl Sender {
                 // A window that was not used says nothing about the path (RFC 9438 section 5.8).
                 let flight = (self.max - self.una + newly) as f64;
                 let slow_start = self.window.cwnd < self.window.ssthresh;
-                if flight + 1.0 > self.window.cwnd || (slow_start && 2.0 * flight > self.window.cwnd) {
+                if kept.used.full || (slow_start && 2.0 * f64::from(kept.used.most) > self.window.cwnd) {
                     let ends = (self.una, self.max);
                     kept.grow(&mut self.window, now, (acked, flight), ends, self.rtt.smoothed(cfg));
                 } else {
@@ -764,6 +792,7 @@ impl Sender {
             }
         }
         if let Some(kept) = &mut self.kept {
+            kept.used.sent(self.una, self.max, self.window.cwnd);
             kept.prr.out += (self.phase == Phase::Recovery) as u32;
             if let Some(sent) = &mut kept.sent {
                 sent.sent(seq, now);
@@ -802,6 +831,7 @@ impl Kept {
             measured: None,
             srtt: None,
             prr: Prr::default(),
+            used: Used::default(),
             rack: cfg.rack.then(Rack::new),
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),

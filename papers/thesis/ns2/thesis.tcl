@@ -1,4 +1,5 @@
-# Chapters 5 and 6 of Chen 2010 in ns-2 2.35: ARED and PI at the settings that the experiments of this folder judge by.
+# Chapters 5 and 6 of Chen 2010 in ns-2 2.35: ARED, PI and, with ns-2's PI, ST-PI at the settings that the experiments of this folder
+# judge by.
 #
 #     ns thesis.tcl 6.4.3 pi 1                        section, algorithm, seed
 #     ns thesis.tcl 5.5.3 pi-40 1 window 10000        a setting changed (the array below has their names)
@@ -14,9 +15,10 @@ lassign $argv section algorithm seed
 # What all sections share; times in seconds, delays in milliseconds, rates in bit/s, packets of 500 bytes.
 array set set_ {
     packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  webecn 0  webpacket 500  webmean 24
-    delay 10  buffer 500  way_back_buffer 50  both_delays 0  both_rates 0  gentle 1  bytes 1  marklimit 0.1
+    delay 10  buffer 500  way_back_buffer 50  both_delays 0  both_rates 0  gentle 0  bytes 1  marklimit 0.1
     maxp 0.1  interval 0.5  a 0.00001822  b 0.00001816  w 170  step 0.01
     ftp 100  reverse 20  web 0  udp 0  d {40 40}  weblist {}  udprate 0  start 2  webstart 1  webd {}
+    hs 0.25980762  memory 7
 }
 # Sections: the duration, where segments end, settings, and changes: time, what, value(s).
 array set sections {
@@ -71,7 +73,7 @@ if {[regexp {^ared(?:-(\d+)-(\d+))?$} $algorithm - low high]} {
         top_ 0.5 bottom_ 0.01 wait_ 1 setbit_ $ecn use_mark_p_ [expr {$marklimit < 1}] mark_p_ $marklimit] {
         Queue/RED set $name $value
     }
-} elseif {[regexp {^pi(?:-(\d+))?$} $algorithm - target]} {
+} elseif {[regexp {^(?:st-)?pi(?:-(\d+))?$} $algorithm - target]} {
     if {$target eq ""} { set target 150 }
     set discipline PI
     foreach {name value} [list bytes_ $bytes queue_in_bytes_ 1 mean_pktsize_ 500 qref_ $target a_ $a b_ $b w_ $w setbit_ $ecn] {
@@ -206,6 +208,37 @@ proc change {what value} {
     }
 }
 foreach {time what value} $changes { $ns at $time [list change $what $value] }
+
+# ST-PI sets the target and the gains of ns-2's PI (Fig. 6.1). PI's target is a whole number of packets.
+if {[string match st-pi* $algorithm]} {
+    set self [[$ns link $A $B] queue]
+    set hl [expr {0.7 / sqrt(3.0)}]
+    set aim [expr {double($target)}]; set gain 1.0; set s2 0.0
+    proc restart_detection {} { global aim hl hs g2; set g2 [expr {(($hs * $aim) ** 2 + ($hl * $aim) ** 2) / 2.0}] }
+    restart_detection
+    proc tune {} {
+        global ns monitor self aim gain s2 g2 hl hs memory a b w
+        set q [expr {[$monitor set size_] / 500.0}]
+        set share [expr {1.0 / ($memory * $w)}]
+        set e2 [expr {($q - $aim) ** 2}]
+        if {$q > 0 && $q < 2 * $aim} {
+            set s2 [expr {(1 - $share) * $s2 + $share * $e2}]
+            if {$q > 0.3 * $aim && $q < 1.7 * $aim} {
+                set g2 [expr {(1 - $share / 4) * $g2 + $share / 4 * $e2}]
+                set s [expr {sqrt($s2)}]; set g [expr {sqrt($g2)}]
+                set high [expr {$hl * $aim}]; set low [expr {$hs * $aim}]
+                if {($g > $high && $s > $high) || ($g < $low && $s < $low)} {
+                    set k [expr {$g > $high ? $s / $high : $s / $low}]
+                    set aim [expr {$k * $aim}]; set gain [expr {$gain / ($k * $k)}]
+                    $self set qref_ [expr {round($aim)}]; $self set a_ [expr {$gain * $a}]; $self set b_ [expr {$gain * $b}]
+                    restart_detection
+                }
+            }
+        }
+        $ns at [expr {[$ns now] + 1.0 / $w}] tune
+    }
+    $ns at 0 tune
+}
 
 # Measurement: counters of the bottleneck by class, and the queue in bytes each 10 ms.
 set monitor [$ns makeflowmon Fid]

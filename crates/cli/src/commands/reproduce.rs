@@ -1,11 +1,12 @@
 //! `quell reproduce`.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use quell_lab::Series;
 use quell_papers::{
-    Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Record, Score, Verdict, WRITTEN,
-    by_algorithm, draw, html, judge, markdown, scoreboard, scores,
+    Document, Drawn, Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Ran, Record,
+    Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
 
@@ -45,9 +46,8 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
         folder::check_writable(&file)?;
     }
     let on_record = Record::read(&file).map_err(|e| bad(&e))?;
-    // Experiments that only compute have nothing to simulate.
-    let found = if plan.study.points.is_empty() { Found::default() } else { simulate(&plan, args, line)? };
-    let judged: Vec<JudgedExperiment<'_>> = chosen.iter().map(|e| judge(&papers, e, &found)).collect();
+    let found = simulate(&papers, &chosen, &plan, args, line)?;
+    let judged: Vec<JudgedExperiment<'_>> = found.iter().map(|(judged, _)| judged.clone()).collect();
     let now = Record::of(&judged);
     let mut said = match args.format.format {
         Format::Json => {
@@ -57,8 +57,8 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
         Format::Table => summary(&papers, &judged) + &outside(&judged),
     };
     for document in papers.documents.iter().filter(|_| args.docs.is_some() || args.out.is_some()) {
-        let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == document.key);
-        let experiments: Vec<_> = of_document.map(|j| (j.clone(), draw(j.experiment, &found))).collect();
+        let of_document = found.iter().filter(|(j, _)| papers.document_of(j.experiment).key == document.key);
+        let experiments: Vec<_> = of_document.cloned().collect();
         if experiments.is_empty() {
             continue;
         }
@@ -134,20 +134,46 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
     }
 }
 
-/// Runs what is planned, or goes on with it.
-fn simulate(plan: &Plan, args: &ReproduceArgs, line: Vec<String>) -> Result<Found, Failure> {
-    let watch = Watch::of(&args.watch).with_series(Series::Drawn);
-    let results = watch.run(&plan.study, (0, 1), line);
-    watch.finish();
-    let results = results?;
-    if results.run.partial {
-        let (done, all) = (results.replications.len(), results.asked());
-        let why = format!(
-            "{done} of {all} replications are finished and kept; the same command goes on from there"
-        );
-        return Err(Failure::Interrupted(why));
+/// What is said of an experiment, and its figures, if they are asked for.
+type Seen<'a> = (JudgedExperiment<'a>, Vec<Drawn<'a>>);
+
+/// Runs what is planned, or goes on with it. Each experiment is judged and drawn as soon as it is finished, and what was
+/// found of it is let go: all of it together would take gigabytes.
+fn simulate<'a>(
+    papers: &'a Papers,
+    chosen: &[&'a Experiment],
+    plan: &Plan,
+    args: &ReproduceArgs,
+    line: Vec<String>,
+) -> Result<Vec<Seen<'a>>, Failure> {
+    let see = |e: &'a Experiment, found: &Found| {
+        let drawn = if args.docs.is_some() || args.out.is_some() { draw(e, found) } else { Vec::new() };
+        (judge(papers, e, found), drawn)
+    };
+    let seen: Vec<OnceLock<Seen<'a>>> = chosen.iter().map(|_| OnceLock::new()).collect();
+    let take = |id: &str, found: Found| {
+        if let Some(at) = chosen.iter().position(|e| e.id == id) {
+            // Each comes once.
+            let _ = seen[at].set(see(chosen[at], &found));
+        }
+    };
+    if !plan.study.points.is_empty() {
+        let watch = Watch::of(&args.watch).with_series(Series::Drawn);
+        let ran = watch.attend((0, 1), line, |options| plan.run(options, &take));
+        watch.finish();
+        let Ran { done, all } = ran?;
+        if done < all {
+            let why = format!(
+                "{done} of {all} replications are finished and kept; the same command goes on from there"
+            );
+            return Err(Failure::Interrupted(why));
+        }
     }
-    Ok(plan.apart(results))
+    // Experiments that only compute have nothing to simulate.
+    let rest = |(seen, e): (OnceLock<Seen<'a>>, &&'a Experiment)| {
+        seen.into_inner().unwrap_or_else(|| see(e, &Found::default()))
+    };
+    Ok(seen.into_iter().zip(chosen).map(rest).collect())
 }
 
 fn bad(error: &quell_papers::PaperError) -> Failure {
@@ -193,7 +219,16 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
 #[derive(Serialize)]
 struct Listed<'a> {
     schema: u32,
+    documents: Vec<Titled<'a>>,
     experiments: Vec<Row<'a>>,
+}
+
+/// A document and its title.
+#[derive(Serialize)]
+struct Titled<'a> {
+    document: &'a str,
+    title: &'a str,
+    reference: &'a str,
 }
 
 /// An experiment and how much it answers.
@@ -229,12 +264,21 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
             figures: e.figures.len() + e.computed.iter().filter(|of| of.figure.is_some()).count(),
         }
     };
-    Listed { schema: json::SCHEMA, experiments: chosen.iter().map(row).collect() }
+    let has_some = |d: &&'a Document| chosen.iter().any(|e| papers.document_of(e).key == d.key);
+    let titled =
+        |d: &'a Document| Titled { document: &d.key, title: &d.about.title, reference: &d.about.reference };
+    Listed {
+        schema: json::SCHEMA,
+        documents: papers.documents.iter().filter(has_some).map(titled).collect(),
+        experiments: chosen.iter().map(row).collect(),
+    }
 }
 
 /// What there is to run.
 fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
-    let rows = listed(papers, chosen).experiments;
+    let Listed { documents, experiments: rows, .. } = listed(papers, chosen);
+    let title = |d: &Titled<'_>| format!("{}: {} ({})\n", d.document, d.title, d.reference);
+    let titles = documents.iter().map(title).collect::<String>();
     let plain = |text: String| (text, Tint::Plain);
     let names = Column {
         title: "experiment".to_string(),
@@ -254,7 +298,7 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
         column("claims", &|row| count(row.claims)),
         column("figures", &|row| count(row.figures)),
     ];
-    table::figures(&names, &columns) + "\n"
+    format!("{titles}\n{}\n", table::figures(&names, &columns))
 }
 
 /// The score, and what is open.

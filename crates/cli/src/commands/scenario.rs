@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::dialect::{self, Dialect, Row};
 use quell_scenario::format::{FlowGroup, Kind, Scenario};
-use quell_scenario::values::OneOr;
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
-use quell_units::{BitRate, Bytes};
 use serde::Serialize;
 
 use crate::args::{Changes, Format};
@@ -330,7 +328,7 @@ fn summary(study: &Study) -> Summary {
             })
             .collect(),
         network: network(first),
-        estimated_packets: total(&|s| runs(s) as f64 * packets(s)),
+        estimated_packets: total(&|s| runs(s) as f64 * s.estimated_packets()),
     }
 }
 
@@ -375,34 +373,6 @@ fn network(s: &Scenario) -> String {
     } else {
         "no network".to_string()
     }
-}
-
-/// Packets that one run handles: those that links with a queue carry if they are always busy in one
-/// direction, or those that UDP offers if these are more.
-fn packets(s: &Scenario) -> f64 {
-    let tcp = s.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
-    // Scenarios with nothing but UDP: the default size of its packets.
-    let size = s.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
-    let rate = |r: BitRate| r.bps() as f64;
-    let bits_per_second = if let Some(d) = &s.dumbbell {
-        rate(d.rate)
-    } else if let Some(p) = &s.parking_lot {
-        f64::from(p.bottlenecks) * rate(p.rate)
-    } else {
-        let links = s.graph.iter().flat_map(|g| &g.links);
-        links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
-    };
-    let seconds = s.duration.as_secs_f64();
-    // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
-    let offered = |g: &FlowGroup| {
-        let size = match &g.packet {
-            Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
-            _ => size,
-        };
-        g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
-    };
-    let udp: f64 = s.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
-    udp.max(bits_per_second * seconds / size)
 }
 
 /// Seconds without the digits that adding them up has left.

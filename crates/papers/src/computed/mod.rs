@@ -181,6 +181,25 @@ pub enum Answer {
 }
 
 impl Compute {
+    /// Whether it gives a number rather than a figure.
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Compute::VrcLargestIntegral { .. }
+                | Compute::VrcLargestProportional { .. }
+                | Compute::VrcLongestRtt { .. }
+                | Compute::AvqLongestRtt { .. }
+        )
+    }
+
+    /// The runs that stand beside it.
+    pub fn runs(&self) -> &[String] {
+        match self {
+            Compute::RedTailDistribution(of) => &of.runs,
+            _ => &[],
+        }
+    }
+
     /// Computes it; `simulated` gives a run's density of the queue, in packets, where one stands beside.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::{Holds, Judge, JudgedClaim, figure, samples, text};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::Compute;
 use crate::experiment::{Claim, Place, Value};
-use crate::plan::Spot;
+use crate::plan::{NOT_RUN, Spot};
 
 /// Runs that do not say whether a claim holds: what that makes of it, and why.
 struct Silent {
@@ -103,7 +103,8 @@ impl<'a> Judge<'a, '_> {
     /// Puts a claim to the test.
     pub(super) fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
         let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
-        let shown = claim.shown_by.as_deref().map(|reading| self.test(&claim.test, Some(reading)).0);
+        let shown = claim.shown_by.as_deref().filter(|reading| self.found.ran(reading));
+        let shown = shown.map(|reading| self.test(&claim.test, Some(reading)).0);
         JudgedClaim { claim, holds, found, shown }
     }
 
@@ -140,6 +141,35 @@ impl<'a> Judge<'a, '_> {
         Ok(all)
     }
 
+    /// Refuses a test of what is not there, whatever the runs find.
+    pub(super) fn check_test(&self, test: &Test, reading: Option<&str>) -> Result<(), String> {
+        for part in &test.parts {
+            let choices = self.choices(part, reading)?;
+            for term in part.terms() {
+                let Term::Of(found) = term else { continue };
+                let along = match &part.says {
+                    Says::Rises(field) | Says::Falls(field) => Some(field),
+                    _ => None,
+                };
+                let along = match along {
+                    Some(field) => {
+                        self.values(term, field, reading)?.into_iter().map(|v| Some((field, v))).collect()
+                    }
+                    None => vec![None],
+                };
+                for choice in &choices {
+                    for value in &along {
+                        let mut there = (**found).clone();
+                        there.at.extend(value.iter().map(|(field, v)| ((*field).clone(), vec![v.clone()])));
+                        let spot = self.found.spot(self.e, reading, &choice.place(&there))?;
+                        there.labels.iter().try_for_each(|l| spot.check(l, &there.value.quantity))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The combinations of points and segments at which a part is tested.
     fn choices(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Choice>, String> {
         let mut choices = vec![Choice::default()];
@@ -172,7 +202,7 @@ impl<'a> Judge<'a, '_> {
 
     fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
         let results = self.found.results(self.e, reading, found.run.as_deref());
-        results.ok_or_else(|| "was not run under this reading".to_string())
+        results.ok_or_else(|| NOT_RUN.to_string())
     }
 
     /// The values of a field in a run or a computed figure, in their order.
@@ -193,7 +223,7 @@ impl<'a> Judge<'a, '_> {
                 }
             }
         }
-        if values.is_empty() { Err(format!("{field}: the run does not vary it")) } else { Ok(values) }
+        if values.is_empty() { Err(format!("{field}: no run varies it")) } else { Ok(values) }
     }
 
     /// The computation of the figure that is read.

@@ -319,3 +319,111 @@ impl Bbr1 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::congestion::model::Model;
+    use crate::sender::path::{Path, Seen};
+    use alloc::vec::Vec;
+
+    const PATHS: [Path; 3] = [
+        Path { rate: 1000.0, rtt: Duration::from_millis(100), buffer: 1000 },
+        Path { rate: 10_000.0, rtt: Duration::from_millis(20), buffer: 1000 },
+        Path { rate: 300.0, rtt: Duration::from_millis(200), buffer: 200 },
+    ];
+
+    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &Seen<'_>)) -> u32 {
+        let end = Time::ZERO + Duration::from_secs(seconds);
+        path.run(CongestionControl::Bbr1, end, |seen| {
+            if let Model::Bbr1(bbr) = seen.model {
+                see(bbr, &seen);
+            }
+        })
+    }
+
+    /// The states, and from when to when.
+    fn states(path: Path, seconds: u64) -> Vec<(State, Time)> {
+        let mut out: Vec<(State, Time)> = Vec::new();
+        run(path, seconds, |bbr, seen| {
+            if out.last().is_none_or(|(state, _)| *state != bbr.state) {
+                out.push((bbr.state, seen.now));
+            }
+        });
+        out
+    }
+
+    #[test]
+    fn startup_finds_the_bandwidth_and_drain_the_queue_it_has_made() {
+        for path in PATHS {
+            let (mut left, mut drained) = (None, None);
+            run(path, 5, |bbr, seen| {
+                if bbr.state != State::Startup {
+                    left.get_or_insert((bbr.bandwidth.max(), seen.now, bbr.plateau));
+                }
+                if bbr.state == State::ProbeBw {
+                    drained.get_or_insert(seen.flight as f64);
+                }
+            });
+            let (bandwidth, _, plateau) = left.unwrap();
+            assert!((bandwidth / path.rate - 1.0).abs() < 0.02, "{bandwidth}");
+            assert_eq!(plateau, PLATEAU_ROUNDS);
+            let drained = drained.unwrap();
+            assert!(drained <= path.product() + 35.0 && drained > 0.5 * path.product(), "{drained}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_four_packets_for_200_ms_every_ten_seconds() {
+        let path = PATHS[0];
+        let s = states(path, 60);
+        let probes: Vec<usize> = (0..s.len()).filter(|i| s[*i].0 == State::ProbeRtt).collect();
+        assert!((5..=6).contains(&probes.len()), "{s:?}");
+        for w in probes.windows(2) {
+            let (left, next) = (s[w[0] + 1].1, s[w[1]].1);
+            // The last one's own measurement, or one from an empty queue since.
+            let gap = (next - left).as_secs_f64();
+            assert!((9.9..12.0).contains(&gap), "{gap}");
+            let long = (left - s[w[0]].1).as_secs_f64();
+            assert!((0.2..0.6).contains(&long), "{long}");
+        }
+        let mut largest = 0.0f64;
+        run(path, 60, |bbr, seen| {
+            if bbr.state == State::ProbeRtt {
+                largest = largest.max(seen.cwnd);
+            }
+        });
+        assert_eq!(largest, MIN_WINDOW);
+    }
+
+    #[test]
+    fn each_cycle_probes_and_drains() {
+        let mut gains: Vec<f64> = Vec::new();
+        let mut last = 99;
+        run(PATHS[1], 8, |bbr, _| {
+            if bbr.state == State::ProbeBw && bbr.cycle != last {
+                last = bbr.cycle;
+                gains.push(bbr.pacing_gain);
+            }
+        });
+        let first = gains.iter().position(|g| *g == 1.25).unwrap();
+        assert_eq!(gains[first..first + 9], [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25]);
+    }
+
+    #[test]
+    fn the_path_is_used_and_its_queue_is_short() {
+        for path in PATHS {
+            let (mut queue, mut n) = (0.0, 0.0);
+            let arrived = run(path, 9, |_, seen| {
+                if seen.now > Time::ZERO + Duration::from_secs(4) {
+                    queue += (seen.flight as f64 - path.product()).max(0.0);
+                    n += 1.0;
+                }
+            });
+            let used = (arrived - run(path, 4, |_, _| {})) as f64 / 5.0 / path.rate;
+            assert!(used > 0.95, "{used}");
+            assert!(queue / n < 0.2 * path.product() + 5.0, "{}", queue / n);
+        }
+    }
+}

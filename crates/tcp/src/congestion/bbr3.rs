@@ -661,3 +661,184 @@ impl Bbr3 {
         window.cwnd = window.cwnd.min(cap.min(self.inflight_lo).max(MIN_WINDOW));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::congestion::model::Model;
+    use crate::sender::path::{Path, Seen};
+    use alloc::vec::Vec;
+
+    const PATHS: [Path; 3] = [
+        Path { rate: 1000.0, rtt: Duration::from_millis(100), buffer: 1000 },
+        Path { rate: 10_000.0, rtt: Duration::from_millis(20), buffer: 1000 },
+        Path { rate: 300.0, rtt: Duration::from_millis(200), buffer: 200 },
+    ];
+
+    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr3, &Seen<'_>)) -> u32 {
+        let end = Time::ZERO + Duration::from_secs(seconds);
+        path.run(CongestionControl::Bbr3, end, |seen| {
+            if let Model::Bbr3(bbr) = seen.model {
+                see(bbr, &seen);
+            }
+        })
+    }
+
+    /// The states, and when each began.
+    fn states(path: Path, seconds: u64) -> Vec<(State, Time)> {
+        let mut out: Vec<(State, Time)> = Vec::new();
+        run(path, seconds, |bbr, seen| {
+            if out.last().is_none_or(|(state, _)| *state != bbr.state) {
+                out.push((bbr.state, seen.now));
+            }
+        });
+        out
+    }
+
+    #[test]
+    fn startup_ends_on_a_plateau_with_the_bandwidth_within_a_fiftieth() {
+        for path in PATHS {
+            let mut left = None;
+            run(path, 5, |bbr, _| {
+                if bbr.state == State::Drain {
+                    left.get_or_insert((bbr.max_bw.max(), bbr.full_bw_count, bbr.inflight_hi));
+                }
+            });
+            let (bandwidth, rounds, bound) = left.unwrap();
+            assert!((bandwidth / path.rate - 1.0).abs() < 0.02, "{bandwidth}");
+            assert_eq!((rounds, bound), (PLATEAU_ROUNDS, f64::INFINITY));
+        }
+    }
+
+    #[test]
+    fn the_states_follow_each_other() {
+        use State::*;
+        let s: Vec<State> = states(PATHS[0], 8).into_iter().map(|s| s.0).collect();
+        // It has drained already when it leaves Drain.
+        assert_eq!(s[..6], [Startup, Drain, Cruise, Refill, Up, Down]);
+        // After a probe of the round-trip time it cruises at once.
+        let probe = s.iter().position(|s| *s == ProbeRtt).unwrap();
+        assert_eq!(s[probe + 1], Cruise);
+    }
+
+    #[test]
+    fn gains_are_the_draft_s() {
+        let mut seen_gains: Vec<(State, f64, f64)> = Vec::new();
+        run(PATHS[0], 12, |bbr, _| {
+            let gains = (bbr.state, bbr.pacing_gain, bbr.cwnd_gain);
+            if !seen_gains.contains(&gains) {
+                seen_gains.push(gains);
+            }
+        });
+        use State::*;
+        for want in [
+            (Startup, 2.772588722239781, 2.0),
+            (Drain, 0.5, 2.0),
+            (Down, 0.9, 2.0),
+            (Cruise, 1.0, 2.0),
+            (Refill, 1.0, 2.0),
+            (Up, 1.25, 2.25),
+            (ProbeRtt, 1.0, 0.5),
+        ] {
+            assert!(seen_gains.contains(&want), "{want:?}: {seen_gains:?}");
+        }
+        assert_eq!(seen_gains.len(), 7);
+    }
+
+    #[test]
+    fn bandwidth_is_probed_every_two_to_three_seconds() {
+        // 1250 packets: rounds of Reno's are longer.
+        let s = states(Path { rate: 12_500.0, ..PATHS[0] }, 40);
+        let mut began = None;
+        let mut downs = Vec::new();
+        for w in s.windows(2) {
+            let (state, at) = w[1];
+            match state {
+                State::Down => began = Some(at),
+                // It waits from here where there is nothing to drain.
+                State::Cruise if w[0].0 != State::Down => began = Some(at),
+                State::Refill => downs.extend(began.take().map(|t| (at - t).as_secs_f64())),
+                _ => {}
+            }
+        }
+        assert!(downs.len() >= 6 && downs.iter().all(|d| (2.0..3.1).contains(d)), "{downs:?}");
+    }
+
+    #[test]
+    fn the_round_trip_time_is_probed_every_five_seconds_for_200_ms_with_half_of_the_product() {
+        let path = PATHS[0];
+        let s = states(path, 40);
+        let probes: Vec<usize> = (0..s.len() - 1).filter(|i| s[*i].0 == State::ProbeRtt).collect();
+        assert!(probes.len() >= 6, "{s:?}");
+        for w in probes.windows(2) {
+            let (left, next) = (s[w[0] + 1].1, s[w[1]].1);
+            let gap = (next - left).as_secs_f64();
+            assert!((4.9..6.0).contains(&gap), "{gap}");
+        }
+        for &i in &probes {
+            let long = (s[i + 1].1 - s[i].1).as_secs_f64();
+            assert!((0.2..0.6).contains(&long), "{long}");
+        }
+        let mut smallest = f64::INFINITY;
+        run(path, 40, |bbr, seen| {
+            if bbr.state == State::ProbeRtt {
+                smallest = smallest.min(seen.flight as f64);
+            }
+        });
+        assert!((0.4..0.55).contains(&(smallest / path.product())), "{smallest}");
+    }
+
+    #[test]
+    fn losses_bound_what_is_in_flight_and_cruising_leaves_headroom() {
+        let path = Path { buffer: 10, ..PATHS[0] };
+        let (mut bounded, mut cruises) = (0, 0);
+        let arrived = run(path, 30, |bbr, seen| {
+            if bbr.inflight_hi.is_finite() && bbr.full_bw_reached {
+                bounded += 1;
+                // More than what fits leaves a loss.
+                assert!(bbr.inflight_hi < 2.0 * path.product(), "{}", bbr.inflight_hi);
+                if bbr.state == State::Cruise {
+                    cruises += 1;
+                    let headroom = bbr.inflight_hi * (1.0 - HEADROOM);
+                    assert!(seen.cwnd <= headroom.max(MIN_WINDOW) + 1.0, "{} {}", seen.cwnd, bbr.inflight_hi);
+                }
+            }
+        });
+        assert!(bounded > 1000 && cruises > 100, "{bounded} {cruises}");
+        assert!(arrived as f64 > 0.75 * path.rate * 30.0, "{arrived}");
+    }
+
+    #[test]
+    fn the_flight_at_the_loss_that_was_too_much() {
+        let mut bbr = Bbr3::new(10.0, 1000.0);
+        let window = Window { cwnd: 1000.0, ssthresh: f64::INFINITY };
+        let mut rate = crate::rate::Rate::new();
+        rate.sent(1, Time::ZERO, 999);
+        let p = rate.snapshot(1);
+        bbr.probe_samples = true;
+        // 20 of 1000 are a fiftieth; the 21st is too much.
+        bbr.on_lost(&window, Time::ZERO, (1, p), (0, 20));
+        assert_eq!(bbr.inflight_hi, f64::INFINITY);
+        bbr.on_lost(&window, Time::ZERO, (1, p), (0, 21));
+        // 0.02 x 999 - 20 < 0: all before it were safe, and not it.
+        assert_eq!(bbr.inflight_hi, 999.0);
+        assert!(!bbr.probe_samples);
+    }
+
+    #[test]
+    fn the_path_is_used_and_its_queue_is_short_between_probes() {
+        for path in PATHS {
+            let (mut queued, mut n) = (0, 0);
+            let arrived = run(path, 24, |bbr, seen| {
+                if bbr.state == State::Cruise {
+                    queued += (seen.flight as f64 > 1.1 * path.product() + 5.0) as u32;
+                    n += 1;
+                }
+            });
+            let used = (arrived - run(path, 4, |_, _| {})) as f64 / 20.0 / path.rate;
+            assert!(used > 0.95, "{used}");
+            assert!(queued * 10 < n, "{queued} of {n}");
+        }
+    }
+}

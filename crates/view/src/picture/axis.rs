@@ -156,6 +156,14 @@ impl Scale {
         scale
     }
 
+    /// No further than a value upward, if its lower end is below that.
+    pub fn capped(self, most: f64) -> Scale {
+        match self.measure(most) {
+            Some(most) if self.low < most && most < self.high => Scale { high: most, ..self },
+            _ => self,
+        }
+    }
+
     /// Wider by `before` and `after`, in the measure of the axis.
     pub fn extended(self, before: f64, after: f64) -> Scale {
         Scale { low: self.low - before, high: self.high + after, ..self }

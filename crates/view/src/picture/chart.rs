@@ -75,7 +75,10 @@ fn scales(chart: &Chart, (left, right): (f64, f64), height: f64) -> (Scale, Scal
         Form::Points => x.padded(0.04),
     };
     let y = Scale::of(&Axis::linear(&chart.y), chart.ys(), (height, 0.0)).rounded(height / 45.0);
-    (x, y)
+    // There is no more than all of it, whatever an interval says.
+    let share =
+        chart.y.ends_with("(%)") && chart.curves().flat_map(|c| &c.y).all(|y| y.is_nan() || *y <= 100.0);
+    (x, if share { y.capped(100.0) } else { y })
 }
 
 /// Draws a panel.
@@ -101,11 +104,23 @@ fn one(svg: &mut Svg, chart: &Chart, panel: &Panel, curves: &[Curve]) {
     // The words are over the curves, and have a rim.
     for event in &chart.events {
         let Some((x, _)) = panel.inside(event.at_s, panel.y.ends().0) else { continue };
-        let size = fitting(&event.label, 10.0, panel.y.from - panel.y.to - 8.0);
+        let room = panel.y.from - panel.y.to - 8.0;
+        // What is smaller cannot be read: the end is left out.
+        let size = fitting(&event.label, 10.0, room).max(7.0);
         let font = Font { upright: true, rim: true, color: FAINT, ..Font::new(size, Anchor::End) };
-        svg.text((x - 3.0, panel.y.to + 4.0), &event.label, font);
+        svg.text((x - 3.0, panel.y.to + 4.0), &shortened(&event.label, size, room), font);
     }
     panel.frame(svg, &across, &up, SMALL);
+}
+
+/// A text without the end for which there is no room.
+fn shortened(text: &str, size: f64, room: f64) -> String {
+    let fits = |text: &str| text_width(text, size) <= room;
+    if fits(text) {
+        return text.to_string();
+    }
+    let ends = text.char_indices().map(|(at, _)| format!("{}…", text[..at].trim_end()));
+    ends.take_while(|text| fits(text)).last().unwrap_or_default()
 }
 
 /// A mark and an interval at every value of a curve.
@@ -209,6 +224,24 @@ mod tests {
             assert!((dots[3].0 - dots[0].0 - 800.0 / columns as f64).abs() < 0.2 && dots[3].1 == dots[0].1);
             assert!(svg.contains("(b) k = 1 &amp; more") && svg.contains("&lt;0&gt;"));
         }
+    }
+
+    #[test]
+    fn shares_end_at_all_of_it() {
+        let mut share = example(1);
+        share.y = "utilization (%)".into();
+        share.panels[0].curves = vec![curve(0, &[1.0, 10.0], &[92.0, 99.5], &[1.0, 1.0])];
+        let svg = chart(&Sheet::new("t", ""), &share);
+        assert!(svg.contains(">100<") && !svg.contains(">102<"), "{svg}");
+        share.panels[0].curves[0].y[1] = 101.0;
+        assert!(chart(&Sheet::new("t", ""), &share).contains(">102<"));
+    }
+
+    #[test]
+    fn long_words_of_changes_are_cut_before_they_are_too_small() {
+        assert_eq!(shortened("short", 10.0, 100.0), "short");
+        let cut = shortened(&"a long word ".repeat(20), 7.0, 100.0);
+        assert!(cut.ends_with('…') && text_width(&cut, 7.0) <= 100.0 && cut.len() > 20, "{cut}");
     }
 
     #[test]
