@@ -316,7 +316,7 @@ impl Config {
 
 /// What a congestion control asks of the other parameters.
 fn demands(p: &TcpParams) -> Result<(), ParamError> {
-    let (field, control) = ("congestion", p.congestion.show());
+    let (field, control) = ("congestion", format!("\"{}\"", p.congestion.show()));
     let scalable = p.congestion.is_scalable();
     require(
         !scalable || p.ecn,
@@ -340,7 +340,7 @@ fn demands(p: &TcpParams) -> Result<(), ParamError> {
     require(
         p.feedback == Feedback::Classic || p.ecn,
         "feedback",
-        p.feedback.show(),
+        format!("\"{}\"", p.feedback.show()),
         "tells of marks: needs ecn = true (RFC 9768 section 3.1)",
     )?;
     require(
