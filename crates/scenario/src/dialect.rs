@@ -1,4 +1,5 @@
-//! Dialects: named sets of defaults, those of the releases of ns-2 with which the source papers were simulated.
+//! Dialects: named sets of defaults, those of the releases of ns-2 with which the source papers were simulated, and
+//! those of Linux's hosts.
 //!
 //! A dialect gives a value to keys that a file leaves out; what the file says always wins. [`TABLE`] is all that
 //! there is to know about them: a row for each key, with the value in each release and where that is written.
@@ -27,11 +28,14 @@ pub enum Dialect {
     /// ns-2.35 of November 2011.
     #[serde(rename = "ns-2.35")]
     Ns235,
+    /// The senders and receivers of Linux 7.2.
+    #[serde(rename = "linux")]
+    Linux,
 }
 
 impl Dialect {
     /// Those that depart from Quell's own, in the order of [`Row::values`].
-    pub const ALL: [Dialect; 3] = [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235];
+    pub const ALL: [Dialect; 4] = [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -40,6 +44,7 @@ impl Dialect {
             Dialect::Ns21b => "ns-2.1b",
             Dialect::Ns227 => "ns-2.27",
             Dialect::Ns235 => "ns-2.35",
+            Dialect::Linux => "linux",
         }
     }
 
@@ -50,6 +55,7 @@ impl Dialect {
             Dialect::Ns21b => "2.1b8, 6 June 2001",
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
             Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
+            Dialect::Linux => "7.2.13, hosts only; see docs/senders.md",
         }
     }
 
@@ -74,6 +80,8 @@ enum Place {
 /// The value of a key in a dialect.
 #[derive(Clone, Copy)]
 enum Given {
+    /// Quell's own default.
+    Own,
     Text(&'static str),
     Whole(i64),
     Real(f64),
@@ -96,12 +104,12 @@ pub struct Row {
     pub table: &'static str,
     /// The key.
     pub key: &'static str,
-    values: [Given; 3],
+    values: [Given; 4],
     /// Where the values are written.
     pub source: &'static str,
 }
 
-use Given::{As, ByUnit, Flag, Nothing, Real, Text, Whole};
+use Given::{As, ByUnit, Flag, Nothing, Own, Real, Text, Whole};
 
 const TCP: &str = "flows.tcp";
 const RED: &str = "aqm, RED family";
@@ -138,7 +146,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "min_rto",
-        values: [Text("1 s"), Text("1 s"), Text("200 ms")],
+        values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms")],
         source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
                  none, two ticks in effect",
     },
@@ -146,14 +154,14 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "initial_rto",
-        values: [Text("6 s"), Text("6 s"), Text("3 s")],
+        values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s")],
         source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "max_rto",
-        values: [Text("100000 s"), Text("100000 s"), Text("60 s")],
+        values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s")],
         source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in 2.27 \
                  (not found)",
     },
@@ -161,7 +169,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "max_doublings",
-        values: [Whole(6), Whole(6), Whole(16)],
+        values: [Whole(6), Whole(6), Whole(16), Whole(16)],
         source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 maxrto_ is \
                  the bound. The release in which that changed was not found",
     },
@@ -169,65 +177,121 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "granularity",
-        values: [Text("100 ms"), Text("10 ms"), Text("10 ms")],
+        values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms")],
         source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "header",
-        values: [Text("0 B"), Text("40 B"), Text("40 B")],
+        values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "limited_transmit",
-        values: [Flag(false), Flag(true), Flag(true)],
+        values: [Flag(false), Flag(true), Flag(true), Flag(true)],
         source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "syn",
-        values: [Flag(true), Flag(true), Flag(true)],
+        values: [Flag(true), Flag(true), Flag(true), Flag(true)],
         source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "initial_window",
-        values: [Whole(2), Whole(2), Whole(2)],
+        values: [Whole(2), Whole(2), Whole(2), Whole(10)],
         source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "ecn_retransmissions",
-        values: [Flag(true), Flag(true), Flag(true)],
+        values: [Flag(true), Flag(true), Flag(true), Flag(false)],
         source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it runs; \
                  earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
                  default since 5 June 2008; Quell has one key for both",
     },
     Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "recovery",
+        values: [Own, Own, Own, Text("rack")],
+        source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "congestion",
+        values: [Own, Own, Own, Text("cubic")],
+        source: "Linux: its default since 2.6.19",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "reno_friendly",
+        values: [Own, Own, Own, Text("rfc8312")],
+        source: "Linux: growth by alpha all the time",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "slow_start",
+        values: [Own, Own, Own, Text("hystart++")],
+        source: "Linux: HyStart, which is another algorithm with the same end; this is RFC 9406",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "growth",
+        values: [Own, Own, Own, Text("packets")],
+        source: "Linux counts what an acknowledgment delivers; ns-2 counts acknowledgments",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "packet",
+        values: [Own, Own, Own, Text("1448 B")],
+        source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "delayed_ack",
+        values: [Own, Own, Own, Text("40 ms")],
+        source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "quick_acks",
+        values: [Own, Own, Own, Whole(16)],
+        source: "Linux: the first 16 packets are acknowledged one by one",
+    },
+    Row {
         place: Place::Aqm(red_family),
         table: RED,
         key: "spacing",
-        values: [Text("wait"), Text("wait"), Text("wait")],
+        values: [Text("wait"), Text("wait"), Text("wait"), Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
     Row {
         place: Place::Aqm(gentle),
         table: "aqm, RED family without wred",
         key: "gentle",
-        values: [Flag(true), Flag(true), Flag(true)],
+        values: [Flag(true), Flag(true), Flag(true), Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
     Row {
         place: Place::Aqm(red_family),
         table: RED,
         key: "signal",
-        values: [Text("per-packet"), Text("per-packet"), Text("by-size")],
+        values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
@@ -235,7 +299,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(red_family),
         table: RED,
         key: "mark_limit",
-        values: [As("max_p"), Real(0.1), Real(0.1)],
+        values: [As("max_p"), Real(0.1), Real(0.1), Own],
         source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which is on). \
                  Before, an average below max_th was the condition (red.cc): p below max_p",
     },
@@ -247,6 +311,7 @@ pub static TABLE: &[Row] = &[
             ByUnit { packets: 2, bytes: 1 },
             ByUnit { packets: 2, bytes: 1 },
             ByUnit { packets: 2, bytes: 1 },
+            Own,
         ],
         source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
                  releases are taken to do the same)",
@@ -255,7 +320,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(of_ns2),
         table: "aqm, red and feng-ared",
         key: "weight",
-        values: [Real(0.002), Text("link-rate"), Text("link-rate")],
+        values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own],
         source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s on \
                  links of up to 33 ms",
     },
@@ -263,7 +328,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(rem),
         table: "aqm, rem",
         key: "mark_at",
-        values: [Text("departure"), Text("departure"), Text("departure")],
+        values: [Text("departure"), Text("departure"), Text("departure"), Own],
         source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases are \
                  taken to do the same",
     },
@@ -271,7 +336,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Marking(rem_or_avq),
         table: "aqm, rem and avq where the link marks",
         key: "unmarkable",
-        values: [Text("pass"), Text("pass"), Text("pass")],
+        values: [Text("pass"), Text("pass"), Text("pass"), Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; earlier \
                  releases are taken to do the same)",
     },
@@ -279,14 +344,14 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(rem),
         table: "aqm, rem",
         key: "update_interval",
-        values: [Text("2 ms"), Text("2 ms"), Text("2 ms")],
+        values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
     },
     Row {
         place: Place::Reverse,
         table: "reverse of a link with changes",
         key: "changes",
-        values: [Nothing, Nothing, Nothing],
+        values: [Nothing, Nothing, Nothing, Own],
         source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of 2.35); \
                  earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
     },
@@ -316,6 +381,7 @@ impl Row {
     /// The key's value in a dialect, as text; none in Quell's own.
     pub fn value(&self, dialect: Dialect) -> Option<String> {
         Some(match self.values[dialect.column()?] {
+            Own => "Quell's".to_string(),
             Text(text) => text.to_string(),
             Whole(n) => n.to_string(),
             Real(x) => x.to_string(),
@@ -329,6 +395,7 @@ impl Row {
     /// The key's value in a dialect; `all` are the other parameters of the same algorithm.
     fn given(&self, dialect: Dialect, all: impl Fn() -> Option<toml::Table>) -> Option<toml::Value> {
         Some(match self.values[dialect.column()?] {
+            Own => return None,
             Text(text) => toml::Value::String(text.to_string()),
             Whole(n) => n.into(),
             Real(x) => x.into(),
