@@ -9,7 +9,7 @@ use crate::congestion::model::Model;
 use crate::params::Config;
 use crate::receiver::{Arrival, Receiver};
 use crate::scoreboard::SackBlocks;
-use crate::{CongestionControl, TcpParams, Variant};
+use crate::{CongestionControl, Recovery, TcpParams};
 
 /// The link: packets per second, its part of the round-trip time without a queue, and room for packets.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ impl Path {
     pub fn run(&self, congestion: CongestionControl, end: Time, mut see: impl FnMut(Seen<'_>)) -> u32 {
         let params = TcpParams {
             congestion,
-            variant: Variant::Rack,
+            recovery: Recovery::Rack,
             pacing: true,
             initial_window: 10,
             granularity: Duration::from_millis(1),
@@ -70,7 +70,11 @@ impl Path {
                 let _ = r.on_packet(&cfg, leaves, arrival);
                 // Slower by a millionth of the time, so that no measurement equals an old one.
                 let slower = Duration::from_nanos(leaves.nanos() / 1_000_000);
-                acks.push_back((leaves + self.rtt + slower, r.acknowledgment(false).next, r.report()));
+                acks.push_back((
+                    leaves + self.rtt + slower,
+                    r.acknowledgment(false).next,
+                    r.report(&cfg).blocks,
+                ));
             }
             let ack = acks.front().map_or(Time::MAX, |a| a.0);
             now = ack.min(s.deadline());
