@@ -49,15 +49,21 @@ fn utilization(o: &Outcome, d: &Dumbbell) -> f64 {
 fn one_flow_fills_its_link_with_a_short_queue() {
     for version in VERSIONS {
         for (mbps, rtt) in [(2, 0.05), (10, 0.1), (50, 0.04), (50, 0.2), (90, 0.02)] {
-            let d = Dumbbell { warmup: 10.0, end: 40.0, ..dumbbell(bbr(version), 1, mbps, rtt, 2.0) };
+            let d = dumbbell(bbr(version), 1, mbps, rtt, 2.0);
+            let d = Dumbbell { warmup: 10.0, end: 40.0, step: Some(0.05), ..d };
             let o = d.run();
             let (u, q) = (utilization(&o, &d), mean_queue(&o));
             let bdp = d.rate as f64 * rtt / 8000.0;
+            let mut queues = o.links[0].series.queue_mean_packets[200..].to_vec();
+            queues.sort_by(f64::total_cmp);
+            let median = queues[queues.len() / 2];
             println!(
-                "{version:?} {mbps} Mbit/s {rtt} s: utilization {u:.4}, queue {q:.1} of a product of {bdp:.0}"
+                "{version:?} {mbps} Mbit/s {rtt} s: utilization {u:.4}, queue {q:.1}, median {median:.1} of a product of {bdp:.0}"
             );
+            // Between probes no more than what the drafts allow hosts to keep together.
+            let quantum = (d.rate as f64 / 8e6).max(2.0);
+            assert!(median < 3.0 * quantum + 5.0, "{version:?} {mbps} {rtt}: {median}");
             assert!(u >= 0.95, "{version:?} {mbps} {rtt}: {u}");
-            assert!(q < 0.15 * bdp + 8.0, "{version:?} {mbps} {rtt}: {q}");
         }
     }
 }
@@ -81,13 +87,14 @@ fn random_losses_hardly_matter() {
 
 #[test]
 fn two_flows_share_a_link() {
-    for version in VERSIONS {
-        let d = Dumbbell { warmup: 20.0, end: 80.0, ..dumbbell(bbr(version), 2, 50, 0.04, 2.0) };
+    // Version 3 takes longer: its probes are two to three seconds apart.
+    for (version, warmup) in [(VERSIONS[0], 20.0), (VERSIONS[1], 60.0)] {
+        let d = Dumbbell { warmup, end: 120.0, ..dumbbell(bbr(version), 2, 50, 0.04, 2.0) };
         let o = d.run();
         let x: Vec<f64> = o.flows.iter().map(|f| f.segments[0].delivered_bytes as f64).collect();
         let jain = (x[0] + x[1]).powi(2) / (2.0 * (x[0] * x[0] + x[1] * x[1]));
         println!("{version:?}: {:.3}, Jain {jain:.4}, utilization {:.4}", x[0] / x[1], utilization(&o, &d));
-        assert!(jain > 0.95 && utilization(&o, &d) > 0.95, "{version:?}: {x:?}");
+        assert!(jain > 0.98 && utilization(&o, &d) > 0.95, "{version:?}: {x:?}");
     }
 }
 
@@ -117,15 +124,14 @@ fn pacing_costs_less_than_half_an_event_per_packet() {
 }
 
 #[test]
-fn a_paced_window_queues_less_than_one_in_bursts() {
-    let queue = |pacing| {
+fn a_small_buffer_keeps_its_link_busier_if_packets_are_paced() {
+    let used = |pacing| {
         let d = dumbbell(cubic(pacing), 20, 50, 0.1, 0.1);
-        let o = d.run();
-        (mean_queue(&o), utilization(&o, &d))
+        utilization(&d.run(), &d)
     };
-    let (bursts, paced) = (queue(false), queue(true));
-    println!("queue and utilization: {bursts:?}, paced {paced:?}");
-    assert!(paced.1 > bursts.1 - 0.01, "{bursts:?} {paced:?}");
+    let (bursts, paced) = (used(false), used(true));
+    println!("utilization {bursts:.4}, paced {paced:.4}");
+    assert!(paced > bursts, "{bursts} {paced}");
 }
 
 #[test]

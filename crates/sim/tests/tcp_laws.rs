@@ -172,6 +172,18 @@ fn delayed_acknowledgments_cost_nothing_if_growth_counts_packets() {
 }
 
 #[test]
+fn pacing_changes_no_law() {
+    for recovery in [Recovery::Sack, Recovery::Rack] {
+        for p in [1e-3, 1e-2] {
+            let w = |pacing| window(&lossy(&TcpParams { recovery, pacing, ..Default::default() }, 40, p, 1));
+            let (bursts, paced) = (w(false), w(true));
+            println!("{recovery:?} p {p}: {bursts:.2}, paced {paced:.2}");
+            assert!((paced / bursts - 1.0).abs() < 0.05, "{recovery:?} {p}: {paced} against {bursts}");
+        }
+    }
+}
+
+#[test]
 fn losses_found_by_time_are_those_that_acknowledgments_find() {
     for p in [1e-4, 1e-3, 1e-2] {
         let o = |recovery| lossy(&TcpParams { recovery, ..Default::default() }, 40, p, 1);

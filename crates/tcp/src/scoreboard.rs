@@ -103,6 +103,9 @@ impl Scoreboard {
     /// Calls `each` for every packet from `una` on that `blocks` report and that was not known to have arrived,
     /// in rising order: what [`Scoreboard::update`] will add.
     pub fn news(&self, una: u32, blocks: &[Block], mut each: impl FnMut(u32)) {
+        if blocks.is_empty() {
+            return;
+        }
         let mut sorted = [(0, 0); 3];
         for (to, block) in sorted.iter_mut().zip(blocks) {
             *to = *block;

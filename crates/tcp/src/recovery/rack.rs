@@ -82,6 +82,8 @@ pub(crate) struct Rack {
 pub(crate) struct Tlp {
     /// When it goes.
     pub due: Time,
+    /// When that was decided, if a timer runs.
+    pub decided: Time,
     /// It goes now.
     pub pending: bool,
     /// TLP.end_seq while a probe is on its way, and TLP.is_retrans.
@@ -92,13 +94,14 @@ pub(crate) struct Tlp {
 
 impl Tlp {
     fn new() -> Self {
-        Tlp { due: Time::MAX, pending: false, sent: None, measured: true }
+        Tlp { due: Time::MAX, decided: Time::MAX, pending: false, sent: None, measured: true }
     }
 
     /// Starts the timer again for a flight of so many packets (RFC 8985 section 7.2); `rto` is when the
     /// retransmission timer runs out.
     pub fn schedule(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.due = Time::MAX;
+        self.decided = now;
         if flight == 0 || self.sent.is_some() || !self.measured {
             return;
         }

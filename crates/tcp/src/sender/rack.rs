@@ -217,7 +217,11 @@ impl Sender {
             rack.sent(seq, now);
         }
         if !retransmission {
-            self.schedule_probe(now, true);
+            // Further packets at one time change nothing, once they are more than one.
+            let rack = self.kept.as_ref().and_then(|k| k.rack.as_ref());
+            if rack.is_none_or(|r| r.tlp.decided != now) || self.max - self.una <= 2 {
+                self.schedule_probe(now, true);
+            }
         } else {
             self.timed = None;
             if seq == self.una {
