@@ -182,7 +182,7 @@ impl Inbox {
     /// Where what may come after the next `n` packets begins: nothing else that is known lies before.
     #[inline]
     pub fn complete_until(&self, n: usize) -> Key {
-        self.today.get(self.next + n).map_or(Key(self.day + 1 << self.shift), |(key, _)| *key)
+        self.today.get(self.next + n).map_or(Key((self.day + 1) << self.shift), |(key, _)| *key)
     }
 
     /// They have been taken.
