@@ -241,8 +241,8 @@ pub fn run_in_parts(
     let mut asked = vec![0; parts.len()];
     jobs.iter().for_each(|job| asked[part_of(job.point)] += 1);
     // None once it was handed over.
-    let waiting: Vec<Mutex<Option<Vec<(usize, Finished)>>>> =
-        parts.iter().map(|_| Mutex::new(Some(Vec::new()))).collect();
+    type Waiting = Mutex<Option<Vec<(usize, Finished)>>>;
+    let waiting: Vec<Waiting> = parts.iter().map(|_| Mutex::new(Some(Vec::new()))).collect();
     let hand_over = |part: usize, mut finished: Vec<(usize, Finished)>| {
         finished.sort_by_key(|(at, _)| {
             let job = &jobs[*at];

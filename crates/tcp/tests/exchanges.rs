@@ -84,13 +84,13 @@ fn replay(name: &str, exchange: &Exchange) {
     let mut now = Time::ZERO;
     sender.provide(1);
     assert_eq!(sent(&cfg, &mut sender, now), [0], "{name}: SYN");
-    now = now + Duration::from_millis(exchange.rtt_ms);
+    now += Duration::from_millis(exchange.rtt_ms);
     sender.on_ack(&cfg, now, 1, false, &[]);
     let mut given = 1;
     let mut before = sender.cwnd();
     for (i, step) in exchange.steps.iter().enumerate() {
         let at = format!("{name} ({}), step {}", exchange.source, i + 1);
-        now = now + Duration::from_millis(step.after_ms);
+        now += Duration::from_millis(step.after_ms);
         assert!(
             step.timer || sender.deadline() > now,
             "{at}: a timer runs out before, at {}",

@@ -266,7 +266,7 @@ mod tests {
                 bytes,
                 enqueued_at: now,
                 flow: FlowId(0),
-                dscp: (i % 8 << 3) as u8,
+                dscp: ((i % 8) << 3) as u8,
                 ..Default::default()
             };
             let verdict = wred.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &pkt);
