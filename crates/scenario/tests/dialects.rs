@@ -238,7 +238,9 @@ fn the_page_has_the_table() {
     let (_, after) = rest.split_once(end).unwrap();
     let mut table = String::from("| table | key | Quell");
     Dialect::ALL.iter().for_each(|d| table.push_str(&format!(" | {}", d.name())));
-    table.push_str(" | source |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+    table.push_str(" | source |\n|");
+    (0..Dialect::ALL.len() + 4).for_each(|_| table.push_str(" --- |"));
+    table.push('\n');
     for row in TABLE {
         table.push_str(&format!("| {} | `{}` | {}", row.table, row.key, row.quell()));
         Dialect::ALL.iter().for_each(|d| table.push_str(&format!(" | {}", row.value(*d).unwrap())));
