@@ -162,8 +162,8 @@ def reproduce(
     Parameters
     ----------
     names : str or iterable of str, optional
-        Documents (``"vrc"``), experiments (``"vrc-b2"``) or tables (``"vrc/2"``), at least one; default: all, about
-        an hour on two cores if the cache has nothing.
+        Documents (``"vrc"``), experiments (``"vrc-b2"``) or tables (``"vrc/2"``), at least one;
+        default: all, about an hour on two cores if the cache has nothing.
     papers : str or os.PathLike, default "papers"
         The folder of documents, from Quell's source tree.
     quick : bool, default False
