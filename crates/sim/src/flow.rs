@@ -11,7 +11,7 @@ use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
+use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackId, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
 
 mod dialog;
@@ -507,15 +507,21 @@ impl TcpFlow {
         self.pump(cfg, now, host);
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, cfg: &Group, now: Time, syn: bool, host: &mut impl Host) {
         let owed = self.receiver.acknowledgment(syn);
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
         if self.receiver.reports(&cfg.tcp) {
-            ack.set_sack(host.sacks().put(Entry::Report(self.receiver.report(&cfg.tcp))));
+            ack.set_sack(self.report(cfg, host));
         }
         host.send(now, ack, Direction::Back);
+    }
+
+    /// What an acknowledgment carries beside itself.
+    #[inline(never)]
+    fn report(&mut self, cfg: &Group, host: &mut impl Host) -> SackId {
+        host.sacks().put(Entry::Report(self.receiver.report(&cfg.tcp)))
     }
 
     /// Sends all that may be sent now.
