@@ -350,9 +350,9 @@ fn demands(p: &TcpParams) -> Result<(), ParamError> {
         "must be longer than 0 s and at most 100 ms (RFC 6817 section 2.5)",
     )?;
     require(
-        p.ledbat_gain > 0.0 && p.ledbat_gain.is_finite(),
+        p.ledbat_gain > 0.0 && p.ledbat_gain <= 1.0,
         "ledbat_gain",
         p.ledbat_gain,
-        "must be positive (RFC 6817 section 2.5)",
+        "must be above 0 and at most 1 (RFC 6817 section 2.5)",
     )
 }
