@@ -323,20 +323,20 @@ impl Sender {
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
         let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        // What was acknowledged selectively before has arrived before.
+        let reported = self.sacked.as_ref().map_or(0, |b| b.count());
+        let delivered = (from - una + reported).saturating_sub(sacked);
         let mut congested = ece && cfg.cwr;
         if let Some(report) = report
             && cfg.always_reports
         {
-            congested |= self.hear(cfg, now, ack, sacked, report, &mut did);
+            congested |= self.hear(cfg, now, ack, delivered, report, &mut did);
         }
         if congested && self.answers_echo(cfg, ack) {
             self.on_ecn_echo(cfg);
             did.ecn_response = true;
         }
         if ack > self.una {
-            // What was acknowledged selectively before has arrived before.
-            let reported = self.sacked.as_ref().map_or(0, |b| b.count());
-            let delivered = ack - self.una + reported - sacked.min(ack - self.una + reported);
             self.on_new_ack(cfg, now, ack, delivered, congested);
         } else if ack == self.una && self.una < self.max && !cfg.rack {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
@@ -352,7 +352,8 @@ impl Sender {
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
             && !cfg.model
         {
-            self.reduce_in_proportion(cfg, self.una - una, sacked, did.fast_retransmit);
+            let begins = did.fast_retransmit.then(|| self.max - una - sacked);
+            self.reduce_in_proportion(cfg, (from - una, delivered), begins);
         }
         if cfg.model {
             self.feed_model(now, flight);
@@ -363,18 +364,18 @@ impl Sender {
         did
     }
 
-    /// An acknowledgment that begins recovery or comes during it (RFC 9937 section 6): `newly` packets are
-    /// acknowledged cumulatively, and `sacked` were selectively before it.
-    fn reduce_in_proportion(&mut self, cfg: &Config, newly: u32, sacked: u32, begins: bool) {
+    /// An acknowledgment that comes during recovery, or begins it with so many packets outstanding before (RFC 9937
+    /// section 6): `newly` packets are acknowledged cumulatively, and `delivered` of them or in blocks for the first
+    /// time.
+    fn reduce_in_proportion(&mut self, cfg: &Config, (newly, delivered): (u32, u32), begins: Option<u32>) {
         let (Some(kept), Some(board)) = (&mut self.kept, &self.sacked) else { return };
-        if begins {
-            kept.prr = Prr::new(self.max - (self.una - newly) - sacked);
+        if let Some(outstanding) = begins {
+            kept.prr = Prr::new(outstanding);
         }
         let (pipe, lost) = match &kept.rack {
             Some(rack) => (rack.flying(), kept.lost > 0),
             None => (board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32, board.found_lost()),
         };
-        let delivered = (newly + board.count()).saturating_sub(sacked);
         let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
         if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
@@ -382,13 +383,13 @@ impl Sender {
     }
 
     /// Takes in what an acknowledgment says of marks and delays; true if its marks are to be answered as an echo.
-    /// Before it, `sacked` packets were selectively acknowledged.
+    /// It says for the first time of `delivered` packets that they have arrived, by its number and its blocks.
     fn hear(
         &mut self,
         cfg: &Config,
         now: Time,
         ack: u32,
-        sacked: u32,
+        delivered: u32,
         report: &Report,
         did: &mut Reaction,
     ) -> bool {
@@ -402,8 +403,8 @@ impl Sender {
         }
         let Some(marks) = report.marks else { return false };
         let newly = ack - self.una;
-        let delivered = match &self.sacked {
-            Some(board) => (newly + board.count()).saturating_sub(sacked),
+        let delivered = match self.sacked {
+            Some(_) => delivered,
             None => kept.marks.delivered(newly, newly == 0 && self.una < self.max),
         };
         let marked = kept.marks.count(cfg.feedback, marks, delivered);
