@@ -325,14 +325,8 @@ mod tests {
     use super::*;
     use crate::CongestionControl;
     use crate::congestion::model::Model;
-    use crate::sender::path::{Path, Seen};
+    use crate::sender::path::{PATHS, Path, Seen};
     use alloc::vec::Vec;
-
-    const PATHS: [Path; 3] = [
-        Path { rate: 1000.0, rtt: Duration::from_millis(100), buffer: 1000 },
-        Path { rate: 10_000.0, rtt: Duration::from_millis(20), buffer: 1000 },
-        Path { rate: 300.0, rtt: Duration::from_millis(200), buffer: 200 },
-    ];
 
     fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &Seen<'_>)) -> u32 {
         let end = Time::ZERO + Duration::from_secs(seconds);

@@ -19,6 +19,13 @@ pub(crate) struct Path {
     pub buffer: usize,
 }
 
+/// Of usual, high and low bandwidths.
+pub(crate) const PATHS: [Path; 3] = [
+    Path { rate: 1000.0, rtt: Duration::from_millis(100), buffer: 1000 },
+    Path { rate: 10_000.0, rtt: Duration::from_millis(20), buffer: 1000 },
+    Path { rate: 300.0, rtt: Duration::from_millis(200), buffer: 200 },
+];
+
 /// What a test sees after each acknowledgment.
 pub(crate) struct Seen<'a> {
     pub now: Time,
