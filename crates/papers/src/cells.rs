@@ -240,6 +240,27 @@ pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Ns2>, Pap
 }
 
 #[cfg(test)]
+impl Cell {
+    /// A printed range, of nothing in particular.
+    pub(crate) fn of_range(low: Printed, high: Printed) -> Self {
+        let none = String::new;
+        Cell {
+            id: none(),
+            document: none(),
+            table: none(),
+            page: none(),
+            case: none(),
+            algorithm: none(),
+            metric: none(),
+            unit: none(),
+            low,
+            high,
+            note: none(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -275,19 +296,8 @@ mod tests {
     /// A range is no wider for its band: the band is around its middle.
     #[test]
     fn a_range_has_its_band_around_the_middle() {
-        let cell = |low: &str, high: &str| Cell {
-            id: String::new(),
-            document: String::new(),
-            table: String::new(),
-            page: String::new(),
-            case: String::new(),
-            algorithm: String::new(),
-            metric: String::new(),
-            unit: String::new(),
-            low: Printed::read(low).unwrap(),
-            high: Printed::read(high).unwrap(),
-            note: String::new(),
-        };
+        let cell =
+            |low: &str, high: &str| Cell::of_range(Printed::read(low).unwrap(), Printed::read(high).unwrap());
         let band = Width::Relative(0.1);
         for (low, high, value, is) in [
             ("80", "120", 120.4, true),

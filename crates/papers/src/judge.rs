@@ -467,19 +467,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        let range = Cell {
-            id: String::new(),
-            document: String::new(),
-            table: String::new(),
-            page: String::new(),
-            case: String::new(),
-            algorithm: String::new(),
-            metric: String::new(),
-            unit: String::new(),
-            low: at(0.0),
-            high: at(0.0),
-            note: String::new(),
-        };
+        let range = Cell::of_range(at(0.0), at(0.0));
         let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
         let mut inside = [0; 3];
         let rounds = 4000;
