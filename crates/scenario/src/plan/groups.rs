@@ -206,13 +206,7 @@ fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
 }
 
 fn check_tcp(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    let t = &g.tcp;
-    t.check().map_err(|e| Problem::new(at.then(e.field), e.rule).with_value(e.value))?;
-    require(
-        t.max_window <= limits::WINDOW,
-        at.then("max_window"),
-        format!("must be at most {}", limits::WINDOW),
-    )
+    g.tcp.check().map_err(|e| Problem::new(at.then(e.field), e.rule).with_value(e.value))
 }
 
 fn check_rates(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {

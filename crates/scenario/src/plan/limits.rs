@@ -10,7 +10,6 @@ pub(super) const BUFFER_BYTES: f64 = 1e10;
 pub(super) const SECONDS: u64 = 10_000_000;
 pub(super) const DELAY_SECONDS: u64 = 1_000;
 pub(super) const RATE_BPS: u64 = 1_000_000_000_000;
-pub(super) const WINDOW: u32 = 1_000_000;
 /// Each class costs a histogram of up to 127 kB per link and segment, in each thread.
 pub(super) const CLASS_SEGMENTS: usize = 2_000;
 /// Steps of a trace, and changes that a link meets in a run.
