@@ -17,3 +17,5 @@ pub(super) const STEPS: u64 = 10_000_000;
 pub(super) const CHANGES: u64 = 1_000_000_000;
 /// As many as the second half of a segment has at least.
 pub(super) const STEADY_SAMPLES: u64 = 20;
+/// A packet's number has 32 bits.
+pub(super) const PACKETS: f64 = u32::MAX as f64;
