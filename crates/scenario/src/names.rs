@@ -116,6 +116,14 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     synonym.or_else(alike).map(str::to_string)
 }
 
+/// "a, b or c".
+fn either(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 fn is_well_known(plain_name: &str) -> bool {
     WELL_KNOWN.iter().any(|(others, _)| others.iter().any(|o| plain(o) == plain_name))
 }
@@ -131,8 +139,8 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         let rule = format!(
             "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
              tcp.congestion (flows[0].tcp.congestion: {}), and a loss recovery (flows[0].tcp.recovery: {})",
-            controls.join(", "),
-            recoveries.join(", ")
+            either(&controls),
+            either(&recoveries)
         );
         return (rule, None);
     }
