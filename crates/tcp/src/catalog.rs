@@ -192,8 +192,9 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
     ];
     let of = |key: &str| -> Option<String> {
         if let Some((switch, _)) = SWITCHED.iter().find(|(_, keys)| keys.contains(&key)) {
-            let value = if *switch == "delayed_ack" { "\"40 ms\", for example" } else { "true" };
-            return (!on(switch)).then(|| format!("{switch} = {value}"));
+            let needs =
+                if *switch == "delayed_ack" { switch.to_string() } else { setting(switch, &["true"]) };
+            return (!on(switch)).then_some(needs);
         }
         let readers = || SENDERS.iter().filter(|e| e.reads.contains(&key));
         let read = readers().any(|e| chosen.iter().any(|(of, name)| e.key == *of && e.name == name));
