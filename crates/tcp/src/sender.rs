@@ -282,6 +282,7 @@ impl Sender {
     }
 
     /// Finds out which of the other timers is the first.
+    #[inline]
     fn look_ahead(&mut self) {
         let Some(kept) = &self.kept else { return };
         let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
@@ -332,7 +333,7 @@ impl Sender {
         if left > 0.0 {
             reno::avoid(&mut self.window, left);
         }
-        self.send_calmly(cfg, now)
+        self.send_calmly(now, self.end_of_window(cfg))
     }
 
     /// [`Sender::on_calm_ack`] for who keeps more.
@@ -342,7 +343,11 @@ impl Sender {
         self.deliver_calmly(now, ack);
         self.acknowledge_calmly(cfg, now, ack);
         self.grow(cfg, now, (newly, newly), false);
-        let new = self.send_calmly(cfg, now);
+        if cfg.paced {
+            self.set_pace();
+        }
+        let end = self.pace_calmly(now, self.end_of_window(cfg));
+        let new = self.send_calmly(now, end);
         self.note_calmly(now, new.clone());
         new
     }
@@ -357,11 +362,23 @@ impl Sender {
         }
     }
 
-    /// All new packets that the window has room for.
+    /// Up to which packet pacing lets new ones leave, of those before `end`.
+    #[inline]
+    fn pace_calmly(&mut self, now: Time, end: u32) -> u32 {
+        let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) else { return end };
+        let mut next = self.max;
+        while next < end && pacer.releases(now) {
+            pacer.sent(now);
+            next += 1;
+        }
+        next
+    }
+
+    /// The new packets before `end`.
     #[inline(always)]
-    fn send_calmly(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+    fn send_calmly(&mut self, now: Time, end: u32) -> Range<u32> {
         let first = self.max;
-        let end = self.end_of_window(cfg).max(first);
+        let end = end.max(first);
         if end > first {
             (self.next, self.max) = (end, end);
             if self.timed == UNTIMED {
@@ -410,8 +427,8 @@ impl Sender {
             } else {
                 rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
             }
-            self.sooner = rack.due.min(rack.tlp.due);
         }
+        self.look_ahead();
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
@@ -957,7 +974,7 @@ impl Sender {
 impl Kept {
     /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
     fn is_calm(&self) -> bool {
-        self.pacer.is_none() && self.model.is_none() && self.rack.as_ref().is_none_or(Rack::is_calm)
+        self.model.is_none() && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.
@@ -1011,6 +1028,7 @@ impl Kept {
 
     /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
     /// past the highest packet sent. What came marked makes nothing grow.
+    #[inline]
     fn grow(
         &mut self,
         window: &mut Window,

@@ -199,7 +199,8 @@ impl Rack {
     pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
         debug_assert!(self.is_calm() && n > 0 && self.head == self.first);
         let mut rtt = Duration::ZERO;
-        for packet in self.packets.drain(..n as usize) {
+        for _ in 0..n {
+            let Some(packet) = self.packets.pop_front() else { break };
             debug_assert!(packet.state == State::Flying && !packet.again);
             rtt = now - packet.sent;
             self.min_rtt = self.min_rtt.min(rtt);
