@@ -102,6 +102,9 @@ struct Kept {
     prr: Prr,
     used: Used,
     rack: Option<Rack>,
+    undo: Option<rack::Undo>,
+    /// Losses were being repaired after the last acknowledgment.
+    repaired: bool,
     /// How many packets the last look for losses found.
     lost: u32,
     pacer: Option<Pacer>,
@@ -345,8 +348,9 @@ impl Sender {
             }
         }
         if cfg.rack {
-            let plain = ack == una && blocks.is_empty();
-            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
+            let twice = report.and_then(|r| r.duplicate);
+            let plain = ack == una && blocks.is_empty() && twice.is_none();
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
         }
         if self.phase == Phase::Recovery
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
@@ -415,6 +419,9 @@ impl Sender {
             None => marked > 0,
             Some(reduced) => {
                 did.ecn_response = reduced;
+                if reduced {
+                    kept.undo = None;
+                }
                 if reduced && let Some(start) = &mut kept.start {
                     start.end();
                 }
@@ -468,6 +475,9 @@ impl Sender {
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
+        if cfg.rack {
+            self.remember(cause);
+        }
         match &mut self.kept {
             Some(kept) if cfg.model => {
                 if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
@@ -834,6 +844,8 @@ impl Kept {
             prr: Prr::default(),
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
+            undo: None,
+            repaired: false,
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),
