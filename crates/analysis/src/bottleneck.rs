@@ -195,7 +195,7 @@ fn see(
     let network = FluidNetwork {
         capacity,
         buffer: link.buffer.in_packets(link.mean_packet),
-        tcp: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH },
+        congestion: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH }.into(),
         signal: if most(marked) { Signal::Mark } else { Signal::Drop },
         classes: grouped(rtts),
     };

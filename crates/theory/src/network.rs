@@ -1,29 +1,8 @@
 //! What the models say a network is: flows, a link, and how the flows answer a signal.
 
+use crate::congestion::{Congestion, Tcp};
 use crate::error::{TheoryError, positive, require};
 use crate::text::figure;
-
-/// How a TCP sender's window moves: `W' = increase/R - W W_R p_R/(decrease R_R)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tcp {
-    /// Packets that the window gains per round trip: 1, or 1/2 where every second packet is
-    /// acknowledged.
-    pub increase: f64,
-    /// The constant a: a signal takes `W/a`.
-    pub decrease: f64,
-}
-
-impl Tcp {
-    /// a = 3/2, with which `W = sqrt(3/(2p))`, as a sawtooth has it (Park et al. 2004, eq. 6, 13).
-    pub const SAWTOOTH: Tcp = Tcp { increase: 1.0, decrease: 1.5 };
-    /// a = 2, with which `W = sqrt(2/p)` (Misra et al. 2000; Chen 2010, eq. 4.1).
-    pub const HALVING: Tcp = Tcp { increase: 1.0, decrease: 2.0 };
-
-    /// `W^2 p` at equilibrium.
-    pub fn product(&self) -> f64 {
-        self.increase * self.decrease
-    }
-}
 
 /// How a signal reaches the senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +33,7 @@ pub struct FluidNetwork {
     /// B in packets.
     pub buffer: f64,
     /// How windows move.
-    pub tcp: Tcp,
+    pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
 }
@@ -67,7 +46,7 @@ impl FluidNetwork {
             classes: vec![Class { flows, propagation }],
             capacity,
             buffer,
-            tcp: Tcp::SAWTOOTH,
+            congestion: Tcp::SAWTOOTH.into(),
             signal: Signal::Mark,
         }
     }
@@ -84,8 +63,7 @@ impl FluidNetwork {
         }
         positive("capacity C", self.capacity, "packets/s")?;
         positive("buffer B", self.buffer, "packets")?;
-        positive("increase of the window", self.tcp.increase, "packets per round trip")?;
-        positive("decrease constant a", self.tcp.decrease, "")
+        self.congestion.check()
     }
 
     /// Park et al. 2004, eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
@@ -105,7 +83,8 @@ impl FluidNetwork {
     /// Even signaling every packet would leave them faster.
     pub fn needed_probability(&self, q: f64, rate: f64) -> Result<f64, TheoryError> {
         let window = rate / self.rate_per_window(q);
-        let product = self.tcp.product();
+        let Congestion::Reno(tcp) = self.congestion;
+        let product = tcp.product();
         // Marks: p = a/W^2. Drops: W = w/(1 - p), so p/(1 - p)^2 = a/w^2, whose smaller root is below 1.
         let ratio = product / (window * window);
         let p = match self.signal {
@@ -151,7 +130,7 @@ pub struct OperatingPoint {
     /// What arrives at the queue, dropped packets included, in packets per second.
     pub arrivals: f64,
     /// How windows move.
-    pub tcp: Tcp,
+    pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
 }
@@ -168,7 +147,7 @@ impl OperatingPoint {
         rtt: f64,
         capacity: f64,
         queue: f64,
-        tcp: Tcp,
+        congestion: impl Into<Congestion>,
     ) -> Result<OperatingPoint, TheoryError> {
         positive("round-trip time R", rtt, "s")?;
         positive("capacity C", capacity, "packets/s")?;
@@ -180,7 +159,10 @@ impl OperatingPoint {
             format!("{rtt} s"),
             format!("must exceed the queueing delay q/C = {} s", queue / capacity),
         )?;
-        let network = FluidNetwork { tcp, ..FluidNetwork::new(flows, propagation, capacity, queue.max(1.0)) };
+        let network = FluidNetwork {
+            congestion: congestion.into(),
+            ..FluidNetwork::new(flows, propagation, capacity, queue.max(1.0))
+        };
         network.check()?;
         network.point(queue, capacity)
     }
@@ -194,7 +176,8 @@ impl FluidNetwork {
     /// No probability leads there.
     pub fn point(&self, q: f64, rate: f64) -> Result<OperatingPoint, TheoryError> {
         let probability = self.needed_probability(q, rate)?;
-        let window = (self.tcp.product() / probability).sqrt();
+        let Congestion::Reno(tcp) = self.congestion;
+        let window = (tcp.product() / probability).sqrt();
         let classes =
             self.classes.iter().map(|c| Share { flows: c.flows, rtt: self.rtt(c, q), window }).collect();
         Ok(OperatingPoint {
@@ -203,7 +186,7 @@ impl FluidNetwork {
             queue: q,
             probability,
             arrivals: window * self.rate_per_window(q),
-            tcp: self.tcp,
+            congestion: self.congestion,
             signal: self.signal,
         })
     }

@@ -1,6 +1,7 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
+use crate::congestion::Congestion;
 use crate::error::TheoryError;
 use crate::models::{Law, Seen};
 use crate::network::{FluidNetwork, Signal};
@@ -66,14 +67,18 @@ impl<V: Real, const D: usize> Net<V, D> {
         let units = first.model.variables().iter().map(|(_, unit)| if *unit == "1" { 1e-3 } else { 1.0 });
         let scale: Vec<f64> = std::iter::repeat_n(1.0, classes + 1).chain(units).collect();
         let buffer = of(&|n| n.buffer, 0);
+        let reno = |n: &FluidNetwork| {
+            let Congestion::Reno(tcp) = n.congestion;
+            tcp
+        };
         Ok(Net {
             classes,
             variables: first.model.variables().len(),
             legs,
             buffer,
             full: buffer * V::of(1.0 - 1e-12),
-            increase: of(&|n| n.tcp.increase, 0),
-            per_decrease: of(&|n| 1.0 / n.tcp.decrease, 0),
+            increase: of(&|n| reno(n).increase, 0),
+            per_decrease: of(&|n| 1.0 / reno(n).decrease, 0),
             dropping: of(&|n| f64::from(u8::from(n.signal == Signal::Drop)), 0),
             drops: fluids.iter().any(|f| f.network().signal == Signal::Drop),
             overflow: options.overflow == Overflow::Signals,

@@ -116,9 +116,11 @@ impl Fluid {
             format!("must stay {}: only N, C and T_p may change", first.classes.len()),
         )?;
         require(
-            network.buffer == first.buffer && network.tcp == first.tcp && network.signal == first.signal,
+            network.buffer == first.buffer
+                && network.congestion == first.congestion
+                && network.signal == first.signal,
             "buffer, window rule and signal",
-            format!("{}, {:?}, {:?}", network.buffer, network.tcp, network.signal),
+            format!("{}, {:?}, {:?}", network.buffer, network.congestion, network.signal),
             "must not change: only N, C and T_p may change",
         )?;
         self.legs.push((at, network));

@@ -4,9 +4,10 @@ use quell_aqm::catalog::CATALOG;
 use quell_units::{BitRate, Bytes, QueueSize};
 
 use super::*;
+use crate::congestion::{Congestion, Tcp};
 use crate::error::TheoryError;
 use crate::models::{AnyModel, Pi, Red, StRed, Vrc};
-use crate::network::{Class, FluidNetwork, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, Signal};
 use crate::num::dde::{self, Past, System, Tolerance};
 
 fn tight() -> Options {
@@ -15,7 +16,8 @@ fn tight() -> Options {
 
 /// Hollot's network and PI: N = 60, C = 3750 packets/s, a = 1.822e-5, b = 1.816e-5 at 160 Hz.
 fn hollot() -> (FluidNetwork, Pi) {
-    let network = FluidNetwork { tcp: Tcp::HALVING, ..FluidNetwork::new(60.0, 0.2, 3750.0, 800.0) };
+    let network =
+        FluidNetwork { congestion: Tcp::HALVING.into(), ..FluidNetwork::new(60.0, 0.2, 3750.0, 800.0) };
     (network, Pi { k_p: 1.819e-5, k_i: 9.6e-6, q_ref: 175.0 })
 }
 
@@ -114,7 +116,8 @@ fn packets_are_conserved() {
 /// `s w = -(p W/(a R)) (w + w_R e^-sR) - W^2/(a R) p_R e^-sR - (queueing terms)`.
 fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex64) -> Complex64 {
     let class = network.classes[0];
-    let (n, c, a) = (class.flows, network.capacity, network.tcp.decrease);
+    let Congestion::Reno(tcp) = network.congestion;
+    let (n, c, a) = (class.flows, network.capacity, tcp.decrease);
     let r = class.propagation + q / c;
     let w = r * c / n;
     let p = a / (w * w);

@@ -4,8 +4,9 @@ use num_complex::Complex64;
 use proptest::prelude::*;
 
 use super::*;
+use crate::congestion::Tcp;
 use crate::controller::{Controller, Input};
-use crate::network::{Class, FluidNetwork, OperatingPoint, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, OperatingPoint, Signal};
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 
@@ -126,7 +127,7 @@ fn two(signal: Signal, controller: &Controller) -> Loop {
         queue: 0.0,
         probability: 0.02,
         arrivals: window * (20.0 / 0.09 + 30.0 / 0.24),
-        tcp: Tcp::SAWTOOTH,
+        congestion: Tcp::SAWTOOTH.into(),
         signal,
     };
     Loop::new(&point, controller, Plant::Exact).unwrap()

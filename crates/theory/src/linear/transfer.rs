@@ -2,6 +2,7 @@
 
 use num_complex::Complex64;
 
+use crate::congestion::Congestion;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, require};
 use crate::network::{OperatingPoint, Signal};
@@ -109,6 +110,7 @@ impl Loop {
             Signal::Drop if *input == Input::Queue => 1.0 - point.probability,
             _ => 1.0,
         };
+        let Congestion::Reno(tcp) = point.congestion;
         let mut classes: Vec<Windows> = Vec::new();
         let mut leak = 0.0;
         for c in &point.classes {
@@ -117,8 +119,8 @@ impl Loop {
                 crate::error::positive(name, x, "at equilibrium")?;
             }
             leak += share * n * w / (r * r * point.capacity);
-            let gain = share * n / r * w * w / (point.tcp.decrease * r);
-            let coupling = share * n / r * point.tcp.increase / (r * r * point.capacity);
+            let gain = share * n / r * w * w / (tcp.decrease * r);
+            let coupling = share * n / r * tcp.increase / (r * r * point.capacity);
             match classes.iter_mut().find(|k| k.rtt == r) {
                 // Classes of one round-trip time differ only in modes that the queue does not see.
                 Some(k) => {
@@ -126,7 +128,7 @@ impl Loop {
                     k.coupling += coupling;
                 }
                 None => {
-                    classes.push(Windows { rtt: r, tau: point.tcp.increase / (w * r), gain, coupling });
+                    classes.push(Windows { rtt: r, tau: tcp.increase / (w * r), gain, coupling });
                 }
             }
         }

@@ -5,8 +5,9 @@ use quell_aqm::ap_red::Conditions;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::round;
+use crate::congestion::Tcp;
 use crate::error::{TheoryError, positive, require};
-use crate::network::{FluidNetwork, Signal, Tcp};
+use crate::network::{FluidNetwork, Signal};
 
 /// What parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl Target {
             ),
         )?;
         let network = FluidNetwork {
-            tcp: self.tcp,
+            congestion: self.tcp.into(),
             signal: self.signal,
             ..FluidNetwork::new(now.flows, propagation, now.capacity, self.buffer())
         };

@@ -7,7 +7,8 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::{round, round_down, round_up};
 use super::*;
-use crate::network::{Class, Signal, Tcp};
+use crate::congestion::Tcp;
+use crate::network::{Class, Signal};
 use crate::rules::reach::{Beyond, robustness};
 
 /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.
