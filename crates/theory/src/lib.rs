@@ -36,7 +36,7 @@ pub mod num;
 pub mod rules;
 mod text;
 
-pub use congestion::{Congestion, Tcp};
+pub use congestion::{Congestion, Cubic, Scalable, Tcp};
 pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};

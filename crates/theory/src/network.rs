@@ -63,7 +63,7 @@ impl FluidNetwork {
         }
         positive("capacity C", self.capacity, "packets/s")?;
         positive("buffer B", self.buffer, "packets")?;
-        self.congestion.check()
+        self.congestion.check(self.signal)
     }
 
     /// Park et al. 2004, eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
@@ -76,29 +76,30 @@ impl FluidNetwork {
         self.classes.iter().map(|c| c.flows / self.rtt(c, q)).sum()
     }
 
+    /// N and R of each class with a queue of `q` packets.
+    fn flows(&self, q: f64) -> Vec<(f64, f64)> {
+        self.classes.iter().map(|c| (c.flows, self.rtt(c, q))).collect()
+    }
+
     /// Park et al. 2004, eq. 13, Chen 2010, eq. 4.7: the probability with which the flows together bring
     /// `rate` packets per second to the queue, which holds `q` packets. Dropped packets do not count.
     ///
     /// # Errors
     /// Even signaling every packet would leave them faster.
     pub fn needed_probability(&self, q: f64, rate: f64) -> Result<f64, TheoryError> {
-        let window = rate / self.rate_per_window(q);
-        let Congestion::Reno(tcp) = self.congestion;
-        let product = tcp.product();
-        // Marks: p = a/W^2. Drops: W = w/(1 - p), so p/(1 - p)^2 = a/w^2, whose smaller root is below 1.
-        let ratio = product / (window * window);
-        let p = match self.signal {
-            Signal::Mark => ratio,
-            Signal::Drop => 2.0 * ratio / (1.0 + 2.0 * ratio + (1.0 + 4.0 * ratio).sqrt()),
-        };
+        let p = self.congestion.probability(&self.flows(q), rate, self.signal);
         require(
             p > 0.0 && p <= 1.0,
             "signal probability p",
-            // Next to 1 every digit counts.
-            if (p - 1.0).abs() < 1e-3 { p.to_string() } else { figure(p) },
+            match p {
+                // Next to 1 every digit counts.
+                p if (p - 1.0).abs() < 1e-3 => p.to_string(),
+                p if p.is_finite() => figure(p),
+                _ => "more than 1".into(),
+            },
             format!(
                 "must lie in (0, 1]: at equilibrium a flow would have a window of {} packets; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium [Park et al. 2004, eq. 13]",
-                figure(window)
+                figure(rate / self.rate_per_window(q))
             ),
         )?;
         Ok(p)
@@ -176,16 +177,18 @@ impl FluidNetwork {
     /// No probability leads there.
     pub fn point(&self, q: f64, rate: f64) -> Result<OperatingPoint, TheoryError> {
         let probability = self.needed_probability(q, rate)?;
-        let Congestion::Reno(tcp) = self.congestion;
-        let window = (tcp.product() / probability).sqrt();
-        let classes =
-            self.classes.iter().map(|c| Share { flows: c.flows, rtt: self.rtt(c, q), window }).collect();
+        let share = |c: &Class| {
+            let rtt = self.rtt(c, q);
+            Share { flows: c.flows, rtt, window: self.congestion.window(probability, rtt) }
+        };
+        let classes: Vec<Share> = self.classes.iter().map(share).collect();
+        let arrivals = classes.iter().map(|c| c.flows * c.window / c.rtt).sum();
         Ok(OperatingPoint {
             classes,
             capacity: self.capacity,
             queue: q,
             probability,
-            arrivals: window * self.rate_per_window(q),
+            arrivals,
             congestion: self.congestion,
             signal: self.signal,
         })

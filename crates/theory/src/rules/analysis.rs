@@ -67,7 +67,8 @@ pub(super) fn published(
     network: &FluidNetwork,
 ) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(equilibrium);
-    let Congestion::Reno(tcp) = network.congestion;
+    // They are about Reno's window.
+    let Congestion::Reno(tcp) = network.congestion else { return Ok(Vec::new()) };
     Ok(match model {
         AnyModel::Red(red) => red_criteria(red, equilibrium)?,
         AnyModel::Ared(a) => red_criteria(&a.red(equilibrium.state[1]), equilibrium)?,
