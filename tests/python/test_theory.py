@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -142,7 +142,8 @@ class TestKnownAnswers:
 
 class TestCongestion:
     def test_each_law_has_its_equilibrium_and_its_loop(self) -> None:
-        for name in ("reno", "cubic", "dctcp", "prague"):
+        names: tuple[Literal["reno", "cubic", "dctcp", "prague"], ...] = ("reno", "cubic", "dctcp", "prague")
+        for name in names:
             loop = theory.Loop(([1e-5, 1e-6], [1, 0]), flows=5, rtt=0.14, capacity=2500, congestion=name)
             assert loop.stable
             assert loop.margins().gain is not None

@@ -335,11 +335,11 @@ fn what_is_refused_is_named() {
 #[test]
 fn every_law_decays_or_grows_as_its_loop_says() {
     for (name, n, propagation, c, q_ref, k_p, z) in [
-        ("cubic", 20.0, 0.1, 2500.0, 100.0, 1e-5, 2.0),
-        ("cubic", 5.0, 0.1, 2500.0, 100.0, 1e-6, 2.0),
-        ("dctcp", 20.0, 0.1, 2500.0, 100.0, 1e-4, 2.0),
-        ("prague", 20.0, 0.1, 2500.0, 100.0, 1e-4, 2.0),
-        ("prague", 10.0, 0.01, 10000.0, 50.0, 1e-4, 10.0),
+        ("cubic", 20.0, 0.1, 2500.0, 100.0, 1e-5, 0.5),
+        ("cubic", 5.0, 0.1, 2500.0, 100.0, 1e-6, 0.1),
+        ("dctcp", 20.0, 0.1, 2500.0, 100.0, 1e-4, 0.5),
+        ("prague", 20.0, 0.1, 2500.0, 100.0, 1e-4, 0.5),
+        ("prague", 10.0, 0.01, 10000.0, 50.0, 1e-4, 0.5),
     ] {
         let network = FluidNetwork {
             congestion: Congestion::named(name).unwrap(),
@@ -351,23 +351,29 @@ fn every_law_decays_or_grows_as_its_loop_says() {
             (Loop::new(&rest.point, &model.controller(&rest).unwrap(), Plant::Exact).unwrap(), model)
         };
         let margin = control(1.0).0.margins().unwrap().gain.unwrap();
+        // What oscillates at the margin.
+        let period = control(1.001 * margin).0.mode().unwrap().period.unwrap();
         for share in [0.95, 1.05] {
             let (control, model) = control(share * margin);
-            let mode = control.mode().unwrap();
-            let period = mode.period.unwrap_or_else(|| panic!("{name} at {share}: {mode:?}"));
             let fluid =
                 Fluid::new(network.clone(), model).unwrap().starting(Start::Equilibrium(0.001)).unwrap();
             let sample = period / 500.0;
             let options = Options { tolerance: Tolerance::of(1e-11), sample, ..Options::default() };
             let run = fluid.run(32.0 * period, &options).unwrap();
+            // Over half a period, which leaves little of modes that are slow.
             let amplitude = |at: usize| {
-                let part = &run.queue[500 * at..500 * (at + 1)];
-                part.iter().fold(f64::MIN, |m, q| m.max(*q)) - part.iter().fold(f64::MAX, |m, q| m.min(*q))
+                let swing = |i: usize| (run.queue[i + 250] - run.queue[i]).abs();
+                (500 * at..500 * (at + 1)).map(swing).fold(0.0, f64::max)
             };
             let measured = (amplitude(30) / amplitude(15)).ln() / (15.0 * period);
-            let off = (measured - mode.root.re).abs() / mode.root.im;
-            assert!(off < 0.002, "{name} at {share} of its margin: {measured} beside {:?}", mode.root);
             assert_eq!(measured > 0.0, share > 1.0, "{name} {share}: {measured}");
+            assert_eq!(control.stable(), share < 1.0, "{name} {share}");
+            // Below the margin a slow mode may be the rightmost.
+            if share > 1.0 {
+                let root = control.mode().unwrap().root;
+                let off = (measured - root.re).abs() / root.im;
+                assert!(off < 0.002, "{name} at {share} of its margin: {measured} beside {root}");
+            }
         }
     }
 }

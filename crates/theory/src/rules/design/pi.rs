@@ -1,5 +1,8 @@
 //! PI by Hollot et al. 2001b, and by the same shape for other windows than Reno's.
 
+use std::f64::consts::PI;
+
+use num_complex::Complex64;
 use quell_aqm::ap_red::Conditions;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pi::{PiDesign, PiParams, design_zero};
@@ -17,6 +20,9 @@ use crate::text::figure;
 
 /// A crossover at `SHAPED/R` leaves 61 degrees to an integrator with the delay, and a gain margin of pi.
 pub(super) const SHAPED: f64 = 0.5;
+
+/// What the shape leaves of the phase at the crossover: as much as Hollot's.
+const LEAST_PHASE: f64 = PI / 3.0;
 
 /// The zero and the crossover of Hollot et al.
 pub(super) struct Pi;
@@ -63,15 +69,22 @@ fn shaped(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), Theory
     let near = target.congestion.near(flow.window, flow.rtt, point.probability);
     // Windows whose rate does not yield to the queue make a second integrator, and the zero must lie well below.
     let integrates = near.rtt.0 + near.rtt.1 > 0.0;
-    let (z, lambda) = if integrates {
-        (0.1 * SHAPED / now.rtt, 0.5 * SHAPED)
-    } else {
-        let z = near.tau * (near.own.0 + near.own.1);
-        (z, (z * now.rtt).min(SHAPED))
+    let corner = near.tau * (near.own.0 + near.own.1);
+    let unit = |lambda: f64| -> Result<(f64, Complex64), TheoryError> {
+        let crossover = lambda / now.rtt;
+        let z = if integrates { 0.1 * crossover } else { corner };
+        let transfer = Rational::new([z, 1.0], [0.0, 1.0]);
+        let control = Loop::new(&point, &Controller { transfer, input: Input::Queue }, Plant::Exact)?;
+        Ok((z, control.response(crossover)))
     };
-    let crossover = lambda / now.rtt;
-    let unit = Controller { transfer: Rational::new([z, 1.0], [0.0, 1.0]), input: Input::Queue };
-    let k_p = 1.0 / Loop::new(&point, &unit, Plant::Exact)?.response(crossover).norm();
+    let mut lambda = if integrates { SHAPED } else { SHAPED.min(corner * now.rtt) };
+    let (mut z, mut response) = unit(lambda)?;
+    // The estimate of the share of marks lags, too.
+    while PI + response.arg() < LEAST_PHASE && lambda > 1e-3 {
+        lambda *= 0.9;
+        (z, response) = unit(lambda)?;
+    }
+    let (crossover, k_p) = (lambda / now.rtt, 1.0 / response.norm());
     notes.assume(format!(
         "the shape of Hollot et al. 2001b on the window of {}: the zero at z = {} rad/s {}, and the crossover at lambda/R with lambda = {}, where the exact loop has a gain of 1",
         target.congestion.name(),
