@@ -99,7 +99,8 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: pathlib.Path) -> None:
         assert scale.run(scenario, client, cache=cache).digest == whole.digest
         assert time.perf_counter() - began < 60
     assert len(list(cache.glob("??/*.entry"))) == 120
-    assert [path for path in cache.rglob(".quell-*") if path.stat().st_size == 0] == []
+    # Who is killed may leave the file behind that it was writing, under its temporary name.
+    assert len(list(cache.rglob(".quell-*"))) <= 1
 
 
 def test_a_store_between_machines(scenario: dict[str, Any], tmp_path: pathlib.Path) -> None:

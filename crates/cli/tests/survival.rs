@@ -193,6 +193,26 @@ fn entries_of_an_earlier_version_are_counted_and_pruned() {
 }
 
 #[test]
+fn what_a_killed_run_left_behind_is_pruned_after_an_hour() {
+    let bench = Bench::new();
+    let folder = bench.cache().join("ab");
+    std::fs::create_dir_all(&folder).unwrap();
+    let [old, young] = ["old", "new"].map(|name| folder.join(format!(".quell-{name}")));
+    for file in [&old, &young] {
+        std::fs::write(file, "half").unwrap();
+    }
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    std::fs::File::options().write(true).open(&old).unwrap().set_modified(hours_ago).unwrap();
+    assert!(bench.ok(&["cache"]).contains("0 replications"), "nothing reads them");
+    let would = bench.ok(&["cache", "prune", "--dry-run"]);
+    assert!(would.contains("1 unfinished file that a killed run left behind would be removed"), "{would}");
+    assert!(old.exists());
+    bench.ok(&["cache", "prune"]);
+    assert!(!old.exists());
+    assert!(young.exists(), "its process may be alive");
+}
+
+#[test]
 fn a_changed_run_json_is_noticed() {
     let bench = Bench::new();
     bench.ok(&["run", "small.toml", "--quiet", "--no-report", "--out", "r"]);

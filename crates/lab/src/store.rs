@@ -178,8 +178,11 @@ fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
     stage_in(parent)
 }
 
+/// How the names of files and folders begin that are not in their place yet.
+pub(crate) const TEMPORARY: &str = ".quell-";
+
 fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
-    let made = tempfile::Builder::new().prefix(".quell-").tempdir_in(folder);
+    let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder);
     made.map_err(|e| at(folder, "write")(without_temporary_name(e)))
 }
 
@@ -236,7 +239,7 @@ fn put_in_place(staging: tempfile::TempDir, dir: &Path, overwrite: bool) -> Resu
 /// If it cannot be made.
 pub fn temporary_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".quell-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use quell_lab::{Cache, Entry};
@@ -110,7 +111,8 @@ fn check(cache: &Cache) -> Result<(), Failure> {
 
 fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bool) -> Result<(), Failure> {
     let mut all = entries(cache)?;
-    if unused.is_none() && to.is_none() && all.iter().all(|entry| entry.current) {
+    let abandoned = cache.abandoned().map_err(|e| Failure::Failed(e.to_string()))?;
+    if unused.is_none() && to.is_none() && abandoned.is_empty() && all.iter().all(|entry| entry.current) {
         return Err(Failure::BadInput(
             "prune: say what to remove: --unused 30d, --to 5GB, or --to 0B for everything".into(),
         ));
@@ -128,26 +130,36 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
             continue;
         }
         if !dry_run {
-            match fs::remove_file(&entry.path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Failure::cannot(format!("remove {}", entry.path.display()), e));
-                }
-                _ => {}
-            }
+            remove(&entry.path)?;
         }
         (count, bytes) = (count + 1, bytes + entry.bytes);
         removed.insert(entry.key);
     }
     if !dry_run {
+        abandoned.iter().try_for_each(|path| remove(path))?;
         cache.forget(&removed).map_err(|e| Failure::Failed(e.to_string()))?;
     }
     let what = if dry_run { "would be removed" } else { "removed" };
+    let halves = match abandoned.len() {
+        0 => String::new(),
+        n => format!(" and {} that a killed run left behind", counted(n, "unfinished file")),
+    };
     terminal::print(&format!(
-        "{} ({}) {what}, {} left\n",
+        "{} ({}){halves} {what}, {} left\n",
         counted(count, "entry"),
         terminal::size(bytes),
         terminal::size(kept)
     ))
+}
+
+/// Somebody else may have removed it.
+fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::cannot(format!("remove {}", path.display()), e))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {

@@ -16,7 +16,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use quell_scenario::Identity;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub(crate) use self::index::Indexed;
 use crate::fingerprint::fingerprint;
 use crate::results::Replication;
 use crate::run::hex;
-use crate::store::StoreError;
+use crate::store::{StoreError, TEMPORARY};
 
 /// The version of what a replication has; part of every key.
 const SCHEMA: u32 = 3;
@@ -248,13 +248,9 @@ impl Cache {
             why: format!("cannot be read: {e}"),
         };
         let mut all = Vec::new();
-        let folders = match fs::read_dir(&self.dir) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(all),
-            folders => folders.map_err(|e| wrong(&self.dir, e))?,
-        };
-        for folder in folders.flatten().filter(|f| f.file_name().len() == 2 && f.path().is_dir()) {
-            let prefix = folder.file_name().to_string_lossy().into_owned();
-            for file in fs::read_dir(folder.path()).map_err(|e| wrong(&folder.path(), e))?.flatten() {
+        for folder in self.folders()? {
+            let prefix = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for file in fs::read_dir(&folder).map_err(|e| wrong(&folder, e))?.flatten() {
                 let name = file.file_name().to_string_lossy().into_owned();
                 let current = name.ends_with(SUFFIX);
                 // Those of the first version were Parquet files.
@@ -267,6 +263,39 @@ impl Cache {
             }
         }
         Ok(all)
+    }
+
+    /// Files that a process began and that it did not live to put in their place: nobody has written them for an
+    /// hour.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn abandoned(&self) -> Result<Vec<PathBuf>, StoreError> {
+        const FORSAKEN: Duration = Duration::from_secs(3600);
+        let now = SystemTime::now();
+        let mut all = Vec::new();
+        for folder in self.folders()? {
+            let files = fs::read_dir(&folder)
+                .map_err(|e| StoreError { path: folder.clone(), why: format!("cannot be read: {e}") })?;
+            for file in files.flatten().filter(|f| f.file_name().to_string_lossy().starts_with(TEMPORARY)) {
+                let written = file.metadata().and_then(|meta| meta.modified());
+                if written.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > FORSAKEN)) {
+                    all.push(file.path());
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The folders of entries, which are named by the first two digits of their keys.
+    fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let folders = match fs::read_dir(&self.dir) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            folders => folders
+                .map_err(|e| StoreError { path: self.dir.clone(), why: format!("cannot be read: {e}") })?,
+        };
+        let named = folders.flatten().filter(|folder| folder.file_name().len() == 2);
+        Ok(named.map(|folder| folder.path()).filter(|path| path.is_dir()).collect())
     }
 
     /// What the entry says of itself: its beginning is read, which may be sound where the rest is not.

@@ -2,7 +2,7 @@
 
 use quell_units::Time;
 
-use super::{Kept, Outgoing, Phase, Reaction, Sender};
+use super::{Kept, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::model::Model;
 use crate::congestion::{Cause, Window};
 use crate::params::Config;
@@ -104,7 +104,7 @@ impl Sender {
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
-        self.timed = None;
+        self.timed = UNTIMED;
         if reduced {
             self.reduced_by = Cause::Loss;
         } else {
@@ -223,7 +223,7 @@ impl Sender {
                 self.schedule_probe(now, true);
             }
         } else {
-            self.timed = None;
+            self.timed = UNTIMED;
             if seq == self.una {
                 self.arm(now);
             }
