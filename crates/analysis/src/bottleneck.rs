@@ -2,6 +2,7 @@
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::ParamValue;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
 use quell_tcp::Growth;
@@ -136,7 +137,7 @@ fn see(
                 rtts.push(fact.base_rtt.as_secs_f64() + transmission);
                 marked += usize::from(ecn && tcp.ecn);
                 delayed += usize::from(tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments);
-                let name = tcp.congestion.to_string();
+                let name = tcp.congestion.show();
                 match laws.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, flows)) => *flows += 1,
                     None => laws.push((name, 1)),
