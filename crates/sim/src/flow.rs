@@ -286,9 +286,9 @@ impl Application {
     }
 }
 
-/// The size of a transfer in packets.
+/// The size of a transfer in packets. No run is long enough for the largest number.
 fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
-    libm::ceil(size.draw(rng)).clamp(1.0, 1e9) as u32
+    libm::ceil(size.draw(rng)).clamp(1.0, f64::from(u32::MAX)) as u32
 }
 
 /// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.

@@ -5,7 +5,27 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use crate::catalog::Entry;
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "bbr3",
+    title: "BBR, version 3",
+    summary: "A model of the path sets window and rate, with bounds in flight that losses teach it.",
+    source: "draft-ietf-ccwg-bbr",
+    reads: &[],
+    needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
+    refuses: &[("ecn", &["true"])],
+    network: "",
+    choices: &[
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
+        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Marks are not answered, so ecn = true is refused.",
+        "After a timeout the window is one packet until the data of then is acknowledged, and then what it was.",
+    ],
+};
 
 /// BBR.StartupPacingGain, 4 ln 2, and BBR.DrainPacingGain.
 const STARTUP_PACING: f64 = 4.0 * core::f64::consts::LN_2;

@@ -9,6 +9,27 @@ use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "recovery",
+    name: "rack",
+    title: "RACK-TLP",
+    summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
+    source: "RFC 8985 and RFC 9937",
+    reads: &["dup_threshold"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Without duplicate selective acknowledgments the reordering window keeps its multiplier of one (RFC 8985 section 6.2 step 4).",
+        "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
+        "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
+        "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
+    ],
+};
+
 /// TLP.max_ack_delay (RFC 8985 section 7.2): how long the acknowledgment of a single packet may be held back.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe timeout before the first measurement (RFC 8985 section 7.2).
