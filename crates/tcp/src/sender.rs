@@ -273,6 +273,11 @@ impl Sender {
         self.window.ssthresh
     }
 
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed_rtt(&self, cfg: &Config) -> Duration {
+        self.rtt.smoothed(cfg)
+    }
+
     /// The retransmission timeout now.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
