@@ -402,6 +402,7 @@ _Numbers = npt.ArrayLike
 _Transfer = tuple[_Numbers, _Numbers]
 _Plant = Literal["exact", "simplified"]
 _Signal = Literal["mark", "drop"]
+_Congestion = Literal["reno", "cubic", "dctcp", "prague"]
 _Input = Literal["queue", "rate"]
 _Axis = tuple[str, _Numbers] | tuple[str, _Numbers, str]
 
@@ -441,6 +442,7 @@ class Loop:
         queue: float = 0.0,
         input: _Input = "queue",
         signal: _Signal = "mark",
+        congestion: _Congestion = "reno",
         a: float = 1.5,
         increase: float = 1.0,
         plant: _Plant = "exact",
@@ -554,6 +556,8 @@ class Bottleneck:
     def buffer_packets(self) -> float: ...
     @property
     def signal(self) -> _Signal: ...
+    @property
+    def congestion(self) -> _Congestion: ...
     @property
     def left_out(self) -> list[str]: ...
     @property
@@ -684,6 +688,8 @@ class Trajectory:
     @property
     def lost(self) -> _Floats: ...
     @property
+    def shares(self) -> _Floats: ...
+    @property
     def state(self) -> dict[str, _Floats]: ...
     @property
     def steps(self) -> int: ...
@@ -709,6 +715,7 @@ def dumbbell(
     packet: str | float | None = None,
     buffer: str | float | None = None,
     signal: _Signal = "mark",
+    congestion: _Congestion = "reno",
 ) -> dict[str, Any]: ...
 def design(
     aqm: str,
@@ -720,6 +727,7 @@ def design(
     buffer: str | float | None = None,
     queue: str | float | None = None,
     signal: _Signal = "mark",
+    congestion: _Congestion = "reno",
 ) -> Design: ...
 def critical_rtt(
     controller: _Transfer,

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
 use quell_lab::{Aim, Axis, Quantity};
+use quell_theory::Congestion;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -772,6 +773,9 @@ pub struct NetworkArgs {
     /// Size of a packet on the wire; default: 1000 B.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague.
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
     pub drops: bool,
@@ -800,9 +804,10 @@ Examples:
   quell analyze scenarios/main.toml --aqm pi,red
   quell analyze scenarios/theory.toml --check
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
+  quell analyze --rate 100Mbit/s --rtt 20ms --flows 10 --congestion dctcp --aqm pi
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is TCP in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
+The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
 delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
 JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
 pub struct AnalyzeArgs {
@@ -842,6 +847,7 @@ pub struct AnalyzeArgs {
 Examples:
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
+  quell design --rate 100Mbit/s --rtt 40ms --flows 20 --congestion cubic --aqm pi --check
   quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
 
 Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
@@ -867,6 +873,9 @@ pub struct DesignArgs {
     /// Size of a packet on the wire.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     pub packet: Bytes,
+    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long)]
     pub drops: bool,
@@ -966,6 +975,11 @@ pub enum Diagram {
     Verdicts,
     /// The queue over time, of the fluid model and of the packets.
     Series,
+}
+
+/// A congestion control of which there is a fluid model.
+fn congestion(text: &str) -> Result<Congestion, String> {
+    Congestion::named(text).map_err(|e| e.to_string())
 }
 
 /// A size that a packet can have.

@@ -77,6 +77,8 @@ pub(crate) const ACC_ECN: Entry = Entry {
 pub struct Report {
     /// The blocks of a selective acknowledgment.
     pub blocks: SackBlocks,
+    /// A packet that had come before (a D-SACK block, RFC 2883 section 4).
+    pub duplicate: Option<u32>,
     /// How many packets have come marked; the number modulo eight with [`Feedback::AccEcn`].
     pub marks: Option<u32>,
     /// How long the packet that it answers was on its way.
@@ -234,7 +236,7 @@ mod tests {
         for to in 4..=101 {
             let mut blocks = SackBlocks::default();
             blocks.push((3, to));
-            let report = Report { blocks, marks: Some(1), delay: None };
+            let report = Report { blocks, marks: Some(1), ..Default::default() };
             s.on_report(&cfg, Time::ZERO + ms(100), 2, false, &report);
             out.extend(sent(&cfg, &mut s).into_iter().map(|p| p.0));
         }

@@ -108,6 +108,9 @@ struct Kept {
     prr: Prr,
     used: Used,
     rack: Option<Rack>,
+    undo: Option<rack::Undo>,
+    /// Losses were being repaired after the last acknowledgment.
+    repaired: bool,
     /// How many packets the last look for losses found.
     lost: u32,
     pacer: Option<Pacer>,
@@ -268,6 +271,11 @@ impl Sender {
     /// The threshold of slow start, in packets.
     pub fn ssthresh(&self) -> f64 {
         self.window.ssthresh
+    }
+
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed_rtt(&self, cfg: &Config) -> Duration {
+        self.rtt.smoothed(cfg)
     }
 
     /// The retransmission timeout now.
@@ -496,8 +504,9 @@ impl Sender {
             }
         }
         if cfg.rack {
-            let plain = ack == una && blocks.is_empty();
-            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
+            let twice = report.and_then(|r| r.duplicate);
+            let plain = ack == una && blocks.is_empty() && twice.is_none();
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
         }
         if self.phase == Phase::Recovery
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
@@ -566,6 +575,9 @@ impl Sender {
             None => marked > 0,
             Some(reduced) => {
                 did.ecn_response = reduced;
+                if reduced {
+                    kept.undo = None;
+                }
                 if reduced && let Some(start) = &mut kept.start {
                     start.end();
                 }
@@ -620,6 +632,9 @@ impl Sender {
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
+        if cfg.rack {
+            self.remember(cause);
+        }
         match &mut self.kept {
             Some(kept) if cfg.model => {
                 if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
@@ -974,7 +989,7 @@ impl Sender {
 impl Kept {
     /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
     fn is_calm(&self) -> bool {
-        self.model.is_none() && self.rack.as_ref().is_none_or(Rack::is_calm)
+        self.model.is_none() && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.
@@ -993,6 +1008,8 @@ impl Kept {
             prr: Prr::default(),
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
+            undo: None,
+            repaired: false,
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
+use run::Case;
+
 /// Compares Quell with measurements made with ns-2, figure by figure.
 ///
 /// Exits with 1 if a figure lies outside its band and no excuse says why.
@@ -79,11 +81,9 @@ fn work(args: &Args) -> Result<bool, String> {
     let seeds = if args.short { args.seeds.min(3) } else { args.seeds };
     if args.scenarios {
         for case in &cases {
-            for (events, seeds) in run::seeds(case, seeds) {
-                match translate::scenario(case, events, &seeds) {
-                    Ok(scenario) => println!("{scenario}"),
-                    Err(why) => println!("# {}: {why}\n", case.name),
-                }
+            match case.scenarios(seeds) {
+                Ok(scenarios) => scenarios.iter().for_each(|s| println!("{s}")),
+                Err(why) => println!("# {}: {why}\n", case.name),
             }
         }
         return Ok(true);

@@ -79,8 +79,8 @@ fn summary(out: &mut String, comparisons: &[Comparison], laws: &Laws) {
     out.push_str("| figure | figures | mean | root mean square |\n| --- | ---: | ---: | ---: |\n");
     let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let rows = comparisons.iter().flat_map(|c| &c.rows);
-    for row in rows.filter(|r| r.ns2.value > 0.0 && r.verdict != Standing::Excused) {
-        figures.entry(row.figure).or_default().push(100.0 * row.difference() / row.ns2.value);
+    for row in rows.filter(|r| r.reference.value > 0.0 && r.verdict != Standing::Excused) {
+        figures.entry(row.figure).or_default().push(100.0 * row.difference() / row.reference.value);
     }
     for (figure, differences) in figures {
         let n = differences.len() as f64;
@@ -116,7 +116,7 @@ fn left_out(out: &mut String, comparisons: &[Comparison]) {
 }
 
 fn case(out: &mut String, comparison: &Comparison) {
-    let seeds = comparison.rows.first().map_or((0, 0), |r| (r.ns2.seeds, r.quell.seeds));
+    let seeds = comparison.rows.first().map_or((0, 0), |r| (r.reference.seeds, r.quell.seeds));
     let _ = writeln!(out, "\n### {}\n", comparison.case);
     let _ = writeln!(out, "| | ns-2 ({}) | Quell ({}) | difference | band | |", seeds.0, seeds.1);
     out.push_str("| --- | ---: | ---: | ---: | ---: | --- |\n");
@@ -126,7 +126,7 @@ fn case(out: &mut String, comparison: &Comparison) {
             "| {}{} | {} | {} | {:+.*} | {:.*} | {} |",
             row.figure,
             if row.unit == "%" { ", %" } else { "" },
-            mean(row, row.ns2),
+            mean(row, row.reference),
             mean(row, row.quell),
             row.decimals,
             row.difference(),

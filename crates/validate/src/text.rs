@@ -68,14 +68,14 @@ fn line(row: &Row) -> String {
         Standing::Outside => "OUTSIDE",
         Standing::Excused => "excused",
     };
-    let percent = match row.ns2.value {
+    let percent = match row.reference.value {
         0.0 => String::new(),
         x => format!("{:+.1} %", 100.0 * row.difference() / x),
     };
     format!(
         "  {:<17} {} {} {:>+9.*} {:>8}  {verdict}",
         row.figure,
-        mean(row.ns2),
+        mean(row.reference),
         mean(row.quell),
         row.decimals,
         row.difference(),

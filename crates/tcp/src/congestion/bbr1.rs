@@ -165,8 +165,14 @@ impl Bbr1 {
         self.full_bandwidth = 0.0;
     }
 
+    /// Nothing was lost in the last recovery (section 4.2.3.4): the window is restored.
+    pub fn on_spurious(&mut self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+        self.conserves = false;
+    }
+
     /// The sender begins to send again after it had nothing to send and nothing in flight.
-    pub fn on_restart(&mut self, _: Time) {
+    pub fn on_restart(&mut self, _: &mut Window, _: Time, _: u64) {
         self.idle_restart = true;
         if self.state == State::ProbeBw {
             self.pacing_rate = self.bandwidth.max() * MARGIN;
@@ -351,7 +357,7 @@ mod tests {
 
     fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &Seen<'_>)) -> u32 {
         let end = Time::ZERO + Duration::from_secs(seconds);
-        path.run(CongestionControl::Bbr1, end, |seen| {
+        path.run(CongestionControl::Bbr1, end, |_, seen| {
             if let Model::Bbr1(bbr) = seen.model {
                 see(bbr, &seen);
             }

@@ -183,6 +183,13 @@ impl Control {
         }
     }
 
+    /// Nothing was lost where `before` was reduced (RFC 9438 section 4.9.2); what others learn stays.
+    pub fn restore(&mut self, before: Control) {
+        if let Control::Cubic(_) = self {
+            *self = before;
+        }
+    }
+
     /// Slow start begins again after an idle time.
     pub fn on_idle(&mut self) {
         if let Control::Cubic(c) = self {

@@ -78,7 +78,7 @@ impl Sender {
         };
         let flight = rack.flying();
         if flight == 0 && rate.is_limited() {
-            model.on_restart(now);
+            model.on_restart(&mut self.window, now, rate.delivered);
         }
         rate.sent(seq, now, flight);
     }
