@@ -23,6 +23,7 @@ fn scenario(rate: &str, delay_ns: u64, duration: &str, flows: &str) -> String {
     )
 }
 
+#[allow(clippy::result_large_err)] // As in the library.
 fn parse(text: &str) -> Result<Study, ScenarioError> {
     Study::parse(text, "x.toml", &Plugins::new())
 }
