@@ -307,6 +307,11 @@ impl Config {
         self.always_reports
     }
 
+    /// Whether data is acknowledged by a number alone, where nothing is marked and nothing told of what is missing.
+    pub fn acknowledges_calmly(&self) -> bool {
+        !self.always_reports
+    }
+
     /// Whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
     #[inline]
     pub fn measures_delay(&self) -> bool {

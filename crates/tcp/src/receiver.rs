@@ -111,6 +111,42 @@ impl Receiver {
         *self = Receiver { epoch, blocks: core::mem::take(&mut self.blocks), ..Receiver::new() };
     }
 
+    /// Whether [`Receiver::on_calm_packet`] takes in at `now` data that is not marked, with a configuration that
+    /// [acknowledges calmly](Config::acknowledges_calmly).
+    #[inline]
+    pub fn takes_calmly(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
+        epoch == self.epoch
+            && !self.echo
+            && self.deadline > now
+            && (!cfg.reports || seq == self.next && self.blocks.is_empty())
+    }
+
+    /// As [`Receiver::on_packet`] and [`Receiver::acknowledgment`] in the usual case: whether the packet is new, and
+    /// the one that the acknowledgment says is next, if it goes now.
+    #[inline(always)]
+    pub fn on_calm_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
+        if seq == self.next && self.blocks.is_empty() && cfg.delayed_ack.is_none() {
+            self.next += 1;
+            return (true, Some(self.next));
+        }
+        self.on_late_packet(cfg, now, seq)
+    }
+
+    #[inline(never)]
+    fn on_late_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
+        let new = if seq == self.next && self.blocks.is_empty() {
+            self.next += 1;
+            if !self.owes(cfg, now) {
+                return (true, None);
+            }
+            true
+        } else {
+            self.take_out_of_order(seq)
+        };
+        (self.owed, self.deadline) = (0, Time::MAX);
+        (new, Some(self.next))
+    }
+
     /// Takes a SYN or data packet in; `None` if it belongs to a connection that is over.
     #[inline(always)]
     pub fn on_packet(&mut self, cfg: &Config, now: Time, pkt: Arrival) -> Option<Received> {

@@ -73,6 +73,7 @@ impl Cubic {
         Cubic { friendly, w_max: 0.0, prior: 0.0, anew: false, epoch: None, last: Time::ZERO, resumes: false }
     }
 
+    #[inline]
     pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
         let cwnd = window.cwnd;
         if core::mem::take(&mut self.resumes) {

@@ -54,6 +54,8 @@ pub(crate) struct Rack {
     /// The number of the first of `packets`.
     first: u32,
     packets: VecDeque<Packet>,
+    /// One past the highest packet that was sent more than once.
+    again_below: u32,
     /// The flying packets that were sent first and last.
     head: u32,
     tail: u32,
@@ -139,6 +141,7 @@ impl Rack {
         Rack {
             first: 1,
             packets: VecDeque::new(),
+            again_below: 0,
             head: NONE,
             tail: NONE,
             mark: NONE,
@@ -191,6 +194,44 @@ impl Rack {
         self.flying -= 1;
     }
 
+    /// Whether the packets are in flight as they were first sent, none of them is suspect, and no probe is on its way.
+    pub fn is_calm(&self) -> bool {
+        self.mark == NONE
+            && self.first >= self.again_below
+            && self.lost.is_empty()
+            && self.flying as usize == self.packets.len()
+            && self.tlp.sent.is_none()
+            && !self.tlp.pending
+    }
+
+    /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_calm`]; the round-trip
+    /// time of the last of them.
+    pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
+        debug_assert!(self.is_calm() && n > 0 && self.head == self.first);
+        let mut rtt = Duration::ZERO;
+        for _ in 0..n {
+            let Some(packet) = self.packets.pop_front() else { break };
+            debug_assert!(packet.state == State::Flying && !packet.again);
+            rtt = now - packet.sent;
+            self.min_rtt = self.min_rtt.min(rtt);
+            if (packet.sent, self.first) > self.latest {
+                self.latest = (packet.sent, self.first);
+                self.rtt = rtt;
+            }
+            self.first += 1;
+        }
+        self.fack = self.fack.max(self.first);
+        self.flying -= n;
+        match self.packets.front_mut() {
+            Some(front) => {
+                front.before = NONE;
+                self.head = self.first;
+            }
+            None => (self.head, self.tail) = (NONE, NONE),
+        }
+        rtt
+    }
+
     /// A packet is sent (section 6.1).
     pub fn sent(&mut self, seq: u32, now: Time) {
         if self.packets.is_empty() {
@@ -208,6 +249,7 @@ impl Rack {
         let packet = Packet { sent: now, before: tail, after: NONE, state: State::Flying, again };
         if again {
             *self.packet(seq) = packet;
+            self.again_below = self.again_below.max(seq + 1);
         } else {
             self.packets.push_back(packet);
         }

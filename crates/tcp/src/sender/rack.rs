@@ -2,7 +2,7 @@
 
 use quell_units::Time;
 
-use super::{Kept, Outgoing, Phase, Reaction, Sender};
+use super::{Kept, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::model::Model;
 use crate::congestion::{Cause, Control, Window};
 use crate::params::Config;
@@ -182,7 +182,7 @@ impl Sender {
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
-        self.timed = None;
+        self.timed = UNTIMED;
         if reduced {
             self.reduced_by = Cause::Loss;
         } else {
@@ -307,7 +307,7 @@ impl Sender {
             if let Some(undo) = self.kept.as_mut().and_then(|k| k.undo.as_mut()) {
                 undo.needed += 1;
             }
-            self.timed = None;
+            self.timed = UNTIMED;
             if seq == self.una {
                 self.arm(now);
             }
