@@ -229,7 +229,7 @@ mod tests {
 
     /// The numbers of docs/senders.md. An exact count is what the option's byte counters say.
     #[test]
-    fn the_field_counts_too_many_where_eight_acknowledgments_in_a_row_are_missing() {
+    fn the_field_counts_too_many_where_seven_acknowledgments_in_a_row_are_missing() {
         for p in [0.01, 0.1, 0.5] {
             for q in [0.1, 0.3, 0.5, 0.7] {
                 let [field, exact] =
