@@ -497,17 +497,17 @@ pub(crate) fn speak(tree: &mut Node) {
     let marks = all_mark(tree);
     each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, marks, choice));
     each(tree_entry(tree, "flows"), |group| {
-        if group.get("kind").and_then(text) != Some("udp") {
-            if let Some(table) = table(group, "tcp") {
-                let capable = has_ecn(table);
-                let of_group = |row: &&Row| match row.place {
-                    Place::Tcp => true,
-                    Place::Capable => capable,
-                    _ => false,
-                };
-                let rows = TABLE.iter().filter(of_group);
-                fill(table, rows.filter_map(|row| Some((row.key, row.given(dialect, || None)?))));
-            }
+        if group.get("kind").and_then(text) != Some("udp")
+            && let Some(table) = table(group, "tcp")
+        {
+            let capable = has_ecn(table);
+            let of_group = |row: &&Row| match row.place {
+                Place::Tcp => true,
+                Place::Capable => capable,
+                _ => false,
+            };
+            let rows = TABLE.iter().filter(of_group);
+            fill(table, rows.filter_map(|row| Some((row.key, row.given(dialect, || None)?))));
         }
     });
     for topology in ["dumbbell", "parking_lot"] {
