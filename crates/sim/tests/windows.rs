@@ -18,7 +18,8 @@ fn at_time(samples: &[WindowSample], t: f64) -> WindowSample {
 /// A flow on a link that it does not fill: SYN and answer take 80 ms, and then the window doubles each round trip.
 #[test]
 fn slow_start_doubles_a_recorded_window() {
-    let d = Dumbbell { flows: 1, rate: 1_000_000_000, spread: 0.0, end: 3.0, warmup: 1.0, ..Default::default() };
+    let d =
+        Dumbbell { flows: 1, rate: 1_000_000_000, spread: 0.0, end: 3.0, warmup: 1.0, ..Default::default() };
     let samples = &recorded(&d, Engine::Fast).flows[0].windows;
     assert_eq!(samples.len(), 151);
     assert!(samples.windows(2).all(|w| w[1].time - w[0].time == secs(0.02)));

@@ -39,9 +39,8 @@ impl Figure {
     pub fn row(&self, case: &str, reference: &[f64], samples: &[f64], unit: f64) -> Option<Row> {
         // Shares become percent.
         let scale = if self.unit == "%" { 100.0 } else { 1.0 };
-        let mean = |samples: &[f64], scale: f64| {
-            Mean::of(&samples.iter().map(|x| x * scale).collect::<Vec<_>>())
-        };
+        let mean =
+            |samples: &[f64], scale: f64| Mean::of(&samples.iter().map(|x| x * scale).collect::<Vec<_>>());
         let (reference, quell) = (mean(reference, scale)?, mean(samples, scale / unit)?);
         let band = self.band.at(reference.value);
         Some(Row::new(case, (self.name, self.unit, self.decimals), reference, quell, band))

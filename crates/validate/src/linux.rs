@@ -78,7 +78,8 @@ pub const DEVIATION: Figure = figure(
 );
 pub const LOSS: Figure = figure("loss", "%", ("loss", Metric::LossRate), 4, TENTH);
 const GOODPUT: Figure = figure("goodput", "Mbit/s", ("goodput_mbps", Metric::Goodput), 2, TENTH);
-const AGAIN: Figure = figure("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
+const AGAIN: Figure =
+    figure("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
 /// Every figure of a queue or a flow.
 #[cfg(test)]

@@ -172,7 +172,8 @@ fn windows(out: &mut String, all: &[Windows]) {
     out.push_str("### Windows\n\n");
     for windows in all {
         let name = windows.setting.name();
-        let _ = writeln!(out, "![The window of {name}, in Linux and in Quell](images/{})\n", image_name(windows));
+        let _ =
+            writeln!(out, "![The window of {name}, in Linux and in Quell](images/{})\n", image_name(windows));
     }
 }
 
@@ -259,7 +260,8 @@ fn excuses(out: &mut String, found: &Found, heading: &str) {
 }
 
 fn left_out(out: &mut String, found: &Found) {
-    let all: Vec<_> = found.comparisons.iter().filter_map(|c| Some((&c.case, c.left_out.as_ref()?))).collect();
+    let all: Vec<_> =
+        found.comparisons.iter().filter_map(|c| Some((&c.case, c.left_out.as_ref()?))).collect();
     if !all.is_empty() {
         out.push_str("Not compared:\n\n");
         for (case, why) in all {

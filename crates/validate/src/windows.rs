@@ -83,8 +83,7 @@ impl Trace {
             .map_err(|e| format!("{e}\n{scenario}"))?;
         let plan = study.points[0].plan(0, 1, &Plugins::new()).map_err(|e| e.to_string())?;
         let control = Control { windows: Some(Duration::from_secs_f64(STEP)), ..Control::default() };
-        let outcome =
-            quell_sim::run(plan.network, Engine::default(), &control).map_err(|e| e.to_string())?;
+        let outcome = quell_sim::run(plan.network, Engine::default(), &control).map_err(|e| e.to_string())?;
         let samples = &outcome.flows[0].windows;
         // A threshold that no window can reach is none.
         let threshold = |x: f64| if x < 1e6 { x } else { f64::NAN };
@@ -179,7 +178,10 @@ mod tests {
         let trace = Trace { srtt: after(35, 0.0), cwnd, ssthresh };
         assert_eq!(
             trace.reductions(),
-            [Reduction { at: 2.0 * STEP, from: 20.0, to: 10.0 }, Reduction { at: 34.0 * STEP, from: 13.0, to: 6.0 }]
+            [
+                Reduction { at: 2.0 * STEP, from: 20.0, to: 10.0 },
+                Reduction { at: 34.0 * STEP, from: 13.0, to: 6.0 }
+            ]
         );
         assert_eq!(trace.end_of_slow_start(), Some((2.0 * STEP, 20.0)));
     }
