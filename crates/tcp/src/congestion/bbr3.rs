@@ -599,7 +599,8 @@ impl Bbr3 {
         if self.adapt_upper_bounds(window, s, app_limited) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(window, s.now) => self.start_refill(s.total),
             State::Down => {
                 let flight = s.flight as f64;
@@ -612,11 +613,9 @@ impl Bbr3 {
                 self.probe_samples = true;
                 self.start_up(window, s, rate);
             }
-            State::Up => {
-                if self.is_time_to_go_down(window, s, rate) {
-                    self.too_high = false;
-                    self.start_down(s.now, s.total);
-                }
+            State::Up if self.is_time_to_go_down(window, s, rate) => {
+                self.too_high = false;
+                self.start_down(s.now, s.total);
             }
             _ => {}
         }
