@@ -32,7 +32,7 @@ papers: ## Run every experiment of the documents, judge each printed number, and
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
 
-validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
+validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 test: lint test-rust test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python

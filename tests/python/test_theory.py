@@ -165,7 +165,7 @@ class TestCongestion:
     def test_what_has_no_law_is_refused(self) -> None:
         with pytest.raises(TheoryError, match="no function of the probability"):
             net("pi", congestion="bbr3")
-        with pytest.raises(TheoryError, match="must be \"reno\""):
+        with pytest.raises(TheoryError, match='must be "reno"'):
             theory.design("red", rate="10 Mbit/s", rtt="100 ms", flows=20, congestion="cubic")
         shaped = theory.design("pi", rate="10 Mbit/s", rtt="100 ms", flows=20, congestion="cubic")
         assert shaped.analysis.verdict == "stable"

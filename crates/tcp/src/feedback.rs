@@ -136,6 +136,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
     use quell_units::Time;
+    use std::println;
 
     use crate::{Arrival, Config, CongestionControl, Outgoing, Receiver, Recovery, Sender, TcpParams};
 
@@ -262,6 +263,44 @@ mod tests {
         // The example of appendix A.2.1: a field that rises by 2 with 10 packets acknowledged.
         assert_eq!(newly_marked(2, 0, 10), 10);
         assert_eq!(newly_marked(2, 0, 9), 2);
+    }
+
+    /// Counted of each hundred marks, if a share `p` of packets is marked and acknowledgments of single packets arrive
+    /// where `arrives` says so.
+    fn counted(feedback: Feedback, p: f64, mut arrives: impl FnMut(u32, f64) -> bool) -> f64 {
+        let mut rng = quell_aqm::Seed(1).stream("acknowledgments");
+        let (mut marks, mut true_count, mut last) = (Marks::default(), 0u32, 0);
+        for packet in 1..=100_000 {
+            true_count += (rng.uniform() < p) as u32;
+            if arrives(packet, rng.uniform()) {
+                let field = if feedback == Feedback::AccEcn { true_count % ACE } else { true_count };
+                marks.count(feedback, field, packet - last);
+                last = packet;
+            }
+        }
+        100.0 * f64::from(marks.known) / f64::from(true_count)
+    }
+
+    /// The numbers of docs/senders.md. An exact count is what the option's byte counters say.
+    #[test]
+    fn the_field_counts_too_many_where_seven_acknowledgments_in_a_row_are_missing() {
+        for p in [0.01, 0.1, 0.5] {
+            for q in [0.1, 0.3, 0.5, 0.7] {
+                let [field, exact] =
+                    [Feedback::AccEcn, Feedback::Exact].map(|f| counted(f, p, |_, x| x >= q));
+                println!("{p} marked, {q} of acknowledgments lost: {field:.1}, {exact:.1}");
+                assert!((exact - 100.0).abs() < 1.0 && field >= exact - 0.1);
+                // Seven lost in a row: q^7.
+                assert!(q > 0.1 || field < 100.1, "{field}");
+            }
+            for n in [4, 7, 8, 16] {
+                let [field, exact] =
+                    [Feedback::AccEcn, Feedback::Exact].map(|f| counted(f, p, |i, _| i % n == 0));
+                println!("{p} marked, one acknowledgment of {n}: {field:.1}, {exact:.1}");
+                assert!((exact - 100.0).abs() < 1.0);
+                assert!(if n < ACE { (field - exact).abs() < 0.1 } else { field > 100.1 }, "{n}: {field}");
+            }
+        }
     }
 
     #[test]

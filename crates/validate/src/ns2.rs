@@ -6,6 +6,7 @@ use quell_lab::Metric;
 
 use crate::compare::{Band, Figure, Row, Samples};
 use crate::run;
+use crate::table::{Line, lines};
 use crate::translate;
 
 const CASES: &str = include_str!("../ns2/cases.csv");
@@ -61,9 +62,6 @@ pub struct Run {
     /// What was measured, by column.
     columns: Line,
 }
-
-/// A line of a table, by column.
-type Line = BTreeMap<String, String>;
 
 impl Run {
     /// What was measured, if it was.
@@ -137,11 +135,6 @@ pub fn cases() -> Vec<Case> {
         Case { parameters: defaults.with(&row["parameters"]), runs, name }
     };
     lines(CASES).into_iter().map(case).collect()
-}
-
-fn lines(text: &str) -> Vec<Line> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    reader.deserialize().collect::<Result<_, _>>().expect("the data is part of the program")
 }
 
 /// 1 point.

@@ -23,7 +23,13 @@ pub(crate) const ENTRY: Entry = Entry {
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one; the send quantum counts for the window alone.",
         "Marks are not answered, so ecn = true is refused.",
-        "After a timeout the window is one packet until the data of then is acknowledged, and then what it was.",
+        "It is the draft as of August 2026 (after -06), with its careful probes (section 5.3.3.6).",
+        "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the acknowledgment that is being processed: what is left in flight after one (section 5.3.3.9) never reaches a bound that limits.",
+        "Losses that end a probe while the application is slow leave the bound as it is (HandleInflightTooHigh(); appendix A.6 has it updated), and losses that end Startup set full_bw_reached alone (section 5.3.1.3; appendix A.2 has full_bw_now too).",
+        "Drain is not bounded by inflight_longterm (BoundCwndForModel(); the table of section 5.6.1 bounds it).",
+        "InflightAtLoss() adds no negative prefix: what was in flight before the packet that was too much is safe.",
+        "\"In fast recovery for a full round\" (section 5.3.1.3) is at both ends of the round that the first loss begins.",
+        "The filters forget exactly what is older than their length.",
     ],
 };
 
@@ -593,7 +599,8 @@ impl Bbr3 {
         if self.adapt_upper_bounds(window, s, app_limited) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(window, s.now) => self.start_refill(s.total),
             State::Down => {
                 let flight = s.flight as f64;
@@ -606,11 +613,9 @@ impl Bbr3 {
                 self.probe_samples = true;
                 self.start_up(window, s, rate);
             }
-            State::Up => {
-                if self.is_time_to_go_down(window, s, rate) {
-                    self.too_high = false;
-                    self.start_down(s.now, s.total);
-                }
+            State::Up if self.is_time_to_go_down(window, s, rate) => {
+                self.too_high = false;
+                self.start_down(s.now, s.total);
             }
             _ => {}
         }

@@ -56,6 +56,14 @@ impl Model {
         each!(self, m => m.on_timeout(window))
     }
 
+    /// The window after the timer ran out, with so many packets still in flight.
+    pub fn window_after_timeout(&self, flying: u32) -> f64 {
+        match self {
+            Model::Bbr1(_) => 1.0,
+            Model::Bbr3(_) => f64::from(flying) + 1.0,
+        }
+    }
+
     /// Nothing was lost in the last recovery; `total` packets have been delivered.
     pub fn on_spurious(&mut self, window: &mut Window, total: u64) {
         match self {

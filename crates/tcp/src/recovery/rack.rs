@@ -23,7 +23,9 @@ pub(crate) const ENTRY: Entry = Entry {
     refuses: &[],
     network: "",
     choices: &[
-        "Without duplicate selective acknowledgments the reordering window keeps its multiplier of one (RFC 8985 section 6.2 step 4).",
+        "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
+        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
+        "What a mark took is not given back. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
         "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",

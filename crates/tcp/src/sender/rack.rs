@@ -222,6 +222,9 @@ impl Sender {
         if let Some(Kept { rack: Some(rack), rate, model, .. }) = self.kept.as_deref_mut() {
             rack.on_timeout(una, now, |seq| note_lost(rate, model, window, now, seq));
             rack.tlp.sent = None;
+            if let Some(model) = model {
+                self.window.cwnd = model.window_after_timeout(rack.flying());
+            }
             self.next = self.max;
             self.retransmit = true;
         }
@@ -264,7 +267,7 @@ impl Sender {
     fn note_limited(&mut self, flying: u32) {
         if let Some(kept) = &mut self.kept
             && let Some(rate) = &mut kept.rate
-            && (flying as f64) < self.window.cwnd
+            && f64::from(flying) + 1.0 <= self.window.cwnd
         {
             rate.limit(flying);
         }
