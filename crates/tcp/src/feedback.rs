@@ -3,6 +3,7 @@
 use quell_aqm::choice;
 use quell_units::Duration;
 
+use crate::catalog::Entry;
 use crate::scoreboard::SackBlocks;
 
 choice! {
@@ -17,6 +18,59 @@ choice! {
         AccEcn = "accecn",
     }
 }
+
+/// What a user may read about the one bit of RFC 3168.
+pub(crate) const CLASSIC: Entry = Entry {
+    key: "feedback",
+    name: "classic",
+    title: "Classic ECN",
+    summary: "A mark is echoed until the sender says that it has reduced its window.",
+    source: "RFC 3168",
+    reads: &["ecn_retransmissions"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "CWR goes with the first new packet after any reduction; with ecn_retransmissions also with a retransmission, as in ns-2.",
+    ],
+};
+
+/// What a user may read about counted marks.
+pub(crate) const EXACT: Entry = Entry {
+    key: "feedback",
+    name: "exact",
+    title: "Counted marks",
+    summary: "Each acknowledgment says how many packets have come marked, as in QUIC.",
+    source: "RFC 9000 section 19.3.2",
+    reads: &["ecn_retransmissions"],
+    needs: &[("ecn", &["true"])],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
+        "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
+        "DCTCP's own echo (RFC 8257 section 3.2), one bit that says whether the last packet was marked, is this without the losses of acknowledgments.",
+    ],
+};
+
+/// What a user may read about accurate ECN.
+pub(crate) const ACC_ECN: Entry = Entry {
+    key: "feedback",
+    name: "accecn",
+    title: "Accurate ECN",
+    summary: "Each acknowledgment says how many packets have come marked, modulo eight.",
+    source: "RFC 9768",
+    reads: &["ecn_retransmissions"],
+    needs: &[("ecn", &["true"])],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Its option and its negotiation are left out: what remains is the ACE field.",
+        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
+        "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
+        "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
+    ],
+};
 
 /// What an acknowledgment may carry beside its number and RFC 3168's bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -273,6 +273,11 @@ impl Sender {
         self.window.ssthresh
     }
 
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed_rtt(&self, cfg: &Config) -> Duration {
+        self.rtt.smoothed(cfg)
+    }
+
     /// The retransmission timeout now.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
@@ -984,7 +989,7 @@ impl Sender {
 impl Kept {
     /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
     fn is_calm(&self) -> bool {
-        self.model.is_none() && self.rack.as_ref().is_none_or(Rack::is_calm)
+        self.model.is_none() && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.

@@ -6,7 +6,28 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use crate::catalog::Entry;
 use crate::rate::{MaxFilter, Repair, Sample, chance};
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "bbr1",
+    title: "BBR, version 1",
+    summary: "A model of the path, its bandwidth and round-trip time, sets window and rate; losses do not.",
+    source: "draft-cardwell-iccrg-bbr-congestion-control-00",
+    reads: &[],
+    needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
+    refuses: &[("ecn", &["true"])],
+    network: "",
+    choices: &[
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
+        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Marks are not answered, so ecn = true is refused.",
+        "Two things are Linux's: the rate is a hundredth below the bandwidth, and a timeout begins the search for a plateau anew.",
+        "There is no allowance for aggregated acknowledgments and no detection of policers, which came later.",
+    ],
+};
 
 /// 2 / ln 2: doubles what is delivered each round trip.
 const HIGH_GAIN: f64 = 2.0 / core::f64::consts::LN_2;

@@ -5,7 +5,33 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use crate::catalog::Entry;
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "bbr3",
+    title: "BBR, version 3",
+    summary: "A model of the path sets window and rate, with bounds in flight that losses teach it.",
+    source: "draft-ietf-ccwg-bbr",
+    reads: &[],
+    needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
+    refuses: &[("ecn", &["true"])],
+    network: "",
+    choices: &[
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
+        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Marks are not answered, so ecn = true is refused.",
+        "It is the draft as of August 2026 (after -06), with its careful probes (section 5.3.3.6).",
+        "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the acknowledgment that is being processed: what is left in flight after one (section 5.3.3.9) never reaches a bound that limits.",
+        "Losses that end a probe while the application is slow leave the bound as it is (HandleInflightTooHigh(); appendix A.6 has it updated), and losses that end Startup set full_bw_reached alone (section 5.3.1.3; appendix A.2 has full_bw_now too).",
+        "Drain is not bounded by inflight_longterm (BoundCwndForModel(); the table of section 5.6.1 bounds it).",
+        "InflightAtLoss() adds no negative prefix: what was in flight before the packet that was too much is safe.",
+        "\"In fast recovery for a full round\" (section 5.3.1.3) is at both ends of the round that the first loss begins.",
+        "The filters forget exactly what is older than their length.",
+    ],
+};
 
 /// BBR.StartupPacingGain, 4 ln 2, and BBR.DrainPacingGain.
 const STARTUP_PACING: f64 = 4.0 * core::f64::consts::LN_2;

@@ -4,10 +4,10 @@
 pub(crate) mod bbr1;
 pub(crate) mod bbr3;
 pub mod cubic;
-mod dctcp;
-mod ledbat;
+pub(crate) mod dctcp;
+pub(crate) mod ledbat;
 pub(crate) mod model;
-mod prague;
+pub(crate) mod prague;
 pub mod reno;
 
 use quell_aqm::choice;

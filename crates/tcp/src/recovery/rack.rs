@@ -9,6 +9,29 @@ use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "recovery",
+    name: "rack",
+    title: "RACK-TLP",
+    summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
+    source: "RFC 8985 and RFC 9937",
+    reads: &["dup_threshold"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
+        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
+        "What a mark took is not given back. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
+        "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
+        "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
+        "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
+    ],
+};
+
 /// TLP.max_ack_delay (RFC 8985 section 7.2): how long the acknowledgment of a single packet may be held back.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe timeout before the first measurement (RFC 8985 section 7.2).
