@@ -99,6 +99,7 @@ $(VENV)/.ready: tests/python/requirements.txt
 
 docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test docs
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden

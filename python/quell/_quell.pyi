@@ -82,6 +82,8 @@ __all__ = [
     "search",
     "signal",
     "tasks",
+    "tcp_describe",
+    "tcp_list",
     "vrc_k_p_range",
     "vrc_largest_k_i",
     "vrc_map",
@@ -161,6 +163,8 @@ def drop(cause: _Cause = "early") -> Verdict: ...
 def aqm_list() -> list[dict[str, str]]: ...
 def aqm_describe(name: str) -> dict[str, Any]: ...
 def metric_list() -> list[dict[str, str]]: ...
+def tcp_list() -> list[dict[str, str]]: ...
+def tcp_describe(name: str) -> dict[str, Any]: ...
 
 class ScenarioError(ValueError):
     file: str
@@ -398,6 +402,7 @@ _Numbers = npt.ArrayLike
 _Transfer = tuple[_Numbers, _Numbers]
 _Plant = Literal["exact", "simplified"]
 _Signal = Literal["mark", "drop"]
+_Congestion = Literal["reno", "cubic", "dctcp", "prague"]
 _Input = Literal["queue", "rate"]
 _Axis = tuple[str, _Numbers] | tuple[str, _Numbers, str]
 
@@ -437,6 +442,7 @@ class Loop:
         queue: float = 0.0,
         input: _Input = "queue",
         signal: _Signal = "mark",
+        congestion: _Congestion = "reno",
         a: float = 1.5,
         increase: float = 1.0,
         plant: _Plant = "exact",
@@ -550,6 +556,8 @@ class Bottleneck:
     def buffer_packets(self) -> float: ...
     @property
     def signal(self) -> _Signal: ...
+    @property
+    def congestion(self) -> _Congestion: ...
     @property
     def left_out(self) -> list[str]: ...
     @property
@@ -680,6 +688,8 @@ class Trajectory:
     @property
     def lost(self) -> _Floats: ...
     @property
+    def shares(self) -> _Floats: ...
+    @property
     def state(self) -> dict[str, _Floats]: ...
     @property
     def steps(self) -> int: ...
@@ -705,6 +715,7 @@ def dumbbell(
     packet: str | float | None = None,
     buffer: str | float | None = None,
     signal: _Signal = "mark",
+    congestion: _Congestion = "reno",
 ) -> dict[str, Any]: ...
 def design(
     aqm: str,
@@ -716,6 +727,7 @@ def design(
     buffer: str | float | None = None,
     queue: str | float | None = None,
     signal: _Signal = "mark",
+    congestion: _Congestion = "reno",
 ) -> Design: ...
 def critical_rtt(
     controller: _Transfer,

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -138,6 +138,37 @@ class TestKnownAnswers:
         assert math.sqrt((q - q @ share) ** 2 @ share) == pytest.approx(40_007.687_513, rel=1e-7)
         assert deviation == pytest.approx(40_007, rel=0.02)
         assert theory.red_tail_delay_bound(240e3, 6e6) == pytest.approx(0.04)
+
+
+class TestCongestion:
+    def test_each_law_has_its_equilibrium_and_its_loop(self) -> None:
+        names: tuple[Literal["reno", "cubic", "dctcp", "prague"], ...] = ("reno", "cubic", "dctcp", "prague")
+        for name in names:
+            loop = theory.Loop(([1e-5, 1e-6], [1, 0]), flows=5, rtt=0.14, capacity=2500, congestion=name)
+            assert loop.stable
+            assert loop.margins().gain is not None
+            [link] = theory.analyze(net("pi", congestion=name))
+            assert link.congestion == name
+            analysis = link["pi"]
+            assert analysis.equilibrium is not None
+            if name in ("dctcp", "prague"):
+                share = analysis.equilibrium.probability
+                window = analysis.equilibrium.window_packets
+                assert window * share * (1 - (1 - share) ** window) == pytest.approx(2)
+
+    def test_the_fluid_follows_the_share_of_marks(self) -> None:
+        run = theory.fluid(net("pi", flows=10, congestion="dctcp"), 5, sample=0.01)
+        assert run.shares.shape == (1, len(run))
+        assert run.shares[0, 0] == 1
+        assert theory.fluid(net("pi", flows=10), 5, sample=0.01).shares.size == 0
+
+    def test_what_has_no_law_is_refused(self) -> None:
+        with pytest.raises(TheoryError, match="no function of the probability"):
+            net("pi", congestion="bbr3")
+        with pytest.raises(TheoryError, match='must be "reno"'):
+            theory.design("red", rate="10 Mbit/s", rtt="100 ms", flows=20, congestion="cubic")
+        shaped = theory.design("pi", rate="10 Mbit/s", rtt="100 ms", flows=20, congestion="cubic")
+        assert shaped.analysis.verdict == "stable"
 
 
 class TestLoop:

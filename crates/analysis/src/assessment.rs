@@ -351,7 +351,7 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
         all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
     }
     all.extend(equilibrium.remark.as_deref().map(|r| format!("Equilibrium: {r}.")));
-    let window = equilibrium.point.classes[0].window;
+    let window = equilibrium.point.classes.iter().map(|c| c.window).fold(f64::INFINITY, f64::min);
     if window < LEAST_WINDOW {
         all.push(format!(
             "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model omits, play a part.",
@@ -370,8 +370,10 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shorthand::{Shorthand, changed};
     use quell_lab::{Options, run};
     use quell_scenario::{Plugins, Study};
+    use quell_theory::Congestion;
 
     /// 20 flows, 500 packets/s, 102 ms and 50 packets: R = 0.202 s, W = 5.05, p = 1.5/W^2.
     const SCENARIO: &str = r#"
@@ -484,5 +486,49 @@ tcp = { ecn = true }
         assert!(
             late[0].reasons.last().unwrap().starts_with("The queue of the simulated packets is not judged")
         );
+    }
+
+    /// Every congestion control under a PI that is shaped for it: packets settle where their fluid rests, with the share
+    /// of marks that the fluid needs there.
+    #[test]
+    fn packets_of_every_congestion_control_rest_where_their_fluid_does() {
+        use quell_theory::rules::design::{Target, design};
+        use quell_units::{BitRate, Bytes, Duration};
+        for (name, flows) in [("reno", 20), ("cubic", 20), ("cubic", 5), ("dctcp", 20), ("prague", 20)] {
+            let target = Target {
+                congestion: Congestion::named(name).unwrap(),
+                queue: Some(50.0),
+                buffer: Some(500.0),
+                ..Target::new(
+                    BitRate::from_bps(20_000_000),
+                    Bytes::new(1000),
+                    Duration::from_millis(140),
+                    f64::from(flows),
+                )
+            };
+            let pi = design("pi", &target).unwrap();
+            let tables = vec![changed(&pi.config).unwrap()];
+            let text = Shorthand::of_design(&pi, flows, tables).to_toml().replace("seeds = 3", "seeds = 1");
+            let study = Study::parse(&text, "t.toml", &Plugins::new()).unwrap();
+            let mut point = study.points[0].clone();
+            let bottleneck = Bottleneck::of_point(&point, None, None, 1, &Plugins::new()).unwrap();
+            assert_eq!(bottleneck.network.congestion, target.congestion);
+            assert!(bottleneck.left_out.is_empty(), "{:?}", bottleneck.left_out);
+            point.scenario.series_step = Some(Duration::from_millis(20));
+            let results = run(&study.with_points(vec![point]), &Options::default()).unwrap();
+            let mut assessment = Assessment::of("pi", &pi.config, &bottleneck, Plant::Exact, false).unwrap();
+            assessment.compare(&results, 0, "bottleneck", 60.0);
+            let packets = assessment.packets.as_ref().unwrap();
+            let series = &results.replications[0].series[0];
+            let from = series.time_s.partition_point(|t| *t <= 60.0);
+            let seconds = series.time_s[series.time_s.len() - 1] - series.time_s[from - 1];
+            let marks = series.marked_packets[from..].iter().sum::<u64>() as f64 / (seconds * 2500.0);
+            let rest = assessment.equilibrium.as_ref().unwrap();
+            let (queue, share) = (packets.queue.mean_packets, marks / rest.probability);
+            println!("{name}, {flows} flows: queue {queue:.1}, marks {marks:.4}, {share:.3} of the fluid's");
+            assert_eq!(packets.agrees, Some(true), "{name}: {packets:?}");
+            assert!((queue - 50.0).abs() < 5.0, "{name}: {queue}");
+            assert!((share - 1.0).abs() < 0.25, "{name}: {marks}, {share} of the fluid's");
+        }
     }
 }

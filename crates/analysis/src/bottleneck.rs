@@ -2,11 +2,12 @@
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::ParamValue;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
-use quell_tcp::{CongestionControl, Growth};
+use quell_tcp::Growth;
 use quell_theory::rules::design::Design;
-use quell_theory::{Class, FluidNetwork, Signal, Tcp};
+use quell_theory::{Class, Congestion, FluidNetwork, Signal};
 use quell_units::Time;
 use quell_units::text::{cut, seconds};
 
@@ -114,21 +115,21 @@ fn sends(fact: &FlowFact, time: Time) -> bool {
 
 fn see(
     point: &Point,
-    name: &str,
+    link_name: &str,
     time: Time,
     seed: u64,
     plugins: &Plugins,
 ) -> Result<Bottleneck, ScenarioError> {
     let s = &point.scenario;
-    let LinkAt { link, rate, algorithms, ecn, changes } = point.link_at(name, time, plugins)?;
+    let LinkAt { link, rate, algorithms, ecn, changes } = point.link_at(link_name, time, plugins)?;
     let capacity = rate.packets_per_sec(link.mean_packet);
     // A packet also takes its own transmission time.
     let transmission = 1.0 / capacity;
     let mut rtts = Vec::new();
     let (mut marked, mut delayed, mut others, mut later) = (0_usize, 0_usize, 0_usize, 0_usize);
-    let mut other_windows = 0_usize;
+    let mut laws: Vec<(String, usize)> = Vec::new();
     let end = Time::ZERO + s.duration;
-    for (spec, fact) in &point.flows_at(name, time, seed)? {
+    for (spec, fact) in &point.flows_at(link_name, time, seed)? {
         let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
         later += usize::from(is_long_lived(spec, fact) && comes_or_goes);
         match &spec.traffic {
@@ -136,7 +137,11 @@ fn see(
                 rtts.push(fact.base_rtt.as_secs_f64() + transmission);
                 marked += usize::from(ecn && tcp.ecn);
                 delayed += usize::from(tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments);
-                other_windows += usize::from(tcp.congestion != CongestionControl::Reno);
+                let name = tcp.congestion.show();
+                match laws.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, flows)) => *flows += 1,
+                    None => laws.push((name, 1)),
+                }
             }
             _ if fact.bulk => {}
             _ => others += 1,
@@ -144,23 +149,32 @@ fn see(
     }
     if rtts.is_empty() {
         let rule = format!(
-            "no long-lived TCP flow crosses the link {name} at {} s: the fluid models apply to TCP flows that always have data to send; {}",
+            "no long-lived TCP flow crosses the link {link_name} at {} s: the fluid models apply to TCP flows that always have data to send; {}",
             seconds((1e3 * time.as_secs_f64()).round() / 1e3),
             if later > 0 { "some do at other times" } else { "none does later" }
         );
         return Err(point.refuse(rule));
     }
-    if 2 * other_windows > rtts.len() {
-        return Err(point.refuse(format!(
-            "{other_windows} of the {} long-lived flows over the link {name} have another congestion control than reno: the fluid \
-             models have Reno's window",
-            rtts.len()
-        )));
-    }
+    let most = |n: usize| 2 * n > rtts.len();
+    // Of equally many, the one that comes first in the scenario.
+    let (name, alike) = laws.iter().rev().max_by_key(|(_, flows)| *flows).expect("a flow has a law");
+    let congestion = Congestion::named(name).map_err(|e| {
+        let rule = format!("{alike} of the {} long-lived flows over the link {link_name}: {e}", rtts.len());
+        point.refuse(rule)
+    })?;
+    let congestion = if most(delayed) { congestion.growing(0.5) } else { congestion };
     let mut left_out = Vec::new();
-    if other_windows > 0 {
+    if *alike < rtts.len() {
+        let others = rtts.len() - alike;
         left_out.push(format!(
-            "{other_windows} of {} flows do not have Reno's window; all are treated alike",
+            "{others} of {} flows have another congestion control than {name}; all are treated alike",
+            rtts.len()
+        ));
+    }
+    if matches!(congestion, Congestion::Cubic(_)) && delayed > 0 {
+        left_out.push(format!(
+            "{delayed} of {} receivers delay acknowledgments, each of which counts as one packet to the window; the cubic \
+             function is that of growth by packets",
             rtts.len()
         ));
     }
@@ -171,7 +185,7 @@ fn see(
     if mixed(marked) {
         left_out.push(format!("{marked} of {} flows use ECN; all are treated alike", rtts.len()));
     }
-    if mixed(delayed) {
+    if mixed(delayed) && !matches!(congestion, Congestion::Cubic(_)) {
         left_out.push(format!(
             "{delayed} of {} receivers delay acknowledgments; all are treated alike",
             rtts.len()
@@ -191,15 +205,14 @@ fn see(
             moves.join(", ")
         ));
     }
-    let most = |n: usize| 2 * n > rtts.len();
     let network = FluidNetwork {
         capacity,
         buffer: link.buffer.in_packets(link.mean_packet),
-        tcp: Tcp { increase: if most(delayed) { 0.5 } else { 1.0 }, ..Tcp::SAWTOOTH },
+        congestion,
         signal: if most(marked) { Signal::Mark } else { Signal::Drop },
         classes: grouped(rtts),
     };
-    Ok(Bottleneck { name: name.to_string(), link, algorithms, network, left_out })
+    Ok(Bottleneck { name: link_name.to_string(), link, algorithms, network, left_out })
 }
 
 /// Flows of neighboring round-trip times together, as equally many to a class as possible.
@@ -329,6 +342,46 @@ think = "500 ms"
         );
         let error = Bottleneck::of_point(point, Some("elsewhere"), None, 1, &Plugins::new()).unwrap_err();
         assert!(error.to_string().contains("no link is called elsewhere"), "{error}");
+    }
+
+    /// The law is that of most flows, with what their receivers do; what has none is refused with the reason.
+    #[test]
+    fn the_law_of_the_windows_is_the_scenario_s() {
+        let see = |near: &str, far: &str| {
+            let group = |name: &str, tcp: &str| {
+                format!("name = \"{name}\"\ncount = 30\nrtt = \"60 ms\"\ntcp = {{ ecn = true{tcp} }}")
+            };
+            let text = MIXED
+                .replace(&group("near", ""), &group("near", near))
+                .replace("start = \"30 s\"\ntcp = { ecn = true }", &format!("tcp = {{ ecn = true{far} }}"));
+            let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+            Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new())
+        };
+        let dctcp = ", congestion = \"dctcp\", recovery = \"sack\", feedback = \"exact\"";
+        let seen = see(dctcp, "").unwrap();
+        assert_eq!(seen.network.congestion.name(), "dctcp");
+        assert_eq!(
+            seen.left_out[0],
+            "10 of 40 flows have another congestion control than dctcp; all are treated alike"
+        );
+        let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.congestion;
+        assert_eq!(half, Congestion::named("dctcp").unwrap().growing(0.5));
+        let cubic = ", congestion = \"cubic\"";
+        let seen = see(cubic, cubic).unwrap();
+        assert_eq!(seen.network.congestion.name(), "cubic");
+        assert_eq!(seen.left_out.len(), 2, "{:?}", seen.left_out);
+        let seen = see(&format!("{cubic}, delayed_ack = \"40 ms\""), cubic).unwrap();
+        assert!(
+            seen.left_out[0].starts_with("30 of 40 receivers delay acknowledgments"),
+            "{:?}",
+            seen.left_out
+        );
+        let e = see(", congestion = \"ledbat\"", "").unwrap_err().to_string();
+        assert!(
+            e.contains("30 of the 40 long-lived flows over the link bottleneck: congestion = \"ledbat\": "),
+            "{e}"
+        );
+        assert!(e.contains("holds the delay that it measures"), "{e}");
     }
 
     /// Many different round-trip times become few classes with the same flows and the same mean.

@@ -2,8 +2,8 @@
 
 use quell_aqm::catalog::{self, AqmConfig};
 use quell_scenario::Document;
-use quell_theory::Signal;
 use quell_theory::rules::design::Design;
+use quell_theory::{Congestion, Signal};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 /// One bottleneck and flows of one kind: the network of the formulas.
@@ -19,6 +19,8 @@ pub struct Shorthand {
     pub packet: Bytes,
     /// The bottleneck's buffer.
     pub buffer: QueueSize,
+    /// The flows' congestion control, one of which there are fluid models.
+    pub congestion: Congestion,
     /// Whether packets are marked.
     pub ecn: bool,
     /// The tables of the algorithms, as in a file: see [`changed`].
@@ -26,10 +28,11 @@ pub struct Shorthand {
 }
 
 impl Shorthand {
-    /// Without algorithms yet; packets are marked, and the buffer is ample.
+    /// Without algorithms yet; flows are Reno's, packets are marked, and the buffer is ample.
     pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Shorthand {
         let buffer = Shorthand::ample_buffer(rate, rtt, packet);
-        Shorthand { rate, rtt, flows, packet, buffer, ecn: true, algorithms: Vec::new() }
+        let congestion = Congestion::default();
+        Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn: true, algorithms: Vec::new() }
     }
 
     /// Twice the bandwidth-delay product, at least 100 packets.
@@ -42,6 +45,7 @@ impl Shorthand {
     pub fn of_design(design: &Design, flows: u32, algorithms: Vec<String>) -> Shorthand {
         Shorthand {
             buffer: design.link.buffer,
+            congestion: design.network.congestion,
             ecn: design.network.signal == Signal::Mark,
             algorithms,
             ..Shorthand::new(
@@ -61,7 +65,8 @@ impl Shorthand {
 
     /// The scenario, as a file.
     pub fn to_toml(&self) -> String {
-        let Shorthand { rate, rtt, flows, packet, buffer, ecn, algorithms } = self;
+        let Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn, algorithms } = self;
+        let sender = sender(congestion.name());
         // Long enough for slow loops to settle: hundreds of round trips, and a minute.
         let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
         let mut text = format!(
@@ -90,10 +95,20 @@ name = "tcp"
 count = {flows}
 rtt = "{rtt}"
 start = {{ between = ["0 s", "5 s"] }}
-tcp = {{ ecn = {ecn}, packet = "{packet}" }}
+tcp = {{ {sender}ecn = {ecn}, packet = "{packet}" }}
 "#
         ));
         text
+    }
+}
+
+/// What a scenario says of senders with a congestion control, with what that needs.
+fn sender(congestion: &str) -> String {
+    match congestion {
+        "reno" => String::new(),
+        "cubic" => r#"congestion = "cubic", recovery = "sack", "#.into(),
+        "prague" => r#"congestion = "prague", recovery = "rack", feedback = "accecn", pacing = true, growth = "packets", granularity = "1 ms", "#.into(),
+        scalable => format!(r#"congestion = "{scalable}", recovery = "sack", feedback = "exact", "#),
     }
 }
 

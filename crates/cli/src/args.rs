@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
 use quell_lab::{Aim, Axis, Quantity};
+use quell_theory::Congestion;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -25,6 +26,7 @@ Examples:
   quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi
+  quell tcp describe cubic
   quell scenario check my.toml
   quell measure trace.pcap
 
@@ -70,6 +72,10 @@ pub enum Command {
     /// The algorithms: list them, describe one.
     #[command(subcommand)]
     Aqm(AqmCommand),
+    /// The senders, by their parts (congestion control, loss recovery, slow start and others): list them, describe
+    /// one.
+    #[command(subcommand)]
+    Tcp(TcpCommand),
     /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
@@ -693,6 +699,22 @@ pub enum AqmCommand {
     },
 }
 
+/// About senders.
+#[derive(Debug, Subcommand)]
+pub enum TcpCommand {
+    /// List every value of the keys by which senders are chosen.
+    List(FormatArgs),
+    /// Describe one: what it needs and refuses, the keys that it reads with their ranges, and what was chosen where
+    /// its source leaves something open.
+    Describe {
+        /// The value, such as cubic; with its key where another one has that name: recovery.reno.
+        name: String,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
+    },
+}
+
 /// About scenario files.
 #[derive(Debug, Subcommand)]
 pub enum ScenarioCommand {
@@ -719,7 +741,7 @@ pub enum ScenarioCommand {
         #[allow(missing_docs)]
         changes: Changes,
     },
-    /// List the dialects: the defaults of the releases of ns-2; their sources are in --format json and
+    /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
     /// docs/dialects.md.
     Dialects {
         #[command(flatten)]
@@ -751,6 +773,9 @@ pub struct NetworkArgs {
     /// Size of a packet on the wire; default: 1000 B.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague.
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
     pub drops: bool,
@@ -779,9 +804,10 @@ Examples:
   quell analyze scenarios/main.toml --aqm pi,red
   quell analyze scenarios/theory.toml --check
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
+  quell analyze --rate 100Mbit/s --rtt 20ms --flows 10 --congestion dctcp --aqm pi
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is TCP in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
+The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
 delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
 JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
 pub struct AnalyzeArgs {
@@ -821,6 +847,7 @@ pub struct AnalyzeArgs {
 Examples:
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
+  quell design --rate 100Mbit/s --rtt 40ms --flows 20 --congestion cubic --aqm pi --check
   quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
 
 Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
@@ -846,6 +873,9 @@ pub struct DesignArgs {
     /// Size of a packet on the wire.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     pub packet: Bytes,
+    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long)]
     pub drops: bool,
@@ -945,6 +975,11 @@ pub enum Diagram {
     Verdicts,
     /// The queue over time, of the fluid model and of the packets.
     Series,
+}
+
+/// A congestion control of which there is a fluid model.
+fn congestion(text: &str) -> Result<Congestion, String> {
+    Congestion::named(text).map_err(|e| e.to_string())
 }
 
 /// A size that a packet can have.

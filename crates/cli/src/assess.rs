@@ -68,6 +68,7 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
     let packet = args.packet.unwrap_or(Bytes::new(1000));
     let shorthand = Shorthand {
         buffer: args.buffer.unwrap_or_else(|| Shorthand::ample_buffer(rate, rtt, packet)),
+        congestion: args.congestion.unwrap_or_default(),
         ecn: !args.drops,
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
         ..Shorthand::new(rate, rtt, flows, packet)

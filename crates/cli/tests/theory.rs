@@ -113,6 +113,7 @@ fn analyze_as_json_has_the_documented_shape() {
             "capacity_pps",
             "buffer_packets",
             "rtt_s",
+            "congestion",
             "left_out",
             "algorithms"
         ]
@@ -569,5 +570,38 @@ mod unix {
             let ran = Ran::from(child.wait_with_output().unwrap());
             assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
         }
+    }
+}
+
+#[test]
+fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
+    let bench = bench();
+    for name in ["reno", "cubic", "dctcp", "prague"] {
+        let out = bench.ok(&in_words("analyze", &["--aqm", "pi", "--congestion", name]));
+        assert_eq!(out.contains(&format!(", windows are those of {name}\n")), name != "reno", "{out}");
+        let json =
+            bench.json(&in_words("design", &["--aqm", "pi", "--congestion", name, "--format", "json"]));
+        assert_eq!(json["designs"][0]["verdict"], "stable", "{json}");
+    }
+    let axes = ["--x", "flows=5..20", "--y", "rtt=20ms..200ms", "--points", "3", "--format", "json"];
+    let json = bench.json(&[&in_words("map", &["--aqm", "pi", "--congestion", "cubic"])[..], &axes].concat());
+    assert!(json["values"][0][0].is_number(), "{json}");
+    // A scenario says it by itself.
+    let swapped = LOOPS.replace("tcp = { ecn = true }", "tcp = { ecn = true, congestion = \"cubic\" }");
+    bench.file("cubic.toml", &swapped);
+    let json = bench.json(&["analyze", "cubic.toml", "--format", "json"]);
+    assert_eq!(json["points"][0]["congestion"], "cubic");
+}
+
+#[test]
+fn a_congestion_control_without_a_law_is_refused_with_the_reason() {
+    let bench = bench();
+    for (command, aqm, congestion, why) in [
+        ("analyze", "pi", "bbr3", "its window is no function of the probability of a signal"),
+        ("design", "red", "dctcp", "congestion = \"dctcp\": must be \"reno\""),
+    ] {
+        let ran = bench.run(&in_words(command, &["--aqm", aqm, "--congestion", congestion]));
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        assert!(ran.err.contains(why), "{}", ran.err);
     }
 }

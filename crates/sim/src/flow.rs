@@ -98,6 +98,10 @@ impl Meter<FlowSegment> {
 /// to be filled in.
 pub(crate) struct Group {
     pub tcp: Config,
+    /// What a data packet brings.
+    payload: u64,
+    /// See [`Config::acknowledges_calmly`].
+    calm: bool,
     /// Data for the first time, and data again.
     data: Pkt,
     again: Pkt,
@@ -119,6 +123,8 @@ impl Group {
             again: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(true)),
             synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
             ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
+            payload: tcp.payload().get(),
+            calm: tcp.acknowledges_calmly(),
             tcp,
         }
     }
@@ -194,14 +200,18 @@ impl Flow {
         }
     }
 
-    /// A packet reaches its end: data the receiver, an acknowledgment the sender.
+    /// A packet reaches its end: data the receiver, an acknowledgment the sender. Returns [`Flow::due`] if that may be
+    /// earlier than before, else any later time.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) {
+    pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
-            Flow::Udp(f) => *f.received.at(now, host) += pkt.bytes() as u64,
+            Flow::Udp(f) => {
+                *f.received.at(now, host) += pkt.bytes() as u64;
+                Time::MAX
+            }
         }
     }
 
@@ -297,9 +307,9 @@ impl Application {
     }
 }
 
-/// The size of a transfer in packets.
+/// The size of a transfer in packets. No run is long enough for the largest number.
 fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
-    libm::ceil(size.draw(rng)).clamp(1.0, 1e9) as u32
+    libm::ceil(size.draw(rng)).clamp(1.0, f64::from(u32::MAX)) as u32
 }
 
 /// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.
@@ -468,8 +478,30 @@ impl TcpFlow {
         }
     }
 
+    /// See [`Flow::on_packet`].
     #[inline(always)]
-    fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+    fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
+        if pkt.is_plain_ack() {
+            if self.sender.takes_calmly(now, pkt.seq()) && self.app_due > now && pkt.epoch() == self.epoch {
+                return self.on_calm_ack(cfg, now, pkt.seq(), host);
+            }
+        } else if pkt.is_plain_data()
+            && cfg.calm
+            && self.receiver.takes_calmly(&cfg.tcp, now, pkt.epoch(), pkt.seq())
+        {
+            let (new, next) = self.receiver.on_calm_packet(&cfg.tcp, now, pkt.seq());
+            *self.received.at(now, host) += if new { cfg.payload } else { 0 };
+            if let Some(next) = next {
+                host.send(now, cfg.ack.with(self.id, pkt.epoch(), next), Direction::Back);
+            }
+            return self.receiver.deadline();
+        }
+        self.on_any_packet(cfg, now, pkt, host);
+        self.due()
+    }
+
+    #[inline(never)]
+    fn on_any_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
@@ -478,6 +510,24 @@ impl TcpFlow {
             self.advance_receiver(cfg, now, host);
             self.on_data(cfg, now, pkt, host);
         }
+    }
+
+    #[inline(always)]
+    fn on_calm_ack(&mut self, cfg: &Group, now: Time, ack: u32, host: &mut impl Host) -> Time {
+        let new = self.sender.on_calm_ack(&cfg.tcp, now, ack);
+        if let Some(rtt) = self.sender.take_rtt() {
+            self.sent.round_trip(now, rtt, self.id, host);
+        }
+        if !new.is_empty() {
+            self.sent.at(now, host).sent_packets += u64::from(new.end - new.start);
+            for seq in new {
+                host.send(now, cfg.data.with(self.id, self.epoch, seq), Direction::Forward);
+            }
+        } else if self.sender.is_done() {
+            self.on_all_acknowledged(now, host);
+            return self.due();
+        }
+        self.sender.deadline()
     }
 
     #[inline(always)]
@@ -495,7 +545,7 @@ impl TcpFlow {
             self.receiver.on_delay(now - sent);
         }
         if received.new {
-            *self.received.at(now, host) += cfg.tcp.payload().get();
+            *self.received.at(now, host) += cfg.payload;
         }
         if received.acknowledge {
             self.acknowledge(cfg, now, pkt.is_syn(), host);
@@ -528,7 +578,6 @@ impl TcpFlow {
         self.pump(cfg, now, host);
     }
 
-    #[inline(always)]
     fn acknowledge(&mut self, cfg: &Group, now: Time, syn: bool, host: &mut impl Host) {
         let owed = self.receiver.acknowledgment(syn);
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
@@ -546,7 +595,6 @@ impl TcpFlow {
     }
 
     /// Sends all that may be sent now.
-    #[inline]
     fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         if !self.sender.only_window(&cfg.tcp) {
             return self.pump_special(cfg, now, host);
@@ -564,7 +612,7 @@ impl TcpFlow {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn send(&mut self, cfg: &Group, now: Time, out: Outgoing, host: &mut impl Host) {
         let pkt = match out {
             Outgoing::Syn => cfg.synchronize.with(self.id, self.epoch, 0),

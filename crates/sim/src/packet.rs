@@ -111,6 +111,19 @@ impl Pkt {
         self.1 & KIND == Kind::Ack as u64
     }
 
+    /// It is an acknowledgment that says no more than its number.
+    #[inline]
+    pub fn is_plain_ack(self) -> bool {
+        const SACKS: u64 = (NO_SACK as u64) << SACK;
+        self.1 & (KIND | ECE | SACKS) == Kind::Ack as u64 | SACKS
+    }
+
+    /// It is data, not marked, and says nothing else of congestion.
+    #[inline]
+    pub fn is_plain_data(self) -> bool {
+        self.1 & (KIND | CWR) == Kind::Data as u64 && !self.is_ce()
+    }
+
     /// The connection of its flow it belongs to.
     #[inline]
     pub fn epoch(self) -> u8 {

@@ -9,6 +9,7 @@
 //!   by then and leaves 2.
 
 use alloc::boxed::Box;
+use core::ops::Range;
 
 use quell_units::{Duration, Time};
 
@@ -28,6 +29,8 @@ mod pace;
 #[cfg(test)]
 pub(crate) mod path;
 mod rack;
+#[cfg(test)]
+mod twin;
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,9 @@ enum Phase {
     Recovery,
 }
 
+/// No packet's round-trip time is being measured: no acknowledgment is above this number.
+const UNTIMED: u32 = u32::MAX;
+
 /// How much of the window has been used.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
@@ -102,6 +108,9 @@ struct Kept {
     prr: Prr,
     used: Used,
     rack: Option<Rack>,
+    undo: Option<rack::Undo>,
+    /// Losses were being repaired after the last acknowledgment.
+    repaired: bool,
     /// How many packets the last look for losses found.
     lost: u32,
     pacer: Option<Pacer>,
@@ -135,6 +144,9 @@ pub struct Sender {
     echo_at_one: bool,
     dup_acks: u32,
     phase: Phase,
+    /// Nothing but the window and the timer has a say in what an acknowledgment of new packets does, see
+    /// [`Sender::is_calm`]; sometimes false where that is so.
+    calm: bool,
     /// Send the first unacknowledged packet now, whatever the window says.
     retransmit: bool,
     /// The next packet carries CWR; a retransmission only if it is ECN-capable.
@@ -150,8 +162,9 @@ pub struct Sender {
     deadline: Time,
     /// When the first of the other timers does.
     sooner: Time,
-    /// The packet whose round-trip time is being measured and when it was sent, if one is.
-    timed: Option<(u32, Time)>,
+    /// The packet whose round-trip time is being measured, [`UNTIMED`] if none is, and when it was sent.
+    timed: u32,
+    timed_at: Time,
     /// The round-trip time measured last, until it is taken; zero is none.
     measured: Duration,
     rtt: RttEstimator,
@@ -180,6 +193,7 @@ impl Sender {
             echo_at_one: false,
             dup_acks: 0,
             phase: if cfg.syn { Phase::Handshake } else { Phase::Open },
+            calm: false,
             retransmit: false,
             cwr: false,
             syn_pending: cfg.syn,
@@ -188,7 +202,8 @@ impl Sender {
             inflation: 0,
             deadline: Time::MAX,
             sooner: Time::MAX,
-            timed: None,
+            timed: UNTIMED,
+            timed_at: Time::ZERO,
             measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
             sacked: None,
@@ -275,6 +290,7 @@ impl Sender {
     }
 
     /// Finds out which of the other timers is the first.
+    #[inline]
     fn look_ahead(&mut self) {
         let Some(kept) = &self.kept else { return };
         let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
@@ -284,6 +300,143 @@ impl Sender {
     #[inline]
     fn arm(&mut self, now: Time) {
         self.deadline = now + self.rtt.rto();
+    }
+
+    /// Whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window has a say
+    /// in what is sent.
+    fn is_calm(&self) -> bool {
+        let reduced = match self.reduced_by {
+            _ if self.kept.is_some() => self.una < self.recover,
+            Cause::Timeout => self.una <= self.recover,
+            Cause::Loss | Cause::Echo => false,
+        };
+        self.phase == Phase::Open
+            && !reduced
+            && !self.retransmit
+            && self.kept.as_ref().is_none_or(|kept| kept.is_calm())
+            && self.sacked.as_ref().is_none_or(|b| b.is_empty())
+            && self.next == self.max
+            && self.dup_acks == 0
+            && !self.cwr
+            && !self.echo_at_one
+    }
+
+    /// Whether [`Sender::on_calm_ack`] does at `now` what [`Sender::on_ack`] and [`Sender::poll`] do for an
+    /// acknowledgment without echo and report.
+    #[inline]
+    pub fn takes_calmly(&self, now: Time, ack: u32) -> bool {
+        self.calm && ack > self.una && self.deadline() > now
+    }
+
+    /// As [`Sender::on_ack`], in the usual case; all packets that are to be sent now are new ones, and those.
+    #[inline(always)]
+    pub fn on_calm_ack(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+        debug_assert!(self.takes_calmly(now, ack) && self.is_calm());
+        if self.kept.is_some() {
+            return self.on_calm_ack_kept(cfg, now, ack);
+        }
+        let newly = ack - self.una;
+        self.acknowledge_calmly(cfg, now, ack);
+        let left = self.window.slow_start(newly.min(cfg.growth_limit) as f64);
+        if left > 0.0 {
+            reno::avoid(&mut self.window, left);
+        }
+        self.send_calmly(now, self.end_of_window(cfg))
+    }
+
+    /// [`Sender::on_calm_ack`] for who keeps more.
+    #[inline(never)]
+    fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+        let newly = ack - self.una;
+        self.deliver_calmly(now, ack);
+        self.acknowledge_calmly(cfg, now, ack);
+        self.grow(cfg, now, (newly, newly), false);
+        if cfg.paced {
+            self.set_pace();
+        }
+        let end = self.pace_calmly(now, self.end_of_window(cfg));
+        let new = self.send_calmly(now, end);
+        self.note_calmly(now, new.clone());
+        new
+    }
+
+    #[inline(always)]
+    fn acknowledge_calmly(&mut self, cfg: &Config, now: Time, ack: u32) {
+        self.una = ack;
+        if ack > self.timed {
+            self.timed = UNTIMED;
+            self.measured = now - self.timed_at;
+            self.rtt.sample(cfg, self.timed_at, now);
+        }
+    }
+
+    /// Up to which packet pacing lets new ones leave, of those before `end`.
+    #[inline]
+    fn pace_calmly(&mut self, now: Time, end: u32) -> u32 {
+        let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) else { return end };
+        let mut next = self.max;
+        while next < end && pacer.releases(now) {
+            pacer.sent(now);
+            next += 1;
+        }
+        next
+    }
+
+    /// The new packets before `end`.
+    #[inline(always)]
+    fn send_calmly(&mut self, now: Time, end: u32) -> Range<u32> {
+        let first = self.max;
+        let end = end.max(first);
+        if end > first {
+            (self.next, self.max) = (end, end);
+            if self.timed == UNTIMED {
+                (self.timed, self.timed_at) = (first, now);
+            }
+        }
+        if self.una >= self.max && self.window.cwnd >= 1.0 {
+            self.deadline = Time::MAX;
+        } else {
+            self.arm(now);
+        }
+        first..end
+    }
+
+    /// What else [`Sender::on_calm_ack`] does with what is delivered, before it is acknowledged.
+    fn deliver_calmly(&mut self, now: Time, ack: u32) {
+        let Some(kept) = &mut self.kept else { return };
+        if let Some(rack) = &mut kept.rack {
+            let rtt = rack.deliver_first(ack - self.una, now);
+            rack.tlp.measured = true;
+            kept.measure(Some(rtt));
+            if let Some(rack) = &mut kept.rack {
+                rack.set_window(false, kept.srtt);
+            }
+            kept.lost = 0;
+        } else if let Some(sent) = &mut kept.sent {
+            let measured = sent.acknowledged(ack, now);
+            kept.measure(measured);
+        }
+    }
+
+    /// What else [`Sender::on_calm_ack`] does for the packets that it sends.
+    fn note_calmly(&mut self, now: Time, new: Range<u32>) {
+        let Some(kept) = &mut self.kept else { return };
+        for seq in new {
+            kept.used.sent(self.una, seq + 1, self.window.cwnd);
+            if let Some(rack) = &mut kept.rack {
+                rack.sent(seq, now);
+            } else if let Some(sent) = &mut kept.sent {
+                sent.sent(seq, now);
+            }
+        }
+        if let Some(rack) = &mut kept.rack {
+            if self.max == self.una {
+                rack.tlp.due = Time::MAX;
+            } else {
+                rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
+            }
+        }
+        self.look_ahead();
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
@@ -318,6 +471,7 @@ impl Sender {
         blocks: &[Block],
         report: Option<&Report>,
     ) -> Reaction {
+        self.calm = false;
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             self.set_pace();
@@ -350,8 +504,9 @@ impl Sender {
             }
         }
         if cfg.rack {
-            let plain = ack == una && blocks.is_empty();
-            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
+            let twice = report.and_then(|r| r.duplicate);
+            let plain = ack == una && blocks.is_empty() && twice.is_none();
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
         }
         if self.phase == Phase::Recovery
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
@@ -420,6 +575,9 @@ impl Sender {
             None => marked > 0,
             Some(reduced) => {
                 did.ecn_response = reduced;
+                if reduced {
+                    kept.undo = None;
+                }
                 if reduced && let Some(start) = &mut kept.start {
                     start.end();
                 }
@@ -429,9 +587,10 @@ impl Sender {
     }
 
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
-        if let Some((_, sent)) = self.timed.take() {
-            self.measured = now - sent;
-            self.rtt.sample(cfg, sent, now);
+        if self.timed != UNTIMED {
+            self.timed = UNTIMED;
+            self.measured = now - self.timed_at;
+            self.rtt.sample(cfg, self.timed_at, now);
             if let Some(kept) = &mut self.kept {
                 kept.srtt = Some(self.measured);
                 if let Some(model) = &mut kept.model {
@@ -473,6 +632,9 @@ impl Sender {
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
+        if cfg.rack {
+            self.remember(cause);
+        }
         match &mut self.kept {
             Some(kept) if cfg.model => {
                 if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
@@ -498,15 +660,13 @@ impl Sender {
             let measured = sent.acknowledged(ack, now);
             kept.measure(measured);
         }
-        if let Some((seq, sent)) = self.timed
-            && ack > seq
-        {
-            self.timed = None;
-            self.measured = now - sent;
+        if ack > self.timed {
+            self.timed = UNTIMED;
+            self.measured = now - self.timed_at;
             if congested && self.echo_at_one {
-                self.rtt.sample_backed_off(cfg, sent, now);
+                self.rtt.sample_backed_off(cfg, self.timed_at, now);
             } else {
-                self.rtt.sample(cfg, sent, now);
+                self.rtt.sample(cfg, self.timed_at, now);
             }
         }
         self.echo_at_one &= congested;
@@ -593,7 +753,7 @@ impl Sender {
         if !lost || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
-        self.timed = None;
+        self.timed = UNTIMED;
         if reduced {
             self.reduced_by = Cause::Loss;
         } else {
@@ -625,6 +785,7 @@ impl Sender {
 
     /// A timer has run out.
     pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
+        self.calm = false;
         let did = if self.sooner <= now {
             if let Some(pacer) = self.kept.as_mut().and_then(|k| k.pacer.as_mut())
                 && pacer.wake <= now
@@ -644,7 +805,7 @@ impl Sender {
 
     /// The retransmission timer ran out; true if that means a loss.
     fn on_timeout(&mut self, cfg: &Config, now: Time) -> bool {
-        self.timed = None;
+        self.timed = UNTIMED;
         if self.phase != Phase::Handshake && self.una >= self.max {
             // Nothing is outstanding: ECN held the sender back, and now it may go on.
             self.window.cwnd = self.window.cwnd.max(1.0);
@@ -714,6 +875,7 @@ impl Sender {
     pub fn poll_below(&mut self, cfg: &Config, now: Time, end: u32) -> Option<Outgoing> {
         let seq = self.next;
         if seq >= end {
+            self.calm = self.is_calm();
             return None;
         }
         self.next = seq + 1;
@@ -727,7 +889,9 @@ impl Sender {
             return self.poll_syn(now);
         }
         if cfg.rack {
-            return self.poll_rack(cfg, now);
+            let packet = self.poll_rack(cfg, now);
+            self.calm = packet.is_none() && self.is_calm();
+            return packet;
         }
         if self.retransmit {
             self.retransmit = false;
@@ -749,7 +913,7 @@ impl Sender {
         }
         self.syn_pending = false;
         if !self.rtt.backed_off() {
-            self.timed = Some((0, now));
+            (self.timed, self.timed_at) = (0, now);
             self.arm(now);
         }
         Some(Outgoing::Syn)
@@ -793,8 +957,8 @@ impl Sender {
         let retransmission = seq < self.max;
         if !retransmission {
             self.max = seq + 1;
-            if self.timed.is_none() {
-                self.timed = Some((seq, now));
+            if self.timed == UNTIMED {
+                (self.timed, self.timed_at) = (seq, now);
             }
         }
         if let Some(kept) = &mut self.kept {
@@ -823,6 +987,11 @@ impl Sender {
 }
 
 impl Kept {
+    /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
+    fn is_calm(&self) -> bool {
+        self.model.is_none() && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
+    }
+
     /// None for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
@@ -839,6 +1008,8 @@ impl Kept {
             prr: Prr::default(),
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
+            undo: None,
+            repaired: false,
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),
@@ -874,6 +1045,7 @@ impl Kept {
 
     /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
     /// past the highest packet sent. What came marked makes nothing grow.
+    #[inline]
     fn grow(
         &mut self,
         window: &mut Window,

@@ -23,6 +23,7 @@
 #![deny(missing_docs)]
 
 pub mod ared_dt;
+mod congestion;
 mod controller;
 mod error;
 pub mod ewma;
@@ -35,8 +36,9 @@ pub mod num;
 pub mod rules;
 mod text;
 
+pub use congestion::{Congestion, Cubic, Scalable, Tcp};
 pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};
-pub use network::{Class, FluidNetwork, OperatingPoint, Share, Signal, Tcp};
+pub use network::{Class, FluidNetwork, OperatingPoint, Share, Signal};
 pub use num::{Poly, Rational, Real, Wide};

@@ -9,9 +9,9 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use rayon::prelude::*;
 
+use crate::congestion::Tcp;
 use crate::error::{TheoryError, require};
 use crate::linear::Loop;
-use crate::network::Tcp;
 use crate::rules::criteria::PidGains;
 
 /// One side of a map.

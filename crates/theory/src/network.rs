@@ -1,29 +1,8 @@
 //! What the models say a network is: flows, a link, and how the flows answer a signal.
 
+use crate::congestion::{Congestion, Tcp};
 use crate::error::{TheoryError, positive, require};
 use crate::text::figure;
-
-/// How a TCP sender's window moves: `W' = increase/R - W W_R p_R/(decrease R_R)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tcp {
-    /// Packets that the window gains per round trip: 1, or 1/2 where every second packet is
-    /// acknowledged.
-    pub increase: f64,
-    /// The constant a: a signal takes `W/a`.
-    pub decrease: f64,
-}
-
-impl Tcp {
-    /// a = 3/2, with which `W = sqrt(3/(2p))`, as a sawtooth has it (Park et al. 2004, eq. 6, 13).
-    pub const SAWTOOTH: Tcp = Tcp { increase: 1.0, decrease: 1.5 };
-    /// a = 2, with which `W = sqrt(2/p)` (Misra et al. 2000; Chen 2010, eq. 4.1).
-    pub const HALVING: Tcp = Tcp { increase: 1.0, decrease: 2.0 };
-
-    /// `W^2 p` at equilibrium.
-    pub fn product(&self) -> f64 {
-        self.increase * self.decrease
-    }
-}
 
 /// How a signal reaches the senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +33,7 @@ pub struct FluidNetwork {
     /// B in packets.
     pub buffer: f64,
     /// How windows move.
-    pub tcp: Tcp,
+    pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
 }
@@ -67,7 +46,7 @@ impl FluidNetwork {
             classes: vec![Class { flows, propagation }],
             capacity,
             buffer,
-            tcp: Tcp::SAWTOOTH,
+            congestion: Tcp::SAWTOOTH.into(),
             signal: Signal::Mark,
         }
     }
@@ -84,8 +63,7 @@ impl FluidNetwork {
         }
         positive("capacity C", self.capacity, "packets/s")?;
         positive("buffer B", self.buffer, "packets")?;
-        positive("increase of the window", self.tcp.increase, "packets per round trip")?;
-        positive("decrease constant a", self.tcp.decrease, "")
+        self.congestion.check(self.signal)
     }
 
     /// Park et al. 2004, eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
@@ -98,28 +76,30 @@ impl FluidNetwork {
         self.classes.iter().map(|c| c.flows / self.rtt(c, q)).sum()
     }
 
+    /// N and R of each class with a queue of `q` packets.
+    fn flows(&self, q: f64) -> Vec<(f64, f64)> {
+        self.classes.iter().map(|c| (c.flows, self.rtt(c, q))).collect()
+    }
+
     /// Park et al. 2004, eq. 13, Chen 2010, eq. 4.7: the probability with which the flows together bring
     /// `rate` packets per second to the queue, which holds `q` packets. Dropped packets do not count.
     ///
     /// # Errors
     /// Even signaling every packet would leave them faster.
     pub fn needed_probability(&self, q: f64, rate: f64) -> Result<f64, TheoryError> {
-        let window = rate / self.rate_per_window(q);
-        let product = self.tcp.product();
-        // Marks: p = a/W^2. Drops: W = w/(1 - p), so p/(1 - p)^2 = a/w^2, whose smaller root is below 1.
-        let ratio = product / (window * window);
-        let p = match self.signal {
-            Signal::Mark => ratio,
-            Signal::Drop => 2.0 * ratio / (1.0 + 2.0 * ratio + (1.0 + 4.0 * ratio).sqrt()),
-        };
+        let p = self.congestion.probability(&self.flows(q), rate, self.signal);
         require(
             p > 0.0 && p <= 1.0,
             "signal probability p",
-            // Next to 1 every digit counts.
-            if (p - 1.0).abs() < 1e-3 { p.to_string() } else { figure(p) },
+            match p {
+                // Next to 1 every digit counts.
+                p if (p - 1.0).abs() < 1e-3 => p.to_string(),
+                p if p.is_finite() => figure(p),
+                _ => "more than 1".into(),
+            },
             format!(
                 "must lie in (0, 1]: at equilibrium a flow would have a window of {} packets; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium [Park et al. 2004, eq. 13]",
-                figure(window)
+                figure(rate / self.rate_per_window(q))
             ),
         )?;
         Ok(p)
@@ -151,7 +131,7 @@ pub struct OperatingPoint {
     /// What arrives at the queue, dropped packets included, in packets per second.
     pub arrivals: f64,
     /// How windows move.
-    pub tcp: Tcp,
+    pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
 }
@@ -168,7 +148,7 @@ impl OperatingPoint {
         rtt: f64,
         capacity: f64,
         queue: f64,
-        tcp: Tcp,
+        congestion: impl Into<Congestion>,
     ) -> Result<OperatingPoint, TheoryError> {
         positive("round-trip time R", rtt, "s")?;
         positive("capacity C", capacity, "packets/s")?;
@@ -180,7 +160,10 @@ impl OperatingPoint {
             format!("{rtt} s"),
             format!("must exceed the queueing delay q/C = {} s", queue / capacity),
         )?;
-        let network = FluidNetwork { tcp, ..FluidNetwork::new(flows, propagation, capacity, queue.max(1.0)) };
+        let network = FluidNetwork {
+            congestion: congestion.into(),
+            ..FluidNetwork::new(flows, propagation, capacity, queue.max(1.0))
+        };
         network.check()?;
         network.point(queue, capacity)
     }
@@ -194,16 +177,19 @@ impl FluidNetwork {
     /// No probability leads there.
     pub fn point(&self, q: f64, rate: f64) -> Result<OperatingPoint, TheoryError> {
         let probability = self.needed_probability(q, rate)?;
-        let window = (self.tcp.product() / probability).sqrt();
-        let classes =
-            self.classes.iter().map(|c| Share { flows: c.flows, rtt: self.rtt(c, q), window }).collect();
+        let share = |c: &Class| {
+            let rtt = self.rtt(c, q);
+            Share { flows: c.flows, rtt, window: self.congestion.window(probability, rtt) }
+        };
+        let classes: Vec<Share> = self.classes.iter().map(share).collect();
+        let arrivals = classes.iter().map(|c| c.flows * c.window / c.rtt).sum();
         Ok(OperatingPoint {
             classes,
             capacity: self.capacity,
             queue: q,
             probability,
-            arrivals: window * self.rate_per_window(q),
-            tcp: self.tcp,
+            arrivals,
+            congestion: self.congestion,
             signal: self.signal,
         })
     }

@@ -36,6 +36,7 @@ struct PointOutput<'a> {
     capacity_pps: f64,
     buffer_packets: f64,
     rtt_s: f64,
+    congestion: &'static str,
     left_out: &'a [String],
     algorithms: &'a [Assessment],
 }
@@ -161,6 +162,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
         capacity_pps: network.capacity,
         buffer_packets: network.buffer,
         rtt_s: network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows,
+        congestion: network.congestion.name(),
         left_out: &found.bottleneck.left_out,
         algorithms: &found.assessments,
     }
@@ -175,7 +177,7 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     let network = &found.bottleneck.network;
     let out = point_output(&[], found);
     let mut text = format!(
-        "{title}\n{} at {} s: {} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}\n",
+        "{title}\n{} at {} s: {} flows, {} packets/s, round trip {} without queueing, buffer {} packets, signals are {}{}\n",
         out.link,
         seconds((1e3 * out.at_s).round() / 1e3),
         out.flows,
@@ -185,6 +187,10 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
         match network.signal {
             quell_theory::Signal::Mark => "marks",
             quell_theory::Signal::Drop => "drops",
+        },
+        match out.congestion {
+            "reno" => String::new(),
+            other => format!(", windows are those of {other}"),
         }
     );
     for left in &found.bottleneck.left_out {

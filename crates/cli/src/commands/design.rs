@@ -2,8 +2,8 @@
 
 use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
+use quell_theory::Signal;
 use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, without_rule};
-use quell_theory::{Signal, Tcp};
 use quell_units::Time;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     let target = Target {
         buffer: args.buffer.map(|b| b.in_packets(args.packet)),
         queue: args.queue.map(|q| q.in_packets(args.packet)),
-        tcp: Tcp::SAWTOOTH,
+        congestion: args.congestion.unwrap_or_default(),
         signal: if args.drops { Signal::Drop } else { Signal::Mark },
         ..Target::new(args.rate, args.packet, args.rtt, f64::from(args.flows))
     };

@@ -279,6 +279,12 @@ impl Bottleneck {
         }
     }
 
+    /// str: The flows' congestion control: "reno", "cubic", "dctcp" or "prague".
+    #[getter]
+    fn congestion(&self) -> &'static str {
+        self.bottleneck.network.congestion.name()
+    }
+
     /// list of str: What the models leave out of the scenario, in words.
     #[getter]
     fn left_out(&self) -> Vec<String> {
@@ -465,6 +471,8 @@ pub fn analyze(
 ///     100 packets.
 /// signal : {"mark", "drop"}, default "mark"
 ///     Whether flows and link use ECN.
+/// congestion : {"reno", "cubic", "dctcp", "prague"}, default "reno"
+///     The flows' congestion control; the last two need marks.
 ///
 /// Returns
 /// -------
@@ -476,7 +484,7 @@ pub fn analyze(
 /// TheoryError
 ///     If a quantity is not physical.
 #[pyfunction]
-#[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark"))]
+#[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark", congestion="reno"))]
 #[allow(clippy::too_many_arguments)]
 pub fn dumbbell<'py>(
     py: Python<'py>,
@@ -487,6 +495,7 @@ pub fn dumbbell<'py>(
     packet: Option<&Bound<'py, PyAny>>,
     buffer: Option<&Bound<'py, PyAny>>,
     signal: &str,
+    congestion: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (rate, rtt) = (words::rate("rate", rate)?, words::time("rtt", rtt)?);
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
@@ -494,6 +503,7 @@ pub fn dumbbell<'py>(
     let shorthand = Shorthand {
         buffer: buffer.map_or(Ok(plain.buffer), |b| words::queue("buffer", b))?,
         ecn: words::signal(signal)? == Signal::Mark,
+        congestion: words::congestion(py, congestion)?,
         ..plain
     };
     let dict = results::resolved(py, &shorthand.to_toml())?;
@@ -584,6 +594,8 @@ impl Design {
 ///     The queue to hold; by default a quarter of the buffer. Rules that set their own ignore it.
 /// signal : {"mark", "drop"}, default "mark"
 ///     How a signal reaches the senders.
+/// congestion : {"reno", "cubic", "dctcp", "prague"}, default "reno"
+///     The flows' congestion control. The published rules are for Reno's window; "pi" is shaped for any.
 ///
 /// Returns
 /// -------
@@ -604,7 +616,7 @@ impl Design {
 /// >>> pi.aqm["algorithm"]
 /// 'pi'
 #[pyfunction]
-#[pyo3(signature = (aqm, *, rate, rtt, flows, packet=None, buffer=None, queue=None, signal="mark"))]
+#[pyo3(signature = (aqm, *, rate, rtt, flows, packet=None, buffer=None, queue=None, signal="mark", congestion="reno"))]
 #[allow(clippy::too_many_arguments)]
 pub fn design(
     py: Python<'_>,
@@ -616,6 +628,7 @@ pub fn design(
     buffer: Option<&Bound<'_, PyAny>>,
     queue: Option<&Bound<'_, PyAny>>,
     signal: &str,
+    congestion: &str,
 ) -> PyResult<Design> {
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
     let packets = |size: QueueSize| size.in_packets(packet);
@@ -623,6 +636,7 @@ pub fn design(
         buffer: buffer.map(|b| words::queue("buffer", b).map(packets)).transpose()?,
         queue: queue.map(|q| words::queue("queue", q).map(packets)).transpose()?,
         signal: words::signal(signal)?,
+        congestion: words::congestion(py, congestion)?,
         ..Target::new(words::rate("rate", rate)?, packet, words::time("rtt", rtt)?, f64::from(flows))
     };
     let found = interruptible(py, |_| {

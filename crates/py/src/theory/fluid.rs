@@ -135,6 +135,13 @@ impl Trajectory {
         array(py, &self.found.lost)
     }
 
+    /// numpy.ndarray: The senders' estimates of the share of marks, one row for each class of flows; no rows where
+    /// they keep none.
+    #[getter]
+    fn shares<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        rows(py, &self.found.shares)
+    }
+
     /// dict of str to numpy.ndarray: The algorithm's own variables.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -4,7 +4,7 @@ use num_complex::Complex64;
 use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use quell_theory::Controller;
-use quell_theory::{Class, FluidNetwork, Poly, Rational, TheoryError};
+use quell_theory::{Class, Congestion, FluidNetwork, Poly, Rational, TheoryError};
 
 use super::arrays::{array, numbers, row};
 use super::words;
@@ -119,10 +119,12 @@ impl Mode {
 ///     What the controller is applied to.
 /// signal : {"mark", "drop"}, default "mark"
 ///     How a signal reaches the senders.
+/// congestion : {"reno", "cubic", "dctcp", "prague"}, default "reno"
+///     The senders' congestion control.
 /// a : float, default 1.5
-///     A signal takes W/a of the window: 1.5 as Park et al. 2004 have it, 2 as Chen 2010, eq. 4.1.
+///     A signal takes W/a of Reno's window: 1.5 as Park et al. 2004 have it, 2 as Chen 2010, eq. 4.1.
 /// increase : float, default 1.0
-///     Packets that a window gains per round trip.
+///     Packets that a window gains per round trip; CUBIC's gains what it does.
 /// plant : {"exact", "simplified"}, default "exact"
 ///     "simplified" neglects the delay in the windows' own motion (Chen 2010, eq. 4.2; Hollot et al. 2001a).
 ///
@@ -189,7 +191,7 @@ impl Loop {
 #[pymethods]
 impl Loop {
     #[new]
-    #[pyo3(signature = (controller, *, flows, rtt, capacity, queue=0.0, input="queue", signal="mark", a=1.5, increase=1.0, plant="exact"))]
+    #[pyo3(signature = (controller, *, flows, rtt, capacity, queue=0.0, input="queue", signal="mark", congestion="reno", a=1.5, increase=1.0, plant="exact"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -200,6 +202,7 @@ impl Loop {
         queue: f64,
         input: &str,
         signal: &str,
+        congestion: &str,
         a: f64,
         increase: f64,
         plant: &str,
@@ -214,6 +217,10 @@ impl Loop {
             return Err(errors::argument(format!("flows has {} classes and rtt has {}", n.0, n.1)));
         }
         let tcp = words::tcp(py, a, increase)?;
+        let congestion = match words::congestion(py, congestion)? {
+            Congestion::Reno(_) => tcp.into(),
+            other => other.growing(increase),
+        };
         words::positive(py, "capacity C", capacity, "packets/s")?;
         let build = || -> Result<quell_theory::Loop, TheoryError> {
             if !(queue >= 0.0 && queue.is_finite()) {
@@ -230,7 +237,7 @@ impl Loop {
             let class = |(&flows, r): (&f64, &f64)| Class { flows, propagation: r - queue / capacity };
             let classes = flows.iter().zip(&rtt).map(class).collect();
             let buffer = queue.max(1.0);
-            let network = FluidNetwork { classes, capacity, buffer, tcp, signal };
+            let network = FluidNetwork { classes, capacity, buffer, congestion, signal };
             network.check()?;
             let point = network.point(queue, capacity)?;
             quell_theory::Loop::new(&point, &Controller { transfer, input }, plant)

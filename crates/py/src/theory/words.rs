@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use quell_theory::Input;
 use quell_theory::rules::criteria::Delay;
-use quell_theory::{Plant, Signal, Tcp, TheoryError};
+use quell_theory::{Congestion, Plant, Signal, Tcp, TheoryError};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use crate::errors;
@@ -47,6 +47,11 @@ pub fn tcp(py: Python<'_>, a: f64, increase: f64) -> PyResult<Tcp> {
     positive(py, "decrease constant a", a, "")?;
     positive(py, "increase of the window", increase, "packets per round trip")?;
     Ok(Tcp { increase, decrease: a })
+}
+
+/// A law of the windows by its name in scenarios.
+pub fn congestion(py: Python<'_>, name: &str) -> PyResult<Congestion> {
+    Congestion::named(name).map_err(|e| errors::theory(py, &e))
 }
 
 /// Refuses a number that is not positive and finite.

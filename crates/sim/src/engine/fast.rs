@@ -8,10 +8,10 @@
 //! What happens at one link can reach another only after the delays between them. So a link is run
 //! on as long as nothing at the other links and no timer can still send it an earlier packet
 //! ([`Net::horizon`]), and packets that come sooner after each other than what they cause can come
-//! back ([`Node::round`]) are taken together: all through the queue, then all over their hops
-//! ([`Net::forward`]), then all to their flows ([`Engine::deliver`]). Each of these steps has a state
-//! of its own and keeps the order of every flow, so it does not matter that they do not take turns;
-//! and short loops over many packets are what a processor is quick at.
+//! back ([`Node::round`]) are taken together: all through the queue, then each over its hop and to its
+//! flow ([`Engine::forward`]). Both have a state of their own and keep the order of every flow, so it
+//! does not matter that they do not take turns; and short loops over many packets are what a processor
+//! is quick at.
 
 use quell_units::{Duration, Time};
 
@@ -96,7 +96,7 @@ struct Net {
     horizon: Time,
     /// Just after what is due now, which can happen in any case.
     soon: Time,
-    /// Packets on their way to their next stops, and those that have reached their other ends: taken
+    /// Packets on their way to their next stops, and those that have reached their other ends without one: taken
     /// further together, see [`Engine::settle`].
     moving: Vec<Moving>,
     arrived: Vec<(Time, Pkt)>,
@@ -107,11 +107,13 @@ struct Net {
 }
 
 impl Host for Net {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         self.count.sent += 1;
         let hop = self.ways[pkt.flow() as usize][direction as usize];
-        self.moving.push(Moving { at: now, pkt, hop });
+        if let Some(arrives) = self.step(Moving { at: now, pkt, hop }) {
+            self.arrived.push((arrives, pkt));
+        }
     }
     fn sacks(&mut self) -> &mut SackTable {
         &mut self.sacks
@@ -128,57 +130,38 @@ impl Host for Net {
 }
 
 impl Net {
-    /// Takes the packets that move to their next stops, or their other ends.
-    #[inline(never)]
-    fn forward(&mut self) {
-        let (end, bits) = (self.end, self.bits);
-        let (hops, nodes) = (&mut self.hops[..], &mut self.nodes[..]);
-        let mut sooner = false;
-        if self.prefetches {
-            self.moving.iter().take(AHEAD).for_each(|m| prefetch(&hops[m.hop as usize]));
-        }
-        let mut i = 0;
-        while let Some(&Moving { at, pkt, hop }) = self.moving.get(i) {
-            i += 1;
-            if self.prefetches
-                && let Some(ahead) = self.moving.get(i + AHEAD - 1)
-            {
-                prefetch(&hops[ahead.hop as usize]);
-            }
-            let step = &mut hops[hop as usize];
-            let start = step.wire.start(at);
-            let now = match step.wire.transmit_usual(start, pkt.bytes()) {
-                Some(arrives) => arrives,
-                None if !step.wired => at,
-                None => {
-                    let Flight { start, arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
-                    if lost {
-                        self.gone.lost.push((start, pkt));
-                        continue;
-                    }
-                    arrives
+    /// Takes a packet that moves over a hop, to its next stop; when it arrives if that is its other end.
+    #[inline(always)]
+    fn step(&mut self, Moving { at, pkt, hop }: Moving) -> Option<Time> {
+        let step = &mut self.hops[hop as usize];
+        let start = step.wire.start(at);
+        let now = match step.wire.transmit_usual(start, pkt.bytes()) {
+            Some(arrives) => arrives,
+            None if !step.wired => at,
+            None => {
+                let Flight { start, arrives, lost } = step.wire.transmit_any(start, pkt.bytes());
+                if lost {
+                    self.gone.lost.push((start, pkt));
+                    return None;
                 }
-            };
-            if now >= end {
-                self.gone.late.push(pkt);
-            } else if let Some(node) = nodes.get_mut(step.to as usize) {
-                node.inbox.push(Key::new(now, hop as usize, bits), pkt);
-                if now < node.due {
-                    node.due = now;
-                    self.waiting.set(step.to, now);
-                    sooner = true;
-                }
-            } else if step.to == END {
-                self.arrived.push((now, pkt));
-            } else {
-                self.moving.push(Moving { at: now, pkt, hop: hop + 1 });
+                arrives
             }
+        };
+        if now >= self.end {
+            self.gone.late.push(pkt);
+        } else if let Some(node) = self.nodes.get_mut(step.to as usize) {
+            node.inbox.push(Key::new(now, hop as usize, self.bits), pkt);
+            if now < node.due {
+                node.due = now;
+                self.waiting.set(step.to, now);
+                self.look_ahead();
+            }
+        } else if step.to == END {
+            return Some(now);
+        } else {
+            self.moving.push(Moving { at: now, pkt, hop: hop + 1 });
         }
-        self.moving.clear();
-        if sooner {
-            self.look_ahead();
-        }
-        self.clear_gone();
+        None
     }
 
     /// Packets arrive at the node that runs, a link with a queue that decides on arrival or none, or
@@ -288,46 +271,71 @@ impl Engine {
     /// Takes all packets that move to their next stops; those that reach their other ends without
     /// one are delivered, and what that sends moves as well.
     fn settle(&mut self) {
-        loop {
-            self.net.forward();
-            if self.net.arrived.is_empty() {
-                return;
-            }
+        while !self.net.moving.is_empty() || !self.net.arrived.is_empty() {
+            self.forward();
             self.deliver();
         }
+        self.net.clear_gone();
     }
 
-    /// Delivers the packets that have arrived at their other ends.
+    /// Takes packets over their hops.
     #[inline(never)]
-    fn deliver(&mut self) {
-        let mut arrived = std::mem::take(&mut self.net.arrived);
-        self.net.count.delivered += arrived.len() as u64;
-        if self.net.prefetches {
-            arrived.iter().take(AHEAD).for_each(|(_, pkt)| self.prefetch(*pkt));
-        }
-        for (i, &(at, pkt)) in arrived.iter().enumerate() {
-            if self.net.prefetches
-                && let Some((_, ahead)) = arrived.get(i + AHEAD)
-            {
-                self.prefetch(*ahead);
+    fn forward(&mut self) {
+        let mut i = 0;
+        while let Some(&moving) = self.net.moving.get(i) {
+            if self.net.prefetches {
+                self.look_after(i);
             }
-            let end = &mut self.ends[pkt.flow() as usize];
-            end.flow.on_packet(at, pkt, &mut self.net);
-            let due = end.flow.due();
-            if due < end.watched {
-                end.watched = due;
-                self.net.timers.set(pkt.flow(), due);
-                self.net.look_ahead();
+            i += 1;
+            if let Some(arrives) = self.net.step(moving) {
+                self.deliver_one(arrives, moving.pkt);
             }
         }
-        arrived.clear();
-        self.net.arrived = arrived;
+        self.net.moving.clear();
     }
 
-    /// Prepares for a packet that is delivered soon.
-    fn prefetch(&self, pkt: Pkt) {
-        prefetch(&self.ends[pkt.flow() as usize]);
-        prefetch(&self.net.ways[pkt.flow() as usize]);
+    /// Delivers the packets that reached their other ends without a stop on their way.
+    fn deliver(&mut self) {
+        let mut i = 0;
+        while let Some(&(at, pkt)) = self.net.arrived.get(i) {
+            i += 1;
+            self.deliver_one(at, pkt);
+        }
+        self.net.arrived.clear();
+    }
+
+    /// Delivers a packet at its other end.
+    #[inline(always)]
+    fn deliver_one(&mut self, at: Time, pkt: Pkt) {
+        self.net.count.delivered += 1;
+        let end = &mut self.ends[pkt.flow() as usize];
+        let due = end.flow.on_packet(at, pkt, &mut self.net);
+        if due < end.watched {
+            self.watch(pkt.flow(), due);
+        }
+    }
+
+    /// A flow has something to do earlier than before.
+    #[inline(never)]
+    fn watch(&mut self, flow: u32, due: Time) {
+        self.ends[flow as usize].watched = due;
+        self.net.timers.set(flow, due);
+        self.net.look_ahead();
+    }
+
+    /// Prepares for packets that come soon after number `i`, and for what they cause.
+    #[inline]
+    fn look_after(&self, i: usize) {
+        let taken = &self.net.moving;
+        if let Some(far) = taken.get(i + AHEAD) {
+            prefetch(&self.net.hops[far.hop as usize]);
+            prefetch(&self.ends[far.pkt.flow() as usize]);
+            prefetch(&self.net.ways[far.pkt.flow() as usize]);
+        }
+        if let Some(near) = taken.get(i + AHEAD / 2) {
+            let [forward, back] = self.net.ways[near.pkt.flow() as usize];
+            prefetch(&self.net.hops[if near.pkt.is_ack() { forward } else { back } as usize]);
+        }
     }
 
     /// A flow's own event.
@@ -337,9 +345,7 @@ impl Engine {
         end.flow.advance(now, &mut self.net);
         end.watched = end.flow.due();
         self.net.timers.set(flow, end.watched);
-        if !self.net.moving.is_empty() {
-            self.settle();
-        }
+        self.settle();
     }
 
     /// Runs a node as far as it can go.

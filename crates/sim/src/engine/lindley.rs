@@ -155,6 +155,17 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         self.held.front().filter(|(held, _)| *held == starts).map_or(starts, |(_, ended)| *ended)
     }
 
+    /// Transmits a packet from `free` on, or from when an outage ends.
+    #[inline(never)]
+    fn transmit_any(&mut self, free: Time, bytes: u16) -> Flight {
+        let busy_until = self.wire.busy_until;
+        let flight = self.wire.transmit_any(free, bytes);
+        if flight.start > free {
+            self.held.push_back((flight.start, busy_until));
+        }
+        flight
+    }
+
     #[cold]
     fn special(&mut self) {
         let at = self.next_special();
@@ -204,11 +215,11 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 Admission::Marked => true,
                 Admission::Queued => false,
             };
-            let (free, busy_until) = (self.wire.start(now), self.wire.busy_until);
-            let Flight { start: starts, arrives, lost } = self.wire.transmit(free, pkt.bytes());
-            if starts > free {
-                self.held.push_back((starts, busy_until));
-            }
+            let free = self.wire.start(now);
+            let Flight { start: starts, arrives, lost } = match self.wire.transmit_usual(free, pkt.bytes()) {
+                Some(arrives) => Flight { start: free, arrives, lost: false },
+                None => self.transmit_any(free, pkt.bytes()),
+            };
             let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;
             let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };

@@ -116,11 +116,13 @@ impl Dialog {
         }
     }
 
+    /// See [`Flow::on_packet`](super::Flow::on_packet).
     #[inline(never)]
-    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_ack() && pkt.seq() == 0 {
             self.tcp.advance_sender(cfg, now, host);
-            return self.on_request(cfg, now, pkt, host);
+            self.on_request(cfg, now, pkt, host);
+            return self.due();
         }
         if !pkt.is_ack() {
             self.advance_client(cfg, now, host);
@@ -129,6 +131,7 @@ impl Dialog {
         if !pkt.is_ack() {
             self.client.on_reply(now, pkt, self.tcp.receiver.next());
         }
+        self.due()
     }
 
     /// A request reaches the server.

@@ -26,12 +26,13 @@ impl Watched {
         self.tcp.advance_receiver(cfg, now, host);
     }
 
-    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+    /// See [`Flow::on_packet`].
+    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
             self.record(cfg, now);
         }
-        self.tcp.on_packet(cfg, now, pkt, host);
+        self.tcp.on_packet(cfg, now, pkt, host)
     }
 
     pub fn finish(&mut self, cfg: &Group) {

@@ -7,6 +7,7 @@ use super::plant::{Net, Plant};
 use super::setup::{Fluid, Options};
 use super::simd::{SIDE, Together};
 use super::trajectory::Summary;
+use crate::congestion::Congestion;
 use crate::error::{TheoryError, require};
 use crate::models::{AnyModel, Model, Pack};
 
@@ -112,7 +113,9 @@ fn side_by_side(
         options: &Options,
     ) -> Option<Result<Vec<Vec<f64>>, TheoryError>> {
         let classes = fluids[0].network().classes.len();
-        if classes > 1 {
+        // Other windows than Reno's have functions that vectors have not.
+        let reno = |f: &&Fluid| matches!(f.network().congestion, Congestion::Reno(_));
+        if classes > 1 || !fluids.iter().all(reno) {
             None
         } else if const { M::STATE.len() == 1 } {
             queues::<M, 3>(models, fluids, duration, from, options)

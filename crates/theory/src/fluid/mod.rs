@@ -1,6 +1,6 @@
 //! TCP and an algorithm as a fluid: Chen 2010, eq. 4.1, Park et al. 2004, eq. 6-9.
 //!
-//! Per class i of flows, with the queue q that all share:
+//! Per class i of flows, with the queue q that all share, for Reno (other windows: [`crate::Congestion`]):
 //!
 //! ```text
 //! R_i  = T_i + q/C
@@ -13,9 +13,10 @@
 //! What the papers leave open is settled so:
 //!
 //! - The queue stays in `[0, B]`. At a full queue what exceeds C is lost. Those losses are signals, too,
-//!   as a sender sees them: [`Overflow::Signals`]. The papers leave them out: [`Overflow::Ignored`].
+//!   as a sender sees them, to DCTCP and Prague as marks: [`Overflow::Signals`]. The papers leave them out: [`Overflow::Ignored`].
 //! - With [`Signal::Drop`] what the algorithm drops does not enter the queue: `q' = (1 - p) r - C`.
-//! - New flows have the windows of those that are there.
+//! - New flows have the windows of those that are there. An estimate of the share of marks begins with 1 (RFC 8257
+//!   section 3.3), at an equilibrium with p.
 //! - A window is any positive number. Below about 4 packets TCP relies on timeouts, which no document's
 //!   fluid has.
 

@@ -1,6 +1,7 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
+use crate::congestion::{Congestion, Heard, Sender, Tcp};
 use crate::error::TheoryError;
 use crate::models::{Law, Seen};
 use crate::network::{FluidNetwork, Signal};
@@ -17,7 +18,8 @@ pub(super) struct Leg<V, const D: usize> {
     pub(super) per_capacity: V,
 }
 
-/// Networks side by side, and where they start. The variables are the windows, the queue and the law's.
+/// Networks side by side, and where they start. The variables are the windows, the queue, the law's, and where the
+/// senders estimate the share of marks, those estimates.
 pub(super) struct Net<V, const D: usize> {
     pub(super) classes: usize,
     /// How many variables the law has.
@@ -26,8 +28,11 @@ pub(super) struct Net<V, const D: usize> {
     pub(super) buffer: V,
     /// From here on the queue is full.
     pub(super) full: V,
+    /// Reno's constants.
     increase: V,
     per_decrease: V,
+    /// Another law of the windows.
+    other: Option<Congestion>,
     /// 1 where signals are drops.
     dropping: V,
     pub(super) drops: bool,
@@ -66,22 +71,34 @@ impl<V: Real, const D: usize> Net<V, D> {
         let units = first.model.variables().iter().map(|(_, unit)| if *unit == "1" { 1e-3 } else { 1.0 });
         let scale: Vec<f64> = std::iter::repeat_n(1.0, classes + 1).chain(units).collect();
         let buffer = of(&|n| n.buffer, 0);
+        let reno = |n: &FluidNetwork| match n.congestion {
+            Congestion::Reno(tcp) => tcp,
+            _ => Tcp::SAWTOOTH,
+        };
+        let law = first.network().congestion;
+        let estimates = if law.estimates() { classes } else { 0 };
         Ok(Net {
             classes,
             variables: first.model.variables().len(),
             legs,
             buffer,
             full: buffer * V::of(1.0 - 1e-12),
-            increase: of(&|n| n.tcp.increase, 0),
-            per_decrease: of(&|n| 1.0 / n.tcp.decrease, 0),
+            increase: of(&|n| reno(n).increase, 0),
+            per_decrease: of(&|n| 1.0 / reno(n).decrease, 0),
+            other: (!matches!(law, Congestion::Reno(_))).then_some(law),
             dropping: of(&|n| f64::from(u8::from(n.signal == Signal::Drop)), 0),
             drops: fluids.iter().any(|f| f.network().signal == Signal::Drop),
             overflow: options.overflow == Overflow::Signals,
             longest,
             before,
             start: std::array::from_fn(|d| V::from_lanes(|i| start[i][d])),
-            scale: padded(&scale),
+            scale: padded(&scale.into_iter().chain(std::iter::repeat_n(1e-3, estimates)).collect::<Vec<_>>()),
         })
+    }
+
+    /// Whether the senders estimate the share of marks.
+    pub(super) fn estimates(&self) -> bool {
+        self.other.is_some_and(|law| law.estimates())
     }
 
     /// The times of change within a duration.
@@ -121,6 +138,20 @@ impl<V: Real, const D: usize> Net<V, D> {
             mixed.per_capacity = V::select(before, earlier.per_capacity, mixed.per_capacity);
         }
         mixed
+    }
+
+    /// How windows of another law than Reno's move, and their estimates.
+    #[cold]
+    #[inline(never)]
+    fn others(&self, law: &Congestion, now: [V; 3], then: [V; 3]) -> [V; 2] {
+        let mut rates = [[0.0; 2]; 16];
+        for (i, rates) in rates.iter_mut().enumerate().take(V::LANES) {
+            let [window, share, rtt] = now.map(|x| x.lane(i));
+            let [old, rtt_then, probability] = then.map(|x| x.lane(i));
+            let heard = Heard { window: old, rtt: rtt_then, probability };
+            *rates = law.rates(&Sender { window, share, rtt }, &heard).into();
+        }
+        std::array::from_fn(|k| V::from_lanes(|i| rates[i][k]))
     }
 
     /// What the senders see of a queue that may be full: signals and losses.
@@ -223,6 +254,16 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant
             let both = V::of(1.0) / (rtt * rtt_then);
             let rate = both * rtt_then;
             arrivals = arrivals + now.flows[i] * y[i] * rate;
+            if let Some(law) = &self.net.other {
+                let estimate = k + 1 + self.net.variables + i;
+                let share = if law.estimates() { y[estimate] } else { V::of(0.0) };
+                let [window, share] = self.net.others(law, [y[i], share, rtt], [old[i], rtt_then, p]);
+                dy[i] = window;
+                if law.estimates() {
+                    dy[estimate] = share;
+                }
+                continue;
+            }
             dy[i] = self.net.increase * rate - self.net.per_decrease * y[i] * old[i] * p * (both * rtt);
         }
         let seen = self.seen_with(now.capacity, y, queue, arrivals);

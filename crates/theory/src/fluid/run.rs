@@ -37,7 +37,7 @@ impl Fluid {
         let classes = self.network().classes.len();
         if classes > 1 {
             of::<M, VARIABLES, false>(model, self, duration, options)
-        } else if const { M::STATE.len() <= 2 } {
+        } else if const { M::STATE.len() <= 2 } && !self.network().congestion.estimates() {
             of::<M, 4, true>(model, self, duration, options)
         } else {
             of::<M, 8, true>(model, self, duration, options)
@@ -69,6 +69,7 @@ fn sampled<const D: usize>(
         windows: vec![Vec::new(); k],
         rtts: vec![Vec::new(); k],
         state: vec![Vec::new(); variables],
+        shares: vec![Vec::new(); if net.estimates() { k } else { 0 }],
         ..Trajectory::default()
     };
     let mut clock = Clock::new(options.sample, 0.0, duration);
@@ -92,6 +93,9 @@ fn sampled<const D: usize>(
             }
             for i in 0..variables {
                 out.state[i].push(y[k + 1 + i]);
+            }
+            for (i, share) in out.shares.iter_mut().enumerate() {
+                share.push(y[k + 1 + variables + i]);
             }
         }
     };

@@ -70,7 +70,8 @@ impl Fluid {
     /// Names what is not physical.
     pub fn new(network: FluidNetwork, model: AnyModel) -> Result<Fluid, TheoryError> {
         network.check()?;
-        let most = VARIABLES - 1 - model.variables().len();
+        let own = if network.congestion.estimates() { 2 } else { 1 };
+        let most = (VARIABLES - 1 - model.variables().len()) / own;
         require(
             network.classes.len() <= most,
             "classes of flows",
@@ -116,9 +117,11 @@ impl Fluid {
             format!("must stay {}: only N, C and T_p may change", first.classes.len()),
         )?;
         require(
-            network.buffer == first.buffer && network.tcp == first.tcp && network.signal == first.signal,
+            network.buffer == first.buffer
+                && network.congestion == first.congestion
+                && network.signal == first.signal,
             "buffer, window rule and signal",
-            format!("{}, {:?}, {:?}", network.buffer, network.tcp, network.signal),
+            format!("{}, {:?}, {:?}", network.buffer, network.congestion, network.signal),
             "must not change: only N, C and T_p may change",
         )?;
         self.legs.push((at, network));
@@ -138,7 +141,8 @@ impl Fluid {
     /// What was before the start, and the start itself: windows, queue, law's variables.
     pub(super) fn initial(&self) -> Result<(Vec<f64>, Vec<f64>), TheoryError> {
         let network = self.network();
-        let (before, queue) = match &self.start {
+        let mut share = 1.0;
+        let (mut before, queue) = match &self.start {
             Start::Empty => {
                 let mut state = vec![0.0; self.model.variables().len()];
                 with_model!(self.model, m => Law::<f64>::start(&m, network.capacity, &mut state));
@@ -148,6 +152,7 @@ impl Fluid {
                 let equilibrium = self.model.equilibrium(network)?;
                 let windows = equilibrium.point.classes.iter().map(|c| c.window).collect();
                 let queue = equilibrium.point.queue + more;
+                share = equilibrium.point.probability;
                 ([windows, vec![equilibrium.point.queue], equilibrium.state].concat(), queue)
             }
             Start::At { windows, queue, state } => {
@@ -186,6 +191,9 @@ impl Fluid {
             format!("must lie in [0, {}], the buffer", network.buffer),
         )?;
         let k = network.classes.len();
+        if network.congestion.estimates() {
+            before.extend(std::iter::repeat_n(share, k));
+        }
         let mut now = before.clone();
         now[k] = queue;
         for ((name, unit), x) in self.model.variables().iter().zip(self.speeds(&now)) {
@@ -203,7 +211,7 @@ impl Fluid {
     fn speeds(&self, y: &[f64]) -> Vec<f64> {
         fn of<M: Model>(m: &M, network: &FluidNetwork, y: &[f64]) -> Vec<f64> {
             let k = network.classes.len();
-            let (windows, queue, x) = (&y[..k], y[k], &y[k + 1..]);
+            let (windows, queue, x) = (&y[..k], y[k], &y[k + 1..][..M::STATE.len()]);
             let arrivals =
                 network.classes.iter().zip(windows).map(|(c, w)| c.flows * w / network.rtt(c, queue)).sum();
             let p = m.probability(queue, network.capacity, x);

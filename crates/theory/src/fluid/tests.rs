@@ -4,9 +4,11 @@ use quell_aqm::catalog::CATALOG;
 use quell_units::{BitRate, Bytes, QueueSize};
 
 use super::*;
+use crate::congestion::{Congestion, Tcp};
 use crate::error::TheoryError;
+use crate::linear::{Loop, Plant};
 use crate::models::{AnyModel, Pi, Red, StRed, Vrc};
-use crate::network::{Class, FluidNetwork, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, Signal};
 use crate::num::dde::{self, Past, System, Tolerance};
 
 fn tight() -> Options {
@@ -15,7 +17,8 @@ fn tight() -> Options {
 
 /// Hollot's network and PI: N = 60, C = 3750 packets/s, a = 1.822e-5, b = 1.816e-5 at 160 Hz.
 fn hollot() -> (FluidNetwork, Pi) {
-    let network = FluidNetwork { tcp: Tcp::HALVING, ..FluidNetwork::new(60.0, 0.2, 3750.0, 800.0) };
+    let network =
+        FluidNetwork { congestion: Tcp::HALVING.into(), ..FluidNetwork::new(60.0, 0.2, 3750.0, 800.0) };
     (network, Pi { k_p: 1.819e-5, k_i: 9.6e-6, q_ref: 175.0 })
 }
 
@@ -114,7 +117,8 @@ fn packets_are_conserved() {
 /// `s w = -(p W/(a R)) (w + w_R e^-sR) - W^2/(a R) p_R e^-sR - (queueing terms)`.
 fn rightmost(network: &FluidNetwork, k_p: f64, k_i: f64, q: f64, guess: Complex64) -> Complex64 {
     let class = network.classes[0];
-    let (n, c, a) = (class.flows, network.capacity, network.tcp.decrease);
+    let Congestion::Reno(tcp) = network.congestion else { panic!("{network:?}") };
+    let (n, c, a) = (class.flows, network.capacity, tcp.decrease);
     let r = class.propagation + q / c;
     let w = r * c / n;
     let p = a / (w * w);
@@ -324,4 +328,125 @@ fn what_is_refused_is_named() {
     assert!(text.contains("100 steps did not suffice"), "{text}");
     let other = FluidNetwork { buffer: 1.0, ..network };
     assert!(said(fluid.changing(1.0, other).unwrap_err()).contains("must not change"));
+}
+
+/// Near its equilibrium the nonlinear fluid of every congestion control moves as the rightmost root of its loop says:
+/// it decays just below the gain margin, and grows just above.
+#[test]
+fn every_law_decays_or_grows_as_its_loop_says() {
+    for (name, n, propagation, c, q_ref, k_p, z) in [
+        ("cubic", 20.0, 0.1, 2500.0, 100.0, 1e-5, 0.5),
+        ("cubic", 5.0, 0.1, 2500.0, 100.0, 1e-6, 0.1),
+        ("dctcp", 20.0, 0.1, 2500.0, 100.0, 1e-4, 0.5),
+        ("prague", 20.0, 0.1, 2500.0, 100.0, 1e-4, 0.5),
+        ("prague", 10.0, 0.01, 10000.0, 50.0, 1e-4, 0.5),
+    ] {
+        let network = FluidNetwork {
+            congestion: Congestion::named(name).unwrap(),
+            ..FluidNetwork::new(n, propagation, c, 1000.0)
+        };
+        let control = |k: f64| {
+            let model = AnyModel::Pi(Pi { k_p: k * k_p, k_i: k * k_p * z, q_ref });
+            let rest = model.equilibrium(&network).unwrap();
+            (Loop::new(&rest.point, &model.controller(&rest).unwrap(), Plant::Exact).unwrap(), model)
+        };
+        let margin = control(1.0).0.margins().unwrap().gain.unwrap();
+        // What oscillates at the margin.
+        let period = control(1.001 * margin).0.mode().unwrap().period.unwrap();
+        for share in [0.95, 1.05] {
+            let (control, model) = control(share * margin);
+            let fluid =
+                Fluid::new(network.clone(), model).unwrap().starting(Start::Equilibrium(0.001)).unwrap();
+            let sample = period / 500.0;
+            let options = Options { tolerance: Tolerance::of(1e-11), sample, ..Options::default() };
+            let run = fluid.run(32.0 * period, &options).unwrap();
+            // Over half a period, which leaves little of modes that are slow.
+            let amplitude = |at: usize| {
+                let swing = |i: usize| (run.queue[i + 250] - run.queue[i]).abs();
+                (500 * at..500 * (at + 1)).map(swing).fold(0.0, f64::max)
+            };
+            let measured = (amplitude(30) / amplitude(15)).ln() / (15.0 * period);
+            assert_eq!(measured > 0.0, share > 1.0, "{name} {share}: {measured}");
+            assert_eq!(control.stable(), share < 1.0, "{name} {share}");
+            // Below the margin a slow mode may be the rightmost.
+            if share > 1.0 {
+                let root = control.mode().unwrap().root;
+                let off = (measured - root.re).abs() / root.im;
+                assert!(off < 0.002, "{name} at {share} of its margin: {measured} beside {root}");
+            }
+        }
+    }
+}
+
+/// Each law stays at its equilibrium, estimates of the share of marks with it; with two classes, too.
+#[test]
+fn every_law_stays_at_rest() {
+    for name in Congestion::NAMES {
+        let two = FluidNetwork {
+            classes: vec![Class { flows: 10.0, propagation: 0.01 }, Class { flows: 15.0, propagation: 0.1 }],
+            congestion: Congestion::named(name).unwrap(),
+            ..FluidNetwork::new(1.0, 1.0, 6000.0, 600.0)
+        };
+        let model = AnyModel::Pi(Pi { k_p: 1e-5, k_i: 1e-5, q_ref: 60.0 });
+        let rest = model.equilibrium(&two).unwrap().point;
+        let fluid = Fluid::new(two, model).unwrap().starting(Start::Equilibrium(0.0)).unwrap();
+        let run = fluid.run(3.0, &tight()).unwrap();
+        assert!((run.queue[run.queue.len() - 1] - 60.0).abs() < 1e-4, "{name}");
+        assert_eq!(run.shares.len(), if matches!(name, "dctcp" | "prague") { 2 } else { 0 });
+        for share in &run.shares {
+            assert!((share[share.len() - 1] - rest.probability).abs() < 1e-7, "{name}");
+        }
+    }
+}
+
+/// From an empty queue DCTCP and Prague find the same equilibrium, alpha coming down from 1.
+#[test]
+fn an_estimate_begins_with_one_and_finds_the_probability() {
+    let network = FluidNetwork {
+        congestion: Congestion::named("dctcp").unwrap(),
+        ..FluidNetwork::new(20.0, 0.1, 2500.0, 600.0)
+    };
+    let model = AnyModel::Pi(Pi { k_p: 1e-4, k_i: 5e-5, q_ref: 100.0 });
+    let p = model.equilibrium(&network).unwrap().point.probability;
+    let run = Fluid::new(network, model).unwrap().run(200.0, &tight()).unwrap();
+    let share = &run.shares[0];
+    assert!(share[0] == 1.0 && (share[share.len() - 1] - p).abs() < 1e-4, "{p}");
+    assert!((run.queue[run.queue.len() - 1] - 100.0).abs() < 0.1);
+}
+
+/// Alizadeh et al. 2011: marks from a threshold of K packets on make a limit cycle, which leaves the link full
+/// with K of 0.17 of the bandwidth-delay product, and loses less than 6 % of it even with K near 0.
+#[test]
+fn a_step_of_marks_fills_the_link_from_a_sixth_of_its_product_on() {
+    for flows in [2.0, 10.0, 40.0] {
+        let (product, capacity) = (833.0, 833_000.0);
+        let throughput = |k: f64| {
+            let step = Red {
+                min_th: k,
+                max_th: k + 1.0,
+                max_p: 1.0,
+                end: k + 1.0,
+                forgetting: 1.0,
+                spread: 1.0,
+                crowding: 0.0,
+            };
+            let network = FluidNetwork {
+                congestion: Congestion::named("dctcp").unwrap(),
+                ..FluidNetwork::new(flows, 0.001, capacity, 20.0 * product)
+            };
+            let options = Options { sample: 1e-5, ..Options::default() };
+            let run = Fluid::new(network, AnyModel::Red(step)).unwrap().run(1.5, &options).unwrap();
+            let from = run.time.len() / 2;
+            let (mut sum, mut least) = (0.0, f64::MAX);
+            for i in from..run.time.len() {
+                sum += if run.queue[i] > 1e-6 { capacity } else { run.arrivals[i].min(capacity) };
+                least = least.min(run.queue[i]);
+            }
+            (sum / (run.time.len() - from) as f64 / capacity, least)
+        };
+        let (full, near_zero) = (throughput(0.2 * product), throughput(1.0));
+        println!("{flows} flows: {full:?} with 0.2 C d, {near_zero:?} with 1 packet");
+        assert!(full.0 > 0.9999, "{flows}: {full:?}");
+        assert!(near_zero.0 > 0.94, "{flows}: {near_zero:?}");
+    }
 }

@@ -22,6 +22,8 @@ pub struct Trajectory {
     pub lost: Vec<f64>,
     /// The law's variables, in the order of [`AnyModel::variables`].
     pub state: Vec<Vec<f64>>,
+    /// alpha of each class, where the senders estimate the share of marks.
+    pub shares: Vec<Vec<f64>>,
     /// What it took.
     pub work: Work,
 }

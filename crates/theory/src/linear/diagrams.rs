@@ -27,7 +27,8 @@ impl Loop {
         let corners = self
             .classes
             .iter()
-            .flat_map(|c| [2.0 * c.tau, 1.0 / c.rtt])
+            .flat_map(|c| [c.own.0 + c.own.1, 1.0 / c.rtt])
+            .chain(self.filters())
             .chain(self.controller.denominator.roots().into_iter().map(|p| p.norm()))
             .chain(self.controller.numerator.roots().into_iter().map(|p| p.norm()))
             .filter(|&w| w > 0.0);

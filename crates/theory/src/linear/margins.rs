@@ -6,9 +6,10 @@ use num_complex::Complex64;
 use serde::Serialize;
 
 use super::roots::MOST_STEPS;
-use super::transfer::Loop;
+use super::transfer::{Loop, Windows};
 use crate::error::TheoryError;
 use crate::num::routh::Routh;
+use crate::num::{Poly, Rational};
 
 /// How far the loop is from its limit of stability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,20 +42,22 @@ impl Loop {
         self.crossings(
             0.0,
             top,
+            &self.poles,
             |over, under| over.norm_sqr() - under.norm_sqr(),
             |b| 2.0 * (b.0 * b.1 + b.2 * b.3),
         )
     }
 
-    /// Where a function of `B Z` and `E D` changes its sign.
+    /// Where a function of `B Z` and `E D` changes its sign, with a polynomial for D.
     fn crossings(
         &self,
         from: f64,
         to: f64,
+        d: &Poly,
         f: impl Fn(Complex64, Complex64) -> f64,
         slope: impl Fn((f64, f64, f64, f64)) -> f64,
     ) -> Result<Vec<f64>, TheoryError> {
-        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let z = &self.controller.numerator;
         let (dz, dd) = (z.derivative(), d.derivative());
         let value = |w: f64| {
             let s = Complex64::new(0.0, w);
@@ -73,8 +76,22 @@ impl Loop {
         sign_changes(from, to, value, slope)
     }
 
-    /// Refuses an algorithm whose own transfer function has a pole where no margin is defined.
+    /// Refuses an algorithm or windows with a pole of their own where no margin is defined.
     fn open_loop(&self) -> Result<(), TheoryError> {
+        if self.classes.iter().any(Windows::may_grow) {
+            let alone =
+                Loop { controller: Rational::new([0.0], [1.0]), poles: Poly::new([1.0]), ..self.clone() };
+            let growing = alone.unstable_roots()?;
+            if growing > 0 {
+                return Err(TheoryError::UnstableOpenLoop {
+                    reason: format!(
+                        "the windows themselves have {growing} growing modes, for their round-trip time is long against \
+                         the time between signals, and margins are measured from a loop that is stable when opened; \
+                         ask for the number of unstable roots instead"
+                    ),
+                });
+            }
+        }
         let own = Routh::of(&self.controller.denominator)?;
         let at_origin = self.controller.denominator.coefficients().iter().take_while(|&&c| c == 0.0).count();
         if own.right == 0 && own.on_axis == at_origin {
@@ -136,9 +153,21 @@ impl Loop {
         let mut found: Vec<f64> = Vec::new();
         let (mut from, mut to) = (top * 1e-9, top);
         let least = self.response(top).norm() * 1e-6;
+        // Poles at the origin turn the phase by quarters; what their factors of s do to the size matters not here, and
+        // of two integrators nothing would be left at low frequencies to tell the sign from.
+        let coefficients = self.poles.coefficients();
+        let origin = coefficients.iter().take_while(|&&c| c == 0.0).count();
+        let rest = Poly::new(&coefficients[origin..]);
+        let quarters = Complex64::I.powu(origin as u32);
         loop {
             let negative = self
-                .crossings(from, to, |over, under| (over * under.conj()).im, |b| b.1 * b.2 + b.0 * b.3)?
+                .crossings(
+                    from,
+                    to,
+                    &rest,
+                    |over, under| (over * (under * quarters).conj()).im,
+                    |b| b.1 * b.2 + b.0 * b.3,
+                )?
                 .into_iter()
                 .filter(|&w| self.response(w).re < 0.0);
             found.extend(negative);

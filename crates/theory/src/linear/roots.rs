@@ -34,16 +34,22 @@ pub struct Mode {
 pub(super) const MOST_STEPS: usize = 5_000_000;
 
 impl Loop {
+    /// Whether E grows with s.
+    fn grows(&self) -> bool {
+        self.input == Input::Queue && !self.integrates
+    }
+
     /// The power of s that F grows with.
     pub(super) fn degree(&self) -> usize {
-        self.controller.denominator.degree() + usize::from(self.input == Input::Queue)
+        self.poles.degree() + usize::from(self.grows())
     }
 
     /// Bounds from `sigma + j from` to `sigma + j to`; `None` if a window's own mode may lie there.
     pub(super) fn bounds(&self, sigma: f64, from: f64, to: f64) -> Option<Bounds> {
         let s = Complex64::new(sigma, from);
         let farthest = sigma.abs().hypot(to.abs().max(from.abs()));
-        let queue = self.input == Input::Queue;
+        let nearest = if from * to > 0.0 { from.abs().min(to.abs()) } else { 0.0 };
+        let queue = self.grows();
         let mut v = Bounds {
             e: if queue { farthest + self.leak } else { 1.0 },
             de: if queue { 1.0 } else { 0.0 },
@@ -52,23 +58,30 @@ impl Loop {
         };
         for c in &self.classes {
             let size = (-sigma * c.rtt).exp();
-            let (window, slope) = match self.plant {
-                Plant::Exact => (c.own(s).0, 1.0 + c.tau * c.rtt * size),
-                Plant::Simplified => (s + 2.0 * c.tau, 1.0),
+            let slope = match self.plant {
+                Plant::Exact => 1.0 + c.own.1 * c.rtt * size,
+                Plant::Simplified => 1.0,
             };
+            let window = c.motion(self.plant, s).0;
             let least = window.norm() - slope * (to - from);
             if least <= 0.0 {
                 return None;
             }
             let turn = slope / least;
-            if queue && self.plant == Plant::Exact {
+            if self.integrates {
+                let part = c.leak() / least;
+                v.e += part;
+                v.de += part * turn;
+            } else if queue {
                 let part = c.coupling / least;
-                v.e += part * (1.0 + size);
-                v.de += part * (c.rtt * size + (1.0 + size) * turn);
+                let (turns, moves) = self.turns(c, size);
+                v.e += part * turns;
+                v.de += part * (moves + turns * turn);
             }
-            let part = c.gain * size / least;
+            let (answer, bend) = c.answer_bound((sigma + c.filter).hypot(nearest))?;
+            let part = answer * size / least;
             v.b += part;
-            v.db += part * (c.rtt + turn);
+            v.db += bend * size / least + part * (c.rtt + turn);
         }
         if self.extra != 0.0 {
             let size = (-sigma * self.extra).exp();
@@ -78,22 +91,28 @@ impl Loop {
         Some(v)
     }
 
+    /// Bounds of a class's answer to the queue but for its coupling and its own motion, and of its slope.
+    fn turns(&self, c: &Windows, size: f64) -> (f64, f64) {
+        match self.plant {
+            Plant::Exact => (c.turns.0.abs() + c.turns.1.abs() * size, c.turns.1.abs() * c.rtt * size),
+            Plant::Simplified => ((c.turns.0 + c.turns.1).abs(), 0.0),
+        }
+    }
+
     /// Bounds of `|B|` and of what E has beside s, for `|s| >= r` on `Re s >= sigma`.
     pub(super) fn beyond(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
-        let (mut b, mut rest) = (self.direct, self.leak);
+        let (mut b, mut rest) = (self.direct, if self.integrates { 0.0 } else { self.leak });
         for c in &self.classes {
             let size = (-sigma * c.rtt).exp().max(1.0);
             let least = match self.plant {
-                Plant::Exact => r - c.tau * (1.0 + size),
-                Plant::Simplified => r - 2.0 * c.tau,
+                Plant::Exact => r - c.own.0 - c.own.1 * size,
+                Plant::Simplified => r - c.own.0 - c.own.1,
             };
             if least <= 0.0 {
                 return None;
             }
-            b += c.gain * size / least;
-            if self.plant == Plant::Exact {
-                rest += c.coupling * (1.0 + size) / least;
-            }
+            b += c.answer_bound(r - c.filter)?.0 * size / least;
+            rest += if self.integrates { c.leak() } else { c.coupling * self.turns(c, size).0 } / least;
         }
         if self.input == Input::Rate {
             rest = 0.0;
@@ -104,9 +123,9 @@ impl Loop {
     /// From r on: what `|B Z|` is at most, and `|E D|` at least, both over the leading term of F.
     pub(super) fn tail(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
         let (b, rest) = self.beyond(sigma, r)?;
-        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let (z, d) = (&self.controller.numerator, &self.poles);
         let lead = d.coefficients()[d.degree()].abs() * r.powi(d.degree() as i32);
-        let scale = if self.input == Input::Queue { r } else { 1.0 };
+        let scale = if self.grows() { r } else { 1.0 };
         let all = d.bound(r);
         let lesser = rest * all + scale * (all - lead);
         Some((b * z.bound(r) / (scale * lead), 1.0 - lesser / (scale * lead)))
@@ -131,7 +150,7 @@ impl Loop {
     /// Roots of F with a real part above `sigma`.
     pub(super) fn roots_beyond(&self, sigma: f64) -> Result<usize, TheoryError> {
         let top = self.ceiling(sigma)?;
-        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let (z, d) = (&self.controller.numerator, &self.poles);
         let (dz, dd) = (z.derivative(), d.derivative());
         let value = |w: f64| self.characteristic(Complex64::new(sigma, w)).0;
         let slope = |a: f64, b: f64| {
@@ -146,21 +165,23 @@ impl Loop {
         let lead = d.coefficients()[d.degree()] * end.powu(self.degree() as u32);
         let total = turned + n * (FRAC_PI_2 - end.arg()) - (value(top) / lead).arg();
         let mut roots = whole(n / 2.0 - total / PI)?;
-        if sigma < 0.0 && self.plant == Plant::Exact {
-            // To the left of the axis F has poles, the windows' own modes.
-            for c in &self.classes {
+        // F has poles: the windows' own modes, and the estimates of the share of marks, to the left of the axis but
+        // for windows that grow by themselves.
+        if self.plant == Plant::Exact {
+            for c in self.classes.iter().filter(|c| sigma < 0.0 || c.may_grow()) {
                 let size = (-sigma * c.rtt).exp();
                 let value = |w: f64| c.own(Complex64::new(sigma, w)).0;
-                let slope = |_: f64, _: f64| Some(1.0 + c.tau * c.rtt * size);
-                let top = 2.0 * (sigma.abs() + c.tau * (1.0 + size));
+                let slope = |_: f64, _: f64| Some(1.0 + c.own.1 * c.rtt * size);
+                let top = 2.0 * (sigma.abs() + c.own.0 + c.own.1 * size);
                 let turned = turn(top, value, slope)?;
                 let end = Complex64::new(sigma, top);
                 let total = turned + FRAC_PI_2 - end.arg() - (value(top) / end).arg();
                 roots += whole(0.5 - total / PI)?;
             }
         } else if sigma < 0.0 {
-            roots += self.classes.iter().filter(|c| -2.0 * c.tau > sigma).count() as i64;
+            roots += self.classes.iter().filter(|c| -c.own.0 - c.own.1 > sigma).count() as i64;
         }
+        roots += self.filters().iter().filter(|&&f| -f > sigma).count() as i64;
         usize::try_from(roots).map_err(|_| TheoryError::Tolerance {
             at: 0.0,
             reason: format!("a count of roots came out as {roots}"),
@@ -199,6 +220,7 @@ impl Loop {
         own.sort_by(|a, b| a.re.total_cmp(&b.re));
         starts.extend(own.windows(2).map(|w| 0.5 * (w[0] + w[1])));
         starts.extend(own.iter().map(|s| s * 1.001));
+        starts.extend(self.filters().iter().map(|f| Complex64::new(-0.9 * f, 0.0)));
         starts.extend(self.controller.numerator.roots());
         starts.extend(self.controller.denominator.roots().iter().map(|p| p * 0.9));
         let best = starts
@@ -220,18 +242,19 @@ impl Loop {
         })
     }
 
-    /// Newton's step at `s`, for F times the windows' own characteristics: F has poles at their roots,
-    /// the product has none.
+    /// Newton's step at `s`, for F times the windows' own characteristics and the estimates': F has poles at
+    /// their roots, the product has none.
     pub(super) fn step(&self, s: Complex64) -> Complex64 {
         let (f, slope) = self.characteristic(s);
         if f == Complex64::ZERO {
             return f;
         }
-        let own = |c: &Windows| match self.plant {
-            Plant::Exact => c.own(s).1 / c.own(s).0,
-            Plant::Simplified => (s + 2.0 * c.tau).inv(),
+        let own = |c: &Windows| {
+            let (motion, slope) = c.motion(self.plant, s);
+            slope / motion
         };
-        (slope / f + self.classes.iter().map(own).sum::<Complex64>()).inv()
+        let poles = self.classes.iter().map(own).chain(self.filters().into_iter().map(|f| (s + f).inv()));
+        (slope / f + poles.sum::<Complex64>()).inv()
     }
 
     /// The root that Newton's method finds from `s`, in the upper half-plane.
@@ -251,8 +274,7 @@ impl Loop {
         // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
         // any more, is not a root.
         let v = self.bounds(s.re, s.im, s.im)?;
-        let size = v.e * self.controller.denominator.bound(s.norm())
-            + v.b * self.controller.numerator.bound(s.norm());
+        let size = v.e * self.poles.bound(s.norm()) + v.b * self.controller.numerator.bound(s.norm());
         let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
         found.then_some(Complex64::new(s.re, s.im.abs()))
     }

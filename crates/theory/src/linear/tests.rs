@@ -4,8 +4,9 @@ use num_complex::Complex64;
 use proptest::prelude::*;
 
 use super::*;
+use crate::congestion::{Congestion, Tcp};
 use crate::controller::{Controller, Input};
-use crate::network::{Class, FluidNetwork, OperatingPoint, Signal, Tcp};
+use crate::network::{Class, FluidNetwork, OperatingPoint, Signal};
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 
@@ -126,7 +127,7 @@ fn two(signal: Signal, controller: &Controller) -> Loop {
         queue: 0.0,
         probability: 0.02,
         arrivals: window * (20.0 / 0.09 + 30.0 / 0.24),
-        tcp: Tcp::SAWTOOTH,
+        congestion: Tcp::SAWTOOTH.into(),
         signal,
     };
     Loop::new(&point, controller, Plant::Exact).unwrap()
@@ -416,4 +417,109 @@ proptest! {
         let (a, b) = (same.mode().unwrap().root, near.mode().unwrap().root);
         prop_assert!(b.re > a.re - 1e-2 * a.norm(), "{} {}", a, b);
     }
+}
+
+/// A PI on networks of every congestion control: CUBIC's windows by the cubic function and as Reno's, Prague's above
+/// and below its 25 ms.
+fn of_every_kind() -> Vec<(&'static str, Loop)> {
+    let at = |name: &'static str, n, r, c, k_p: f64, z: f64, plant| {
+        let law = Congestion::named(name).unwrap();
+        (name, one_of(OperatingPoint::at(n, r, c, 0.0, law).unwrap(), &pid(k_p, k_p * z, 0.0), plant))
+    };
+    let mut all = Vec::new();
+    for plant in [Plant::Exact, Plant::Simplified] {
+        all.extend([
+            at("reno", 20.0, 0.14, 2500.0, 1e-5, 0.5, plant),
+            at("cubic", 20.0, 0.14, 2500.0, 1e-5, 0.5, plant),
+            at("cubic", 5.0, 0.14, 2500.0, 1e-6, 0.1, plant),
+            at("dctcp", 20.0, 0.14, 2500.0, 1e-4, 0.5, plant),
+            at("prague", 20.0, 0.14, 2500.0, 1e-4, 0.5, plant),
+            at("prague", 10.0, 0.015, 10000.0, 1e-4, 0.5, plant),
+        ]);
+    }
+    all
+}
+
+fn proportional(k_p: f64) -> Controller {
+    Controller { transfer: Rational::new([k_p], [1.0]), input: Input::Queue }
+}
+
+fn one_of(point: OperatingPoint, controller: &Controller, plant: Plant) -> Loop {
+    Loop::new(&point, controller, plant).unwrap()
+}
+
+/// F and its slope, the bounds on pieces of the axis, and the characteristic equation of every law.
+#[test]
+fn every_law_has_one_loop_in_all_its_forms() {
+    for (name, l) in of_every_kind() {
+        for s in [Complex64::new(0.3, 2.0), Complex64::new(0.0, 9.0), Complex64::new(-0.4, 5.0)] {
+            let slope = (l.characteristic(s + 1e-6).0 - l.characteristic(s - 1e-6).0) / 2e-6;
+            assert!((slope - l.characteristic(s).1).norm() < 1e-5 * slope.norm(), "{name} {s}");
+            let (p, q, r) = l.quasi_polynomial().unwrap();
+            let c = l.classes[0];
+            let lag = if c.share == 0.0 { Complex64::ONE } else { s + c.filter };
+            let f = (p.at(s) + q.at(s) * (-s * r).exp()) / (c.motion(l.plant, s).0 * lag);
+            assert!((f - l.characteristic(s).0).norm() < 1e-9 * f.norm(), "{name} {s}");
+            let (here, v) = (l.values(s), l.bounds(s.re, s.im, s.im + 0.01).unwrap());
+            for i in 0..=10 {
+                let there = l.values(s + Complex64::new(0.0, 1e-3 * f64::from(i)));
+                let over = |x: Complex64, bound: f64| x.norm() > bound * (1.0 + 1e-9);
+                assert!(!over(there.b, v.b) && !over(there.db, v.db), "{name} {s}");
+                assert!(!over(there.e, v.e) && !over(there.de, v.de), "{name} {s}");
+            }
+            assert!(here.b.is_finite());
+        }
+        if let Some((rational, delay)) = l.rational() {
+            let s = Complex64::new(0.0, 1.3);
+            let value = rational.at(s) * (-s * delay).exp();
+            assert!((value - l.response(1.3)).norm() < 1e-12 * value.norm(), "{name}");
+        } else {
+            assert_eq!(l.plant, Plant::Exact);
+        }
+    }
+}
+
+/// At the margins of every law the count of its roots changes, and at its slowest mode.
+#[test]
+fn every_law_changes_its_verdict_at_its_margins() {
+    for (name, l) in of_every_kind() {
+        let m = l.margins().unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (gain, delay) = (m.gain.unwrap(), m.delay.unwrap());
+        assert!(l.stable(), "{name}: {m:?}");
+        assert!(l.with_gain(gain * 0.9999).stable() && !l.with_gain(gain * 1.0001).stable(), "{name}: {m:?}");
+        assert!(
+            l.with_delay(delay * 0.9999).stable() && !l.with_delay(delay * 1.0001).stable(),
+            "{name}: {m:?}"
+        );
+        for k in [1.0, 1.5 * gain] {
+            let l = l.with_gain(k);
+            let root = l.mode().unwrap().root;
+            let size = 1e-3 * root.norm();
+            assert_eq!(l.roots_beyond(root.re + size), Ok(0), "{name} {root}");
+            assert!(l.roots_beyond(root.re - size).unwrap() > 0, "{name} {root}");
+        }
+    }
+}
+
+/// Prague's flows below 25 ms keep their rate as the queue grows: alone, flows and queue integrate.
+#[test]
+fn prague_s_rate_does_not_yield_to_a_short_queue() {
+    let plant = |r| {
+        let point = OperatingPoint::at(10.0, r, 10000.0, 0.0, Congestion::named("prague").unwrap()).unwrap();
+        one_of(point, &proportional(1e-4), Plant::Exact).plant_response(1e-6).norm()
+    };
+    assert!(plant(0.015) > 1e4 * plant(0.1), "{} {}", plant(0.015), plant(0.1));
+}
+
+/// CUBIC's windows at a round-trip time of many times K grow by themselves, and have no margins.
+#[test]
+fn windows_that_grow_by_themselves_have_no_margins() {
+    let point =
+        |r: f64| OperatingPoint::at(1.0, r, 400.0 / r, 0.0, Congestion::named("cubic").unwrap()).unwrap();
+    let slow = one_of(point(0.5), &proportional(1e-9), Plant::Exact);
+    assert!(slow.margins().is_ok() && slow.stable());
+    let far = one_of(point(200.0), &proportional(1e-12), Plant::Exact);
+    assert!(far.unstable_roots().unwrap() > 0);
+    let e = far.margins().unwrap_err().to_string();
+    assert!(e.contains("the windows themselves have"), "{e}");
 }

@@ -18,30 +18,76 @@ pub enum Plant {
     Simplified,
 }
 
-/// A class of flows in the loop.
+/// A class of flows in the loop, from its [law near the equilibrium](crate::congestion).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     /// R in seconds.
     pub(super) rtt: f64,
-    /// `tau = increase/(W R)`, per second.
+    /// tau, per second.
     pub(super) tau: f64,
-    /// `N/R W^2/(a R)`: how the rate's growth answers the signal, times S for the queue.
-    pub(super) gain: f64,
-    /// `N/R increase/(R^2 C)`: how it answers the queue, times S.
+    /// What the window's own motion has of itself now and a round trip ago, per second: tau each for Reno.
+    pub(super) own: (f64, f64),
+    /// `N/R tau W/(R C)`: how the rate's growth answers the queue, times S.
     pub(super) coupling: f64,
+    /// How much of that now and a round trip ago: 1 and -1 for Reno.
+    pub(super) turns: (f64, f64),
+    /// `N/R` times how the window's growth answers the signal, times S for the queue.
+    pub(super) gain: f64,
+    /// The same through the estimate of the share of marks.
+    pub(super) share: f64,
+    /// The rate of that estimate, per second; 0 without.
+    pub(super) filter: f64,
 }
 
 impl Windows {
-    /// `s + tau + tau e^(-s R)`, whose roots are the modes of the windows alone, and its slope.
+    /// `s + own.0 + own.1 e^(-s R)`, whose roots are the modes of the windows alone, and its slope.
     pub(super) fn own(&self, s: Complex64) -> (Complex64, Complex64) {
-        let late = self.tau * (-s * self.rtt).exp();
-        (s + self.tau + late, 1.0 - self.rtt * late)
+        let late = self.own.1 * (-s * self.rtt).exp();
+        (s + self.own.0 + late, 1.0 - self.rtt * late)
+    }
+
+    /// The same as far as a plant keeps the delay.
+    pub(super) fn motion(&self, plant: Plant, s: Complex64) -> (Complex64, Complex64) {
+        match plant {
+            Plant::Exact => self.own(s),
+            Plant::Simplified => (s + (self.own.0 + self.own.1), Complex64::ONE),
+        }
+    }
+
+    /// Whether the windows alone may have a growing mode: their past outweighs their present.
+    pub(super) fn may_grow(&self) -> bool {
+        self.own.1 > self.own.0
+    }
+
+    /// Bounds of [`Windows::answer`] where `|s + filter|` is at least `least`; `None` if that is its pole.
+    pub(super) fn answer_bound(&self, least: f64) -> Option<(f64, f64)> {
+        if self.share == 0.0 {
+            return Some((self.gain, 0.0));
+        }
+        let late = self.share * self.filter / least;
+        (least > 0.0).then_some((self.gain + late, late / least))
+    }
+
+    /// `N/R W/(R C)`, times S: how the rate falls as the queue delays it, per second.
+    pub(super) fn leak(&self) -> f64 {
+        self.coupling / self.tau
+    }
+
+    /// How the window's growth answers the signal, but for the delay, and the slope of that.
+    fn answer(&self, s: Complex64) -> (Complex64, Complex64) {
+        let direct = Complex64::new(self.gain, 0.0);
+        if self.share == 0.0 {
+            return (direct, Complex64::ZERO);
+        }
+        let lag = (s + self.filter).inv();
+        let late = self.share * self.filter * lag;
+        (direct + late, -late * lag)
     }
 
     /// The root of that which Newton's method finds from the one without delay.
     pub(super) fn slowest(&self) -> Option<Complex64> {
         // Off the real axis, which it would not leave.
-        let mut s = Complex64::new(-2.0 * self.tau, 0.1 * self.tau);
+        let mut s = Complex64::new(-self.own.0 - self.own.1, 0.1 * self.tau);
         for _ in 0..50 {
             let (f, slope) = self.own(s);
             s -= f / slope;
@@ -54,6 +100,11 @@ impl Windows {
 #[derive(Clone, Debug)]
 pub struct Loop {
     pub(super) controller: Rational,
+    /// D, with the factor s of E where flows and queue integrate.
+    pub(super) poles: Poly,
+    /// No class yields to a longer queue: `E = s (1 + sum leak_i/own_i)`. The factor s stands with the algorithm's poles,
+    /// since what nearly cancels cannot be bounded.
+    pub(super) integrates: bool,
     pub(super) input: Input,
     pub(super) plant: Plant,
     pub(super) classes: Vec<Windows>,
@@ -117,22 +168,36 @@ impl Loop {
                 crate::error::positive(name, x, "at equilibrium")?;
             }
             leak += share * n * w / (r * r * point.capacity);
-            let gain = share * n / r * w * w / (point.tcp.decrease * r);
-            let coupling = share * n / r * point.tcp.increase / (r * r * point.capacity);
+            let near = point.congestion.near(w, r, point.probability);
+            let rate = share * n / r;
+            let windows = Windows {
+                rtt: r,
+                tau: near.tau,
+                own: (near.tau * near.own.0, near.tau * near.own.1),
+                coupling: rate * near.tau * w / (r * point.capacity),
+                turns: (-near.rtt.0, -near.rtt.1),
+                gain: rate * near.signal,
+                share: rate * near.share,
+                filter: near.filter,
+            };
             match classes.iter_mut().find(|k| k.rtt == r) {
                 // Classes of one round-trip time differ only in modes that the queue does not see.
                 Some(k) => {
-                    k.gain += gain;
-                    k.coupling += coupling;
+                    k.gain += windows.gain;
+                    k.share += windows.share;
+                    k.coupling += windows.coupling;
                 }
-                None => {
-                    classes.push(Windows { rtt: r, tau: point.tcp.increase / (w * r), gain, coupling });
-                }
+                None => classes.push(windows),
             }
         }
         require(!classes.is_empty(), "flows", "none", "a loop has at least one class of flows")?;
+        let yields = |c: &Windows| (c.own.0 + c.tau * c.turns.0, c.own.1 + c.tau * c.turns.1) != (0.0, 0.0);
+        let integrates = *input == Input::Queue && !classes.iter().any(yields);
+        let factor = if integrates { Poly::new([0.0, 1.0]) } else { Poly::new([1.0]) };
         Ok(Loop {
             controller: transfer.clone(),
+            poles: &transfer.denominator * &factor,
+            integrates,
             input: *input,
             plant,
             classes,
@@ -156,6 +221,17 @@ impl Loop {
         Loop { extra: self.extra + seconds, ..self.clone() }
     }
 
+    /// The rates of the estimates of the share of marks, each once, per second: poles of B to the left.
+    pub(super) fn filters(&self) -> Vec<f64> {
+        let mut all: Vec<f64> = Vec::new();
+        for c in self.classes.iter().filter(|c| c.share != 0.0) {
+            if !all.contains(&c.filter) {
+                all.push(c.filter);
+            }
+        }
+        all
+    }
+
     /// The algorithm's transfer function.
     pub fn controller(&self) -> &Rational {
         &self.controller
@@ -168,17 +244,9 @@ impl Loop {
         if self.plant == Plant::Exact || self.direct != 0.0 {
             return None;
         }
-        let windows = Rational::new([c.gain], [2.0 * c.tau, 1.0]);
-        let queue = match self.input {
-            Input::Queue => Rational::lag(1.0 / self.leak),
-            Input::Rate => Rational::new([1.0], [1.0]),
-        };
-        let scale = if self.input == Input::Queue { 1.0 / self.leak } else { 1.0 };
-        let all = &(&windows * &queue) * &self.controller;
-        Some((
-            Rational { numerator: all.numerator.scaled(scale), denominator: all.denominator },
-            c.rtt + self.extra,
-        ))
+        // What is late stands in Q alone here.
+        let (p, q, _) = Loop { extra: 0.0, ..self.clone() }.quasi_polynomial()?;
+        Some((Rational { numerator: q, denominator: p }, c.rtt + self.extra))
     }
 
     /// The characteristic equation of one class, `P(s) + Q(s) e^(-s R) = 0`, as P, Q and R (Park et al. 2004,
@@ -189,22 +257,30 @@ impl Loop {
         if self.extra != 0.0 {
             return None;
         }
-        // E and B times s + tau + tau e, as (without e, with e).
-        let (window, late) = match self.plant {
-            Plant::Exact => (Poly::new([c.tau, 1.0]), Poly::new([c.tau])),
-            Plant::Simplified => (Poly::new([2.0 * c.tau, 1.0]), Poly::new([0.0])),
+        // E and B times the windows' own motion and the estimate's, as (without e, with e).
+        let all = c.turns.0 + c.turns.1;
+        let (window, late, turns) = match self.plant {
+            Plant::Exact => (Poly::new([c.own.0, 1.0]), Poly::new([c.own.1]), c.turns),
+            Plant::Simplified => (Poly::new([c.own.0 + c.own.1, 1.0]), Poly::new([0.0]), (all, 0.0)),
         };
-        let coupling = if self.plant == Plant::Exact { c.coupling } else { 0.0 };
+        let lag = if c.share == 0.0 { Poly::new([1.0]) } else { Poly::new([c.filter, 1.0]) };
         let (e0, e1) = match self.input {
             Input::Queue => {
                 let queue = Poly::new([self.leak, 1.0]);
-                (&(&queue * &window) + &Poly::new([coupling]), &(&queue * &late) + &Poly::new([-coupling]))
+                (
+                    &(&queue * &window) + &Poly::new([c.coupling * turns.0]),
+                    &(&queue * &late) + &Poly::new([c.coupling * turns.1]),
+                )
             }
             Input::Rate => (window.clone(), late.clone()),
         };
-        let b0 = window.scaled(self.direct);
-        let b1 = &late.scaled(self.direct) + &Poly::new([c.gain]);
-        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let (e0, e1) =
+            if self.integrates { (&window + &Poly::new([c.leak()]), late.clone()) } else { (e0, e1) };
+        let (e0, e1) = (&e0 * &lag, &e1 * &lag);
+        let b0 = &window.scaled(self.direct) * &lag;
+        let answer = &lag.scaled(c.gain) + &Poly::new([c.share * c.filter]);
+        let b1 = &(&late.scaled(self.direct) * &lag) + &answer;
+        let (z, d) = (&self.controller.numerator, &self.poles);
         Some((&(&e0 * d) + &(&b0 * z), &(&e1 * d) + &(&b1 * z), c.rtt))
     }
 
@@ -222,7 +298,7 @@ impl Loop {
 
     /// E and B at `s`.
     pub(super) fn values(&self, s: Complex64) -> Values {
-        let queue = self.input == Input::Queue;
+        let queue = self.input == Input::Queue && !self.integrates;
         let one = if queue { Complex64::ONE } else { Complex64::ZERO };
         let mut v = Values {
             e: if queue { s + self.leak } else { Complex64::ONE },
@@ -232,20 +308,26 @@ impl Loop {
         };
         for c in &self.classes {
             let e = (-s * c.rtt).exp();
-            let (window, slope) = match self.plant {
-                Plant::Exact => c.own(s),
-                Plant::Simplified => (s + 2.0 * c.tau, Complex64::ONE),
-            };
+            let (window, slope) = c.motion(self.plant, s);
             let inverse = window.inv();
             let turn = slope * inverse;
-            if queue && self.plant == Plant::Exact {
+            if self.integrates {
+                let part = c.leak() * inverse;
+                v.e += part;
+                v.de -= part * turn;
+            } else if queue && c.turns != (0.0, 0.0) {
                 let part = c.coupling * inverse;
-                v.e += part * (1.0 - e);
-                v.de += part * (c.rtt * e - (1.0 - e) * turn);
+                let (now, then, moves) = match self.plant {
+                    Plant::Exact => (c.turns.0, c.turns.1 * e, c.rtt),
+                    Plant::Simplified => (c.turns.0, Complex64::new(c.turns.1, 0.0), 0.0),
+                };
+                v.e += part * (now + then);
+                v.de -= part * (moves * then + (now + then) * turn);
             }
-            let part = c.gain * e * inverse;
+            let (answer, bend) = c.answer(s);
+            let part = answer * e * inverse;
             v.b += part;
-            v.db -= part * (c.rtt + turn);
+            v.db += bend * e * inverse - part * (c.rtt + turn);
         }
         if self.extra != 0.0 {
             let late = (-s * self.extra).exp();
@@ -258,7 +340,7 @@ impl Loop {
     /// L(s): what a change of the signal's probability brings back, negative.
     pub fn at(&self, s: Complex64) -> Complex64 {
         let v = self.values(s);
-        self.controller.at(s) * v.b / v.e
+        self.controller.numerator.at(s) * v.b / (self.poles.at(s) * v.e)
     }
 
     /// `L(j omega)`.
@@ -268,14 +350,15 @@ impl Loop {
 
     /// `B(s)/E(s)`: the plant alone, from the probability to the queue or the rate, its sign reversed.
     pub fn plant_response(&self, omega: f64) -> Complex64 {
-        let v = self.values(Complex64::new(0.0, omega));
-        v.b / v.e
+        let s = Complex64::new(0.0, omega);
+        let v = self.values(s);
+        v.b / (if self.integrates { s * v.e } else { v.e })
     }
 
     /// F at `s`, whose roots are the modes, and its slope.
     pub(super) fn characteristic(&self, s: Complex64) -> (Complex64, Complex64) {
         let v = self.values(s);
-        let (z, d) = (&self.controller.numerator, &self.controller.denominator);
+        let (z, d) = (&self.controller.numerator, &self.poles);
         let (zs, ds) = (z.at(s), d.at(s));
         let slope = v.de * ds + v.e * d.derivative().at(s) + v.db * zs + v.b * z.derivative().at(s);
         (v.e * ds + v.b * zs, slope)

@@ -131,8 +131,9 @@ mod tests {
     use quell_units::{BitRate, Bytes, QueueSize};
 
     use super::*;
+    use crate::congestion::Tcp;
     use crate::controller::Input;
-    use crate::network::{Class, OperatingPoint, Signal, Tcp};
+    use crate::network::{Class, OperatingPoint, Signal};
 
     fn link() -> Link {
         Link {
@@ -147,7 +148,7 @@ mod tests {
         let one = FluidNetwork::new(60.0, 0.2, 1875.0, 1000.0);
         let two = FluidNetwork {
             classes: vec![Class { flows: 40.0, propagation: 0.05 }, Class { flows: 30.0, propagation: 0.3 }],
-            tcp: Tcp::HALVING,
+            congestion: Tcp::HALVING.into(),
             ..one.clone()
         };
         let drops = FluidNetwork { signal: Signal::Drop, ..one.clone() };

@@ -5,6 +5,7 @@ use quell_aqm::ap_red::{Conditions, Setting};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::Line;
 
+use crate::congestion::Congestion;
 use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant, Stability};
@@ -66,7 +67,8 @@ pub(super) fn published(
     network: &FluidNetwork,
 ) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(equilibrium);
-    let tcp = network.tcp;
+    // They are about Reno's window.
+    let Congestion::Reno(tcp) = network.congestion else { return Ok(Vec::new()) };
     Ok(match model {
         AnyModel::Red(red) => red_criteria(red, equilibrium)?,
         AnyModel::Ared(a) => red_criteria(&a.red(equilibrium.state[1]), equilibrium)?,

@@ -8,10 +8,11 @@ use quell_aqm::ap_red::{self, Conditions, Setting};
 use quell_aqm::hred::{self, Line};
 use serde::Serialize;
 
+use crate::congestion::Tcp;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, positive, require};
 use crate::linear::{Loop, Plant};
-use crate::network::{OperatingPoint, Tcp};
+use crate::network::OperatingPoint;
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 use crate::text::figure;

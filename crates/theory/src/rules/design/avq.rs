@@ -27,7 +27,7 @@ impl Rule for Avq {
 pub(super) fn half_of_the_largest(target: &Target, notes: &mut Notes) -> Result<f64, TheoryError> {
     let now = target.conditions();
     let tau = AvqParams::default().tau;
-    let largest = criteria::avq_largest_phi(tau, &now, target.tcp)?.ok_or_else(|| TheoryError::NoEquilibrium {
+    let largest = criteria::avq_largest_phi(tau, &now, target.reno()?)?.ok_or_else(|| TheoryError::NoEquilibrium {
         quantity: "phi".into(),
         reason: format!(
             "even with a constant virtual capacity the loop is unstable at R = {} s: p = 1 - Cv/r is too steep; allow more flows or a shorter R",

@@ -60,7 +60,8 @@ macro_rules! rules {
             notes: &mut Notes,
         ) -> Option<Result<(AqmConfig, f64), TheoryError>> {
             $( if name == $module::$rule::NAME {
-                return Some($module::$rule::parameters(target, notes));
+                let other = if $module::$rule::ANY_WINDOW { None } else { target.reno().err() };
+                return Some(other.map_or_else(|| $module::$rule::parameters(target, notes), Err));
             } )+
             None
         }

@@ -21,7 +21,7 @@ impl Rule for Pid {
 
     fn parameters(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), TheoryError> {
         let q = target.held();
-        let Shaped { gains, interval, memory, .. } = shaped(target, notes);
+        let Shaped { gains, interval, memory, .. } = shaped(target, notes)?;
         let config = AqmConfig::Pid(PidParams {
             k_p: gains.k_p,
             k_i: gains.k_i,
@@ -47,20 +47,21 @@ pub(super) struct Shaped {
 }
 
 /// Loop-shaping of PID gains.
-pub(super) fn shaped(target: &Target, notes: &mut Notes) -> Shaped {
+pub(super) fn shaped(target: &Target, notes: &mut Notes) -> Result<Shaped, TheoryError> {
     let now = target.conditions();
+    let tcp = target.reno()?;
     let beta = round(design_zero(now.flows, now.capacity, now.rtt));
     let gamma = round(1.0 / now.rtt);
     // L = alpha C^2/(a N) e^(-sR)/s.
-    let alpha = round(SHAPED / now.rtt * target.tcp.decrease * now.flows / (now.capacity * now.capacity));
+    let alpha = round(SHAPED / now.rtt * tcp.decrease * now.flows / (now.capacity * now.capacity));
     let gains = PidGains { k_p: round(alpha * (beta + gamma)), k_i: round(alpha * beta * gamma), k_d: alpha };
     notes.assume(format!(
         "zeros at the corners of the plant, beta = 2N/(R^2 C) = {} and gamma = 1/R = {} per second, and alpha for a crossover at 0.5/R: the loop-shaping of Hollot for PID gains; Park et al. 2004 print no rule within its region of stability",
         figure(beta),
         figure(gamma)
     ));
-    let largest = criteria::vrc_largest_integral(gains.k_d, &now, target.tcp);
-    let range = criteria::vrc_proportional(gains.k_i, gains.k_d, &now, target.tcp);
+    let largest = criteria::vrc_largest_integral(gains.k_d, &now, tcp);
+    let range = criteria::vrc_proportional(gains.k_i, gains.k_d, &now, tcp);
     let inside = range.is_some_and(|(low, high)| gains.k_p > low && gains.k_p < high);
     let (_, high) = range.unwrap_or((0.0, 0.0));
     notes.assume(format!(
@@ -71,5 +72,5 @@ pub(super) fn shaped(target: &Target, notes: &mut Notes) -> Shaped {
     ));
     let interval = Duration::from_secs_f64((0.1 * now.rtt).min(0.01));
     let memory = Duration::from_secs_f64((0.2 * now.rtt).min(0.02));
-    Shaped { gains, beta, gamma, interval, memory }
+    Ok(Shaped { gains, beta, gamma, interval, memory })
 }

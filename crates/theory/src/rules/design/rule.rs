@@ -10,6 +10,9 @@ pub(super) trait Rule {
     /// The algorithm's name in the catalog.
     const NAME: &'static str;
 
+    /// Whether it is for any window, not for Reno's alone.
+    const ANY_WINDOW: bool = false;
+
     /// The parameters for a target, and the queue in packets that they hold.
     fn parameters(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), TheoryError>;
 }

@@ -5,8 +5,9 @@ use quell_aqm::ap_red::Conditions;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::round;
+use crate::congestion::{Congestion, Tcp};
 use crate::error::{TheoryError, positive, require};
-use crate::network::{FluidNetwork, Signal, Tcp};
+use crate::network::{FluidNetwork, Signal};
 
 /// What parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ pub struct Target {
     /// own leave it aside.
     pub queue: Option<f64>,
     /// How windows move.
-    pub tcp: Tcp,
+    pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
 }
@@ -41,8 +42,23 @@ impl Target {
             flows,
             buffer: None,
             queue: None,
-            tcp: Tcp::SAWTOOTH,
+            congestion: Congestion::default(),
             signal: Signal::Mark,
+        }
+    }
+
+    /// Reno's constants.
+    ///
+    /// # Errors
+    /// The windows are others, and the published rules are for Reno's.
+    pub(super) fn reno(&self) -> Result<Tcp, TheoryError> {
+        match self.congestion {
+            Congestion::Reno(tcp) => Ok(tcp),
+            other => Err(TheoryError::quantity(
+                "congestion",
+                format!("\"{}\"", other.name()),
+                "must be \"reno\": the published rule has Reno's window in it; pi is shaped for the others, too",
+            )),
         }
     }
 
@@ -94,7 +110,7 @@ impl Target {
             ),
         )?;
         let network = FluidNetwork {
-            tcp: self.tcp,
+            congestion: self.congestion,
             signal: self.signal,
             ..FluidNetwork::new(now.flows, propagation, now.capacity, self.buffer())
         };

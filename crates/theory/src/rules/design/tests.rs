@@ -7,7 +7,8 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::{round, round_down, round_up};
 use super::*;
-use crate::network::{Class, Signal, Tcp};
+use crate::congestion::{Congestion, Tcp};
+use crate::network::{Class, Signal};
 use crate::rules::reach::{Beyond, robustness};
 
 /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.
@@ -80,7 +81,7 @@ fn pi_is_hollots() {
     let (a, b) = params.gains(&d.link).unwrap();
     close(a, 1.822e-5, 0.02);
     close(b, 1.816e-5, 0.02);
-    let halving = design("pi", &Target { tcp: Tcp::HALVING, ..target() }).unwrap();
+    let halving = design("pi", &Target { congestion: Tcp::HALVING.into(), ..target() }).unwrap();
     close(halving.analysis.stability.margins.crossovers[0], 0.529, 0.03);
     assert_eq!(halving.warnings, Vec::<String>::new());
 }
@@ -210,5 +211,33 @@ proptest! {
                 "{}: {e}", CATALOG[which].name
             ),
         }
+    }
+}
+
+/// PI for every congestion control, with margins; the published rules are refused for other windows than Reno's.
+#[test]
+fn pi_is_shaped_for_every_window() {
+    let mean_packet = Bytes::new(1000);
+    for (rate, rtt, flows) in [(20_000_000, 140, 20.0), (20_000_000, 140, 5.0), (80_000_000, 15, 10.0)] {
+        for name in Congestion::NAMES {
+            let target = Target {
+                congestion: Congestion::named(name).unwrap(),
+                queue: Some(30.0),
+                ..Target::new(BitRate::from_bps(rate), mean_packet, Duration::from_millis(rtt), flows)
+            };
+            let found = design("pi", &target).unwrap();
+            let m = &found.analysis.stability.margins;
+            assert!(found.analysis.stability.stable(), "{name} {rate} {flows}: {m:?}");
+            assert!(
+                m.phase.unwrap().to_degrees() > 45.0 && m.gain.unwrap() > 2.0,
+                "{name} {rate} {flows}: {m:?}"
+            );
+            assert!(found.warnings.iter().all(|w| !w.contains("margin")), "{:?}", found.warnings);
+        }
+    }
+    let cubic = Target { congestion: Congestion::named("cubic").unwrap(), ..target() };
+    for name in DESIGNED.iter().filter(|name| **name != "pi") {
+        let e = design(name, &cubic).unwrap_err().to_string();
+        assert!(e.contains("congestion = \"cubic\": must be \"reno\""), "{name}: {e}");
     }
 }

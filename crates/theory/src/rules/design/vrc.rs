@@ -17,7 +17,7 @@ impl Rule for Vrc {
 
     fn parameters(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), TheoryError> {
         let q = target.held();
-        let Shaped { gains, beta, gamma, interval, memory } = shaped(target, notes);
+        let Shaped { gains, beta, gamma, interval, memory } = shaped(target, notes)?;
         let config = AqmConfig::Vrc(VrcParams {
             alpha: Some(gains.k_d),
             beta: Some(beta.min(gamma)),

@@ -1,0 +1,197 @@
+//! What calm senders and receivers do, beside what any do: both, event by event.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+use quell_units::{Duration, Time};
+
+use super::{Outgoing, Sender};
+use crate::feedback::Report;
+use crate::params::Config;
+use crate::receiver::{Arrival, Receiver};
+use crate::slow_start::SlowStart;
+use crate::{CongestionControl, Growth, Recovery, TcpParams};
+
+enum Event {
+    Data(Outgoing),
+    Ack(u32, Option<Report>),
+}
+
+/// One end of a connection, and its twin that takes nothing calmly.
+struct Ends {
+    cfg: Config,
+    senders: [Sender; 2],
+    receivers: [Receiver; 2],
+    events: BTreeMap<(Time, u32), Event>,
+    count: u32,
+    chance: u64,
+    /// How many of a thousand packets are lost.
+    loss: u64,
+    calm: u32,
+}
+
+impl Ends {
+    /// A number below a thousand.
+    fn draw(&mut self) -> u64 {
+        self.chance =
+            self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) % 1000
+    }
+
+    /// Something arrives after 50 ms, one after the other but for those that are late, unless it is lost.
+    fn put(&mut self, now: Time, event: Event) {
+        self.count += 1;
+        if self.draw() < self.loss {
+            return;
+        }
+        let late = if self.draw() < 5 { self.draw() } else { 0 };
+        let at = now + Duration::from_millis(50) + Duration::from_micros(100 * late);
+        self.events.insert((at, self.count), event);
+    }
+
+    fn drain(&mut self, now: Time, which: usize) -> Vec<Outgoing> {
+        core::iter::from_fn(|| self.senders[which].poll(&self.cfg, now)).collect()
+    }
+
+    /// Sends what may be sent now, `first` of it by the first twin already.
+    fn pump(&mut self, now: Time, first: Option<Vec<Outgoing>>) -> Result<(), TestCaseError> {
+        let sent = [first.unwrap_or_else(|| self.drain(now, 0)), self.drain(now, 1)];
+        prop_assert_eq!(&sent[0], &sent[1]);
+        prop_assert_eq!(self.drain(now, 0), [], "nothing is left");
+        let [a, b] = &self.senders;
+        prop_assert_eq!((a.window, a.deadline(), a.rto()), (b.window, b.deadline(), b.rto()));
+        sent[0].iter().for_each(|out| self.put(now, Event::Data(*out)));
+        Ok(())
+    }
+
+    fn on_ack(&mut self, now: Time, ack: u32, report: Option<Report>) -> Result<(), TestCaseError> {
+        let cfg = &self.cfg;
+        let mut first = None;
+        if report.is_none() && self.senders[0].takes_calmly(now, ack) {
+            let new = self.senders[0].on_calm_ack(cfg, now, ack);
+            first = Some(new.map(|seq| Outgoing::Data { seq, retransmission: false, cwr: false }).collect());
+            self.calm += 1;
+        }
+        for sender in self.senders.iter_mut().skip(usize::from(first.is_some())) {
+            match &report {
+                Some(report) => sender.on_report(cfg, now, ack, false, report),
+                None => sender.on_ack(cfg, now, ack, false, &[]),
+            };
+        }
+        let [a, b] = &mut self.senders;
+        prop_assert_eq!(a.take_rtt(), b.take_rtt());
+        self.pump(now, first)
+    }
+
+    fn on_data(&mut self, now: Time, out: Outgoing) -> Result<(), TestCaseError> {
+        let cfg = &self.cfg;
+        let arrival = match out {
+            Outgoing::Syn => Arrival { syn: true, ..Default::default() },
+            Outgoing::Data { seq, .. } => Arrival { seq, ..Default::default() },
+        };
+        let [a, b] = &mut self.receivers;
+        let any = |r: &mut Receiver| {
+            let got = r.on_packet(cfg, now, arrival)?;
+            let next = got.acknowledge.then(|| r.acknowledgment(arrival.syn).next);
+            Some((got.new, next))
+        };
+        let taken = [
+            if !arrival.syn && cfg.acknowledges_calmly() && a.takes_calmly(cfg, now, 0, arrival.seq) {
+                Some(a.on_calm_packet(cfg, now, arrival.seq))
+            } else {
+                any(a)
+            },
+            any(b),
+        ];
+        prop_assert_eq!(taken[0], taken[1]);
+        prop_assert_eq!((a.deadline(), a.next(), a.reports(cfg)), (b.deadline(), b.next(), b.reports(cfg)));
+        if let Some((_, Some(next))) = taken[0] {
+            self.acknowledge(now, next)?;
+        }
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, now: Time, next: u32) -> Result<(), TestCaseError> {
+        let reports = self.receivers[0].reports(&self.cfg);
+        let [a, b] = self.receivers.each_mut().map(|r| reports.then(|| r.report(&self.cfg)));
+        prop_assert_eq!(a.map(|r| r.blocks), b.map(|r| r.blocks));
+        self.put(now, Event::Ack(next, a));
+        Ok(())
+    }
+
+    fn run(&mut self, end: Time) -> Result<(), TestCaseError> {
+        self.pump(Time::ZERO, None)?;
+        loop {
+            let arrival = self.events.first_key_value().map_or(Time::MAX, |(at, _)| at.0);
+            let (sender, receiver) = (self.senders[0].deadline(), self.receivers[0].deadline());
+            let now = arrival.min(sender).min(receiver);
+            if now >= end {
+                return Ok(());
+            }
+            if now == sender {
+                for sender in &mut self.senders {
+                    sender.on_timer(&self.cfg, now);
+                }
+                self.pump(now, None)?;
+            } else if now == receiver {
+                self.receivers.iter_mut().for_each(Receiver::on_timer);
+                let [next, twin] = self.receivers.each_mut().map(|r| r.acknowledgment(false).next);
+                prop_assert_eq!(next, twin);
+                self.acknowledge(now, next)?;
+            } else if let Some((_, event)) = self.events.pop_first() {
+                match event {
+                    Event::Data(out) => self.on_data(now, out)?,
+                    Event::Ack(next, report) => self.on_ack(now, next, report)?,
+                }
+            }
+        }
+    }
+}
+
+fn params() -> impl Strategy<Value = TcpParams> {
+    use Recovery::{NewReno, Prr, Rack, Reno, Sack, Tahoe};
+    let recovery = prop::sample::select(&[Tahoe, Reno, NewReno, Sack, Prr, Rack][..]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (recovery, flags, 2u32..60).prop_map(
+        |(recovery, (cubic, hystart, packets, delayed, coarse), max_window)| TcpParams {
+            recovery,
+            congestion: if cubic { CongestionControl::Cubic } else { CongestionControl::Reno },
+            slow_start: if hystart { SlowStart::HyStartPlusPlus } else { SlowStart::Standard },
+            growth: if packets { Growth::Packets } else { Growth::Acknowledgments },
+            delayed_ack: delayed.then(|| Duration::from_millis(40)),
+            granularity: Duration::from_millis(if coarse { 10 } else { 1 }),
+            max_window,
+            ..Default::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    /// Whether packets are lost often, seldom or late, a calm sender does what any does.
+    #[test]
+    fn a_calm_end_does_what_any_does(
+        params in params(),
+        chance in any::<u64>(),
+        loss in 0u64..60,
+        packets in 1u32..2000,
+    ) {
+        let cfg = Config::new(&params).unwrap();
+        let sender = Sender::new(&cfg);
+        let mut ends = Ends {
+            senders: [sender.clone(), sender],
+            receivers: [Receiver::new(), Receiver::new()],
+            events: BTreeMap::new(),
+            count: 0,
+            chance,
+            loss,
+            calm: 0,
+            cfg,
+        };
+        ends.senders.iter_mut().for_each(|s| s.provide(packets));
+        ends.run(Time::ZERO + Duration::from_secs(60))?;
+        prop_assert!(loss > 5 || packets < 50 || ends.calm * 2 > packets / 4, "it is usual: {}", ends.calm);
+    }
+}
