@@ -65,8 +65,9 @@ impl run::Case for Case {
             other => return Err(format!("no algorithm of Quell's is ns-3's {other}")),
         };
         let control = match tcp.as_str() {
-            "newreno" => "congestion = \"reno\"\n",
-            "cubic" => "congestion = \"cubic\"\nslow_start = \"hystart++\"\n",
+            // It grows with each acknowledgment, of however many packets.
+            "newreno" => "congestion = \"reno\"\ngrowth = \"acknowledgments\"\n",
+            "cubic" => "congestion = \"cubic\"\nslow_start = \"hystart++\"\ngrowth = \"packets\"\n",
             other => return Err(format!("no congestion control of Quell's is ns-3's {other}")),
         };
         let (low, high) = (f64::from(*rtt_ms) * 0.8, f64::from(*rtt_ms) * 1.2);
@@ -77,7 +78,7 @@ impl run::Case for Case {
              reverse = {{ aqm = {{ algorithm = \"drop-tail\" }}, buffer = \"100000 packets\" }}\n\n[[aqm]]\n{aqm}\n\
              [[flows]]\nname = \"tcp\"\ncount = {flows}\nrtt = {{ grid = [\"{low} ms\", \"{high} ms\"] }}\n\
              start = {{ between = [\"0 s\", \"1 s\"] }}\n\n[flows.tcp]\n{control}recovery = \"prr\"\n\
-             packet = \"1448 B\"\nheader = \"54 B\"\ninitial_window = 10\ngrowth = \"packets\"\n\
+             packet = \"1448 B\"\nheader = \"54 B\"\ninitial_window = 10\n\
              delayed_ack = \"40 ms\"\ngranularity = \"1 ms\"\ninitial_rto = \"1 s\"\nmin_rto = \"200 ms\"\n\
              limited_transmit = true\n",
             self.name(),
