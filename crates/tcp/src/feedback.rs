@@ -68,7 +68,7 @@ pub(crate) const ACC_ECN: Entry = Entry {
         "Its option and its negotiation are left out: what remains is the ACE field.",
         "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
         "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
-        "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
+        "An acknowledgment goes at once where marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and where they end, which is DCTCP's rule (RFC 8257 section 3.2).",
     ],
 };
 

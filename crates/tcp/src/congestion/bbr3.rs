@@ -23,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one; the send quantum counts for the window alone.",
         "Marks are not answered, so ecn = true is refused.",
+        "After a timeout the window is what is still in flight and a packet, until the data of then is acknowledged, and then what it was.",
         "It is the draft as of August 2026 (after -06), with its careful probes (section 5.3.3.6).",
         "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the acknowledgment that is being processed: what is left in flight after one (section 5.3.3.9) never reaches a bound that limits.",
         "Losses that end a probe while the application is slow leave the bound as it is (HandleInflightTooHigh(); appendix A.6 has it updated), and losses that end Startup set full_bw_reached alone (section 5.3.1.3; appendix A.2 has full_bw_now too).",

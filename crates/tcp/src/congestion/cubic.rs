@@ -58,7 +58,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "The window that is reduced is the congestion window, where section 4.6 takes the flight size. A window that is not used does not grow, so the two agree.",
         "Time in which the window is not used is not counted in the epoch (section 5.8).",
         "A mark multiplies the window by 0.7, as a loss does.",
-        "Spurious losses are not undone (section 4.9).",
+        "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
     ],
 };
 
