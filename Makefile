@@ -32,7 +32,7 @@ papers: ## Run every experiment of the documents, judge each printed number, and
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
 
-validate: ## Compare with ns-2 and with the laws of TCP, and write docs/validation.md
+validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 test: lint test-rust test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
@@ -99,6 +99,7 @@ $(VENV)/.ready: tests/python/requirements.txt
 
 docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test docs
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden

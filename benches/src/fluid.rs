@@ -76,7 +76,7 @@ impl Case {
     fn fluid(&self, flows: f64, propagation: f64) -> Outcome<Fluid> {
         let network = FluidNetwork {
             classes: vec![Class { flows, propagation }],
-            tcp: self.tcp,
+            congestion: self.tcp.into(),
             ..FluidNetwork::new(flows, propagation, self.capacity, 1000.0)
         };
         let [window, queue, last] = self.start;

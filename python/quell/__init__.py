@@ -48,6 +48,8 @@ from quell._quell import (
     search,
     signal,
     tasks,
+    tcp_describe,
+    tcp_list,
 )
 from quell.papers import reproduce
 
@@ -90,6 +92,8 @@ __all__ = [
     "signal",
     "sql",
     "tasks",
+    "tcp_describe",
+    "tcp_list",
     "theory",
 ]
 

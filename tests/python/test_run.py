@@ -302,6 +302,17 @@ def test_algorithms_and_metrics_are_described() -> None:
             assert all(parameter[k] for k in ("name", "doc", "unit", "default", "source")), parameter
     with pytest.raises(ValueError, match="drop-tail"):
         quell.aqm_describe("nothing")
+    senders = {s["name"]: s["key"] for s in quell.tcp_list()}
+    assert {"cubic": "congestion", "rack": "recovery", "hystart++": "slow_start"}.items() <= senders.items()
+    bbr = quell.tcp_describe("bbr3")
+    assert bbr["refuses"] == ["ecn = true"]
+    assert bbr["choices"]
+    assert quell.tcp_describe("reno")["key"] == "congestion"
+    assert quell.tcp_describe("recovery.reno")["key"] == "recovery"
+    (gain,) = (p for p in quell.tcp_describe("ledbat")["parameters"] if p["name"] == "ledbat_gain")
+    assert gain["range"] == "above 0, at most 1"
+    with pytest.raises(ValueError, match=r"recovery\.reno"):
+        quell.tcp_describe("nothing")
     metrics = {m["name"] for m in quell.metric_list()}
     assert metrics <= set(quell.run(make_scenario(duration="6 s"), seeds=1).metrics.column_names)
 

@@ -26,6 +26,7 @@ Examples:
   quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi
+  quell tcp describe cubic
   quell scenario check my.toml
   quell measure trace.pcap
 
@@ -71,6 +72,10 @@ pub enum Command {
     /// The algorithms: list them, describe one.
     #[command(subcommand)]
     Aqm(AqmCommand),
+    /// The senders, by their parts (congestion control, loss recovery, slow start and others): list them, describe
+    /// one.
+    #[command(subcommand)]
+    Tcp(TcpCommand),
     /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
@@ -694,6 +699,22 @@ pub enum AqmCommand {
     },
 }
 
+/// About senders.
+#[derive(Debug, Subcommand)]
+pub enum TcpCommand {
+    /// List every value of the keys by which senders are chosen.
+    List(FormatArgs),
+    /// Describe one: what it needs and refuses, the keys that it reads with their ranges, and what was chosen where
+    /// its source leaves something open.
+    Describe {
+        /// The value, such as cubic; with its key where another one has that name: recovery.reno.
+        name: String,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        format: FormatArgs,
+    },
+}
+
 /// About scenario files.
 #[derive(Debug, Subcommand)]
 pub enum ScenarioCommand {
@@ -720,7 +741,7 @@ pub enum ScenarioCommand {
         #[allow(missing_docs)]
         changes: Changes,
     },
-    /// List the dialects: the defaults of the releases of ns-2; their sources are in --format json and
+    /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
     /// docs/dialects.md.
     Dialects {
         #[command(flatten)]

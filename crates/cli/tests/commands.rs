@@ -414,10 +414,65 @@ fn aqm_list_and_describe_tell_what_there_is() {
 }
 
 #[test]
+fn tcp_list_and_describe_tell_what_senders_are_made_of() {
+    let bench = Bench::new();
+    let list = bench.ok(&["tcp", "list"]);
+    let json = bench.json(&["tcp", "list", "--format", "json"]);
+    assert!(json["common"].as_array().unwrap().iter().any(|key| key["name"] == "min_rto"));
+    for sender in json["senders"].as_array().unwrap() {
+        let [key, name, title] = ["key", "name", "title"].map(|k| sender[k].as_str().unwrap());
+        assert!(list.lines().any(|l| l.starts_with(key) && l.contains(name)), "{key} {name}:\n{list}");
+        let full = format!("{key}.{name}");
+        let text = bench.ok(&["tcp", "describe", &full]);
+        assert!(text.starts_with(&format!("{title} ({key} = \"{name}\")\n")), "{text}");
+        let described = bench.json(&["tcp", "describe", &full, "--format", "json"]);
+        assert_eq!((&described["key"], &described["name"]), (&sender["key"], &sender["name"]));
+        for parameter in described["parameters"].as_array().unwrap() {
+            for key in ["name", "unit", "default", "range", "description", "source"] {
+                assert!(!parameter[key].as_str().unwrap().is_empty(), "{name} {parameter}");
+            }
+            assert!(text.contains(parameter["name"].as_str().unwrap()), "{text}");
+        }
+    }
+    let prague = bench.ok(&["tcp", "describe", "prague"]);
+    for line in
+        ["needs    ecn = true\n", "needs    feedback = \"exact\" or \"accecn\"\n", "needs    pacing = true\n"]
+    {
+        assert!(prague.contains(line), "{prague}");
+    }
+    assert!(bench.ok(&["tcp", "describe", "bbr1"]).contains("refuses  ecn = true\n"));
+    assert!(bench.ok(&["tcp", "describe", "reno"]).ends_with("quell tcp describe recovery.reno\n"));
+    let wrong = bench.run(&["tcp", "describe", "cubik"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("did you mean \"cubic\"? Known: reno, cubic, "), "{}", wrong.err);
+}
+
+#[test]
+fn keys_that_nothing_reads_are_noted() {
+    let bench = Bench::new();
+    let notes = |settings: &[&str]| {
+        let mut args = vec!["scenario", "show", "small.toml"];
+        settings.iter().for_each(|s| args.extend(["--set", s]));
+        bench.file("idle.toml", &bench.ok(&args));
+        let ran = bench.run(&["scenario", "check", "idle.toml"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    assert_eq!(notes(&[]), "");
+    assert_eq!(
+        notes(&["flows.ftp.tcp.ledbat_target=50 ms", "flows.ftp.tcp.pacing_burst=2"]),
+        "note: ftp: tcp.pacing_burst has no effect without pacing = true\n\
+         note: ftp: tcp.ledbat_target has no effect without congestion = \"ledbat\"\n"
+    );
+    // What a dialect gives is nobody's mistake.
+    assert_eq!(notes(&["dialect=linux", "flows.ftp.tcp.congestion=reno"]), "");
+}
+
+#[test]
 fn text_in_a_pipe_fits_the_columns_that_are_asked_for() {
     let bench = Bench::new();
     for (columns, most) in [(Some("60"), 60), (Some("140"), 140), (None, 100)] {
-        for args in [&["aqm", "describe", "pi"][..], &["aqm", "list"]] {
+        for args in [&["aqm", "describe", "pi"][..], &["aqm", "list"], &["tcp", "list"]] {
             let mut command = bench.command(args);
             command.env_remove("COLUMNS");
             if let Some(columns) = columns {

@@ -516,7 +516,7 @@ mod tests {
             rtt_sum_ns: 1_000_000_000,
             ..FlowSegment::default()
         };
-        FlowOutcome { class, segments: bytes.map(one).to_vec() }
+        FlowOutcome { class, segments: bytes.map(one).to_vec(), windows: Vec::new() }
     }
 
     fn fact(class: u16, start: u64, bulk: bool, link: u32) -> FlowFact {

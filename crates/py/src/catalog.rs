@@ -1,9 +1,11 @@
-//! Lists of the algorithms and metrics.
+//! Lists of the algorithms, senders and metrics.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use quell_aqm::catalog::{CATALOG, Entry, Label, find};
+use quell_aqm::params::ParamDoc;
 use quell_lab::{Better, Metric};
+use quell_tcp::catalog::{self as tcp, SENDERS};
 
 use crate::errors;
 
@@ -64,15 +66,7 @@ pub fn aqm_describe<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyD
     };
     let dict = entry(py, e)?;
     let parameters = PyList::empty(py);
-    for p in (e.params)() {
-        let row = PyDict::new(py);
-        row.set_item("name", p.name)?;
-        row.set_item("doc", p.doc)?;
-        row.set_item("unit", p.unit)?;
-        row.set_item("default", p.default)?;
-        row.set_item("source", p.source)?;
-        parameters.append(row)?;
-    }
+    (e.params)().into_iter().try_for_each(|p| parameters.append(parameter(py, p)?))?;
     dict.set_item("parameters", parameters)?;
     Ok(dict)
 }
@@ -90,6 +84,94 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
     };
     dict.set_item("label", label)?;
     Ok(dict)
+}
+
+/// List the parts of which TCP senders are made.
+///
+/// Returns
+/// -------
+/// list of dict
+///     For each value of each key by which senders are chosen, in the order of the documentation: ``key``
+///     (of a group's ``tcp`` table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and
+///     ``source`` (where it is specified).
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> [s["name"] for s in quell.tcp_list() if s["key"] == "slow_start"]
+/// ['standard', 'hystart++']
+#[pyfunction]
+pub fn tcp_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    SENDERS.iter().try_for_each(|e| list.append(sender(py, e)?))?;
+    Ok(list)
+}
+
+/// Describe a part of a TCP sender.
+///
+/// Parameters
+/// ----------
+/// name : str
+///     A value that :func:`tcp_list` lists; with its key where another one has that name: ``recovery.reno``.
+///
+/// Returns
+/// -------
+/// dict
+///     The fields of :func:`tcp_list`; ``needs`` and ``refuses``, lists of settings; ``choices``, what was chosen
+///     where its source leaves something open; and ``parameters``: for each key that it reads and not every
+///     sender, its ``name``, ``doc``, ``unit``, ``default``, ``range`` and the ``source`` of the default.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If nothing has that name.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> quell.tcp_describe("bbr3")["needs"]
+/// ['recovery = "rack"', 'pacing = true']
+#[pyfunction]
+pub fn tcp_describe<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let Some(e) = tcp::find(name) else {
+        let names: Vec<_> = SENDERS.iter().map(|e| e.id()).collect();
+        return Err(errors::argument(format!(
+            "no part of a sender is called \"{name}\" (there are {})",
+            names.join(", ")
+        )));
+    };
+    let dict = sender(py, e)?;
+    dict.set_item("needs", e.demands())?;
+    dict.set_item("refuses", e.refusals())?;
+    dict.set_item("choices", e.choices)?;
+    let parameters = PyList::empty(py);
+    for p in e.parameters() {
+        let row = parameter(py, p.doc)?;
+        row.set_item("range", p.range)?;
+        parameters.append(row)?;
+    }
+    dict.set_item("parameters", parameters)?;
+    Ok(dict)
+}
+
+fn sender<'py>(py: Python<'py>, e: &tcp::Entry) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("key", e.key)?;
+    dict.set_item("name", e.name)?;
+    dict.set_item("title", e.title)?;
+    dict.set_item("summary", e.summary)?;
+    dict.set_item("source", e.source)?;
+    Ok(dict)
+}
+
+fn parameter(py: Python<'_>, doc: ParamDoc) -> PyResult<Bound<'_, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", doc.name)?;
+    row.set_item("doc", doc.doc)?;
+    row.set_item("unit", doc.unit)?;
+    row.set_item("default", doc.default)?;
+    row.set_item("source", doc.source)?;
+    Ok(row)
 }
 
 /// List the figures that a run returns.

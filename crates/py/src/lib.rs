@@ -22,7 +22,7 @@ mod _quell {
     #[pymodule_export]
     use crate::aqm::{Context, Link, Packet, Verdict, drop, signal};
     #[pymodule_export]
-    use crate::catalog::{aqm_describe, aqm_list, metric_list};
+    use crate::catalog::{aqm_describe, aqm_list, metric_list, tcp_describe, tcp_list};
     #[pymodule_export]
     use crate::columns::Columns;
     #[pymodule_export]

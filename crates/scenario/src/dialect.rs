@@ -1,5 +1,5 @@
 //! Dialects: named sets of defaults, those of the releases of ns-2 with which the source papers were simulated, and
-//! those of Linux's hosts.
+//! those of the hosts of Linux and of QUIC.
 //!
 //! A dialect gives a value to keys that a file leaves out; what the file says always wins. [`TABLE`] is all that
 //! there is to know about them: a row for each key, with the value in each release and where that is written.
@@ -31,11 +31,15 @@ pub enum Dialect {
     /// The senders and receivers of Linux 7.2.
     #[serde(rename = "linux")]
     Linux,
+    /// The senders and receivers of QUIC, as RFC 9002 has them.
+    #[serde(rename = "quic")]
+    Quic,
 }
 
 impl Dialect {
     /// Those that depart from Quell's own, in the order of [`Row::values`].
-    pub const ALL: [Dialect; 4] = [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux];
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux, Dialect::Quic];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -45,6 +49,7 @@ impl Dialect {
             Dialect::Ns227 => "ns-2.27",
             Dialect::Ns235 => "ns-2.35",
             Dialect::Linux => "linux",
+            Dialect::Quic => "quic",
         }
     }
 
@@ -56,6 +61,7 @@ impl Dialect {
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
             Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
             Dialect::Linux => "7.2.13, hosts only; see docs/senders.md",
+            Dialect::Quic => "RFC 9000 and RFC 9002 of May 2021, hosts only; see docs/senders.md",
         }
     }
 
@@ -69,6 +75,8 @@ impl Dialect {
 enum Place {
     /// In the table `tcp` of a group of flows.
     Tcp,
+    /// As `Tcp`, for flows whose packets are ECN-capable.
+    Capable,
     /// Beside `algorithm`, wherever an algorithm is named, if it is one of these and has the parameter.
     Aqm(fn(&catalog::Entry) -> bool),
     /// As `Aqm`, for queues that mark.
@@ -104,7 +112,7 @@ pub struct Row {
     pub table: &'static str,
     /// The key.
     pub key: &'static str,
-    values: [Given; 4],
+    values: [Given; 5],
     /// Where the values are written.
     pub source: &'static str,
 }
@@ -146,7 +154,7 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "min_rto",
-        values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms")],
+        values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
         source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
                  none, two ticks in effect",
     },
@@ -154,144 +162,170 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         table: TCP,
         key: "initial_rto",
-        values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s")],
-        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before",
+        values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s"), Text("1 s")],
+        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an \
+                 initial round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "max_rto",
-        values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s")],
-        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in 2.27 \
+        values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s"), Own],
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as \
+                 in 2.27 \
                  (not found)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "max_doublings",
-        values: [Whole(6), Whole(6), Whole(16), Whole(16)],
-        source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 maxrto_ is \
+        values: [Whole(6), Whole(6), Whole(16), Whole(16), Own],
+        source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
+                 maxrto_ is \
                  the bound. The release in which that changed was not found",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "granularity",
-        values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms")],
-        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before",
+        values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms")],
+        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: \
+                 kGranularity (RFC 9002 section 6.1.2)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "header",
-        values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B")],
-        source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40",
+        values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B"), Text("42 B")],
+        source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
+                 QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "limited_transmit",
-        values: [Flag(false), Flag(true), Flag(true), Flag(true)],
+        values: [Flag(false), Flag(true), Flag(true), Flag(true), Own],
         source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "syn",
-        values: [Flag(true), Flag(true), Flag(true), Flag(true)],
+        values: [Flag(true), Flag(true), Flag(true), Flag(true), Own],
         source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "initial_window",
-        values: [Whole(2), Whole(2), Whole(2), Whole(10)],
-        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before",
+        values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10)],
+        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less \
+                 than 14720 B (RFC 9002 section 7.2)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "ecn_retransmissions",
-        values: [Flag(true), Flag(true), Flag(true), Flag(false)],
-        source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it runs; \
+        values: [Flag(true), Flag(true), Flag(true), Flag(false), Flag(true)],
+        source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it \
+                 runs; \
                  earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
-                 default since 5 June 2008; Quell has one key for both",
+                 default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new packets \
+                 (RFC 9000 section 13.3), which are as capable as any",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "recovery",
-        values: [Own, Own, Own, Text("rack")],
-        source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent",
+        values: [Own, Own, Own, Text("rack"), Text("rack")],
+        source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \
+                 losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "congestion",
-        values: [Own, Own, Own, Text("cubic")],
-        source: "Linux: its default since 2.6.19",
+        values: [Own, Own, Own, Text("cubic"), Text("reno")],
+        source: "Linux: its default since 2.6.19. QUIC: NewReno (RFC 9002 section 7)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "reno_friendly",
-        values: [Own, Own, Own, Text("rfc8312")],
+        values: [Own, Own, Own, Text("rfc8312"), Own],
         source: "Linux: growth by alpha all the time",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "slow_start",
-        values: [Own, Own, Own, Text("hystart++")],
+        values: [Own, Own, Own, Text("hystart++"), Own],
         source: "Linux: HyStart, which is another algorithm with the same end; this is RFC 9406",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "growth",
-        values: [Own, Own, Own, Text("packets")],
-        source: "Linux counts what an acknowledgment delivers; ns-2 counts acknowledgments",
+        values: [Own, Own, Own, Text("packets"), Text("packets")],
+        source: "Linux counts what an acknowledgment delivers; ns-2 counts acknowledgments. QUIC: bytes (RFC \
+                 9002 section 7.3)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "packet",
-        values: [Own, Own, Own, Text("1448 B")],
-        source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B",
+        values: [Own, Own, Own, Text("1448 B"), Text("1.2 kB")],
+        source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B. QUIC: the smallest maximum of a \
+                 datagram (RFC 9000 section 14)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "delayed_ack",
-        values: [Own, Own, Own, Text("40 ms")],
-        source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet",
+        values: [Own, Own, Own, Text("40 ms"), Text("25 ms")],
+        source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet. QUIC: max_ack_delay (RFC 9000 \
+                 section 18.2), every second packet is acknowledged (section 13.2.2)",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "quick_acks",
-        values: [Own, Own, Own, Whole(16)],
+        values: [Own, Own, Own, Whole(16), Own],
         source: "Linux: the first 16 packets are acknowledged one by one",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "pacing",
+        values: [Own, Own, Own, Own, Flag(true)],
+        source: "QUIC: RFC 9002 section 7.7",
+    },
+    Row {
+        place: Place::Capable,
+        table: "flows.tcp with ecn",
+        key: "feedback",
+        values: [Own, Own, Own, Own, Text("exact")],
+        source: "QUIC: ACK frames with ECN counts (RFC 9000 section 19.3.2)",
     },
     Row {
         place: Place::Aqm(red_family),
         table: RED,
         key: "spacing",
-        values: [Text("wait"), Text("wait"), Text("wait"), Own],
+        values: [Text("wait"), Text("wait"), Text("wait"), Own, Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
     Row {
         place: Place::Aqm(gentle),
         table: "aqm, RED family without wred",
         key: "gentle",
-        values: [Flag(true), Flag(true), Flag(true), Own],
+        values: [Flag(true), Flag(true), Flag(true), Own, Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
     Row {
         place: Place::Aqm(red_family),
         table: RED,
         key: "signal",
-        values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own],
+        values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
@@ -299,8 +333,9 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(red_family),
         table: RED,
         key: "mark_limit",
-        values: [As("max_p"), Real(0.1), Real(0.1), Own],
-        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which is on). \
+        values: [As("max_p"), Real(0.1), Real(0.1), Own, Own],
+        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, \
+                 which is on). \
                  Before, an average below max_th was the condition (red.cc): p below max_p",
     },
     Row {
@@ -312,6 +347,7 @@ pub static TABLE: &[Row] = &[
             ByUnit { packets: 2, bytes: 1 },
             ByUnit { packets: 2, bytes: 1 },
             Own,
+            Own,
         ],
         source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
                  releases are taken to do the same)",
@@ -320,39 +356,43 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(of_ns2),
         table: "aqm, red and feng-ared",
         key: "weight",
-        values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own],
-        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s on \
+        values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own],
+        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 \
+                 s on \
                  links of up to 33 ms",
     },
     Row {
         place: Place::Aqm(rem),
         table: "aqm, rem",
         key: "mark_at",
-        values: [Text("departure"), Text("departure"), Text("departure"), Own],
-        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases are \
+        values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
+        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier \
+                 releases are \
                  taken to do the same",
     },
     Row {
         place: Place::Marking(rem_or_avq),
         table: "aqm, rem and avq where the link marks",
         key: "unmarkable",
-        values: [Text("pass"), Text("pass"), Text("pass"), Own],
-        source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; earlier \
+        values: [Text("pass"), Text("pass"), Text("pass"), Own, Own],
+        source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
+                 earlier \
                  releases are taken to do the same)",
     },
     Row {
         place: Place::Aqm(rem),
         table: "aqm, rem",
         key: "update_interval",
-        values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own],
+        values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
     },
     Row {
         place: Place::Reverse,
         table: "reverse of a link with changes",
         key: "changes",
-        values: [Nothing, Nothing, Nothing, Own],
-        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of 2.35); \
+        values: [Nothing, Nothing, Nothing, Own, Own],
+        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of \
+                 2.35); \
                  earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
     },
 ];
@@ -365,7 +405,7 @@ impl Row {
             doc.map(|doc| if doc.default == "none" { "left out".to_string() } else { doc.default.clone() })
         };
         let shown = match self.place {
-            Place::Tcp => shown(&TcpParams::docs()),
+            Place::Tcp | Place::Capable => shown(&TcpParams::docs()),
             Place::Aqm(of) | Place::Marking(of) => {
                 let entries = CATALOG.iter().filter(|e| of(e));
                 let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
@@ -432,6 +472,7 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
         row.key == key
             && match row.place {
                 Place::Tcp => within("tcp"),
+                Place::Capable => within("tcp") && has_ecn(table),
                 Place::Reverse => within("reverse"),
                 Place::Aqm(_) | Place::Marking(_) => {
                     algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
@@ -456,12 +497,17 @@ pub(crate) fn speak(tree: &mut Node) {
     let marks = all_mark(tree);
     each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, marks, choice));
     each(tree_entry(tree, "flows"), |group| {
-        if group.get("kind").and_then(text) != Some("udp") {
-            let tcp = TABLE.iter().filter(|row| matches!(row.place, Place::Tcp));
-            let tcp = tcp.filter_map(|row| Some((row.key, row.given(dialect, || None)?)));
-            if let Some(table) = table(group, "tcp") {
-                fill(table, tcp);
-            }
+        if group.get("kind").and_then(text) != Some("udp")
+            && let Some(table) = table(group, "tcp")
+        {
+            let capable = has_ecn(table);
+            let of_group = |row: &&Row| match row.place {
+                Place::Tcp => true,
+                Place::Capable => capable,
+                _ => false,
+            };
+            let rows = TABLE.iter().filter(of_group);
+            fill(table, rows.filter_map(|row| Some((row.key, row.given(dialect, || None)?))));
         }
     });
     for topology in ["dumbbell", "parking_lot"] {
@@ -485,17 +531,18 @@ fn all_mark(tree: &Node) -> bool {
         .chain(of_graph)
         .filter(|link| link.get("buffer").is_some() && link.get("aqm").is_none())
         .peekable();
-    shared.peek().is_some() && shared.all(marks)
+    shared.peek().is_some() && shared.all(has_ecn)
 }
 
-fn marks(link: &Node) -> bool {
-    matches!(link.get("ecn"), Some(Node { value: Value::Bool(true), .. }))
+/// Whether a table says `ecn = true`: a link's, that it marks; TCP's, that packets may be marked.
+fn has_ecn(table: &Node) -> bool {
+    matches!(table.get("ecn"), Some(Node { value: Value::Bool(true), .. }))
 }
 
 fn link(dialect: Dialect, node: &mut Node) {
-    let there = marks(node);
+    let there = has_ecn(node);
     let back = match node.get("reverse") {
-        Some(back) if back.get("ecn").is_some() => marks(back),
+        Some(back) if back.get("ecn").is_some() => has_ecn(back),
         _ => there,
     };
     if let Some(own) = tree_entry(node, "aqm") {

@@ -35,7 +35,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
     pub description: String,
     /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
-    /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35"; or "linux", whose hosts are those of Linux.
+    /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35"; or those of
+    /// hosts: "linux" or "quic".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.

@@ -1,5 +1,7 @@
 //! Names that do not exist: what may have been meant.
 
+use quell_tcp::catalog;
+
 /// Names that people know, of things that do the same job as something here, or that a later version may have:
 /// how they are written elsewhere, and what comes closest in purpose, the best first.
 const WELL_KNOWN: &[(&[&str], &[&str])] = &[
@@ -22,13 +24,8 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
     (&["yeah", "hybla"], &["cubic", "sack"]),
 ];
 
-/// What governs senders and no queue, as a user may write it; some of it is here, as TCP's.
+/// What governs senders and no queue, as a user may write it, beside what the catalog of senders has.
 const CONGESTION_CONTROLS: &[&str] = &[
-    "tahoe",
-    "reno",
-    "newreno",
-    "sack",
-    "cubic",
     "bic",
     "htcp",
     "highspeed",
@@ -38,17 +35,50 @@ const CONGESTION_CONTROLS: &[&str] = &[
     "westwood",
     "veno",
     "bbr",
-    "bbr1",
     "bbr2",
-    "bbr3",
     "vegas",
-    "dctcp",
-    "prague",
-    "ledbat",
     "yeah",
     "hybla",
     "scalable",
 ];
+
+/// Other names of what senders are made of: a key, names that its values have elsewhere, and the value.
+const SENDERS: &[(&str, &[&str], &str)] = &[
+    ("congestion", &["bbr", "bbrv3"], "bbr3"),
+    ("congestion", &["bbrv1"], "bbr1"),
+    ("congestion", &["tcp-prague"], "prague"),
+    ("recovery", &["rack-tlp", "tlp", "rfc8985"], "rack"),
+    ("recovery", &["sack-prr", "rfc6937", "rfc9937"], "prr"),
+    ("recovery", &["rfc6675"], "sack"),
+    ("slow_start", &["hystartpp", "rfc9406"], "hystart++"),
+    ("slow_start", &["rfc5681"], "standard"),
+    ("growth", &["abc", "bytes"], "packets"),
+    ("growth", &["acks"], "acknowledgments"),
+    ("feedback", &["rfc3168"], "classic"),
+    ("feedback", &["quic"], "exact"),
+    ("feedback", &["accurate-ecn", "rfc9768"], "accecn"),
+];
+
+/// What a message says of a value of a key by which senders are chosen, if it says more than of any other name: the
+/// rule, if it is a value of another key, and the value that was meant. `names` are those that the key has.
+pub(crate) fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, Option<String>)> {
+    let has = |key: &str| catalog::of_key(key).all(|e| names.contains(&e.name));
+    let keys = ["congestion", "recovery", "slow_start", "growth", "feedback"];
+    let key = keys.into_iter().find(|key| has(key))?;
+    let wrong = plain(wrong);
+    let own = |key: &str| catalog::of_key(key).find(|e| plain(e.name) == wrong).map(|e| e.name);
+    let others = |key: &str| {
+        let alias =
+            SENDERS.iter().find(|(k, others, _)| *k == key && others.iter().any(|o| plain(o) == wrong));
+        alias.map(|(_, _, name)| *name)
+    };
+    let found = |key: &str| own(key).or_else(|| others(key));
+    if let Some(name) = found(key) {
+        return Some((None, Some(name.to_string())));
+    }
+    let (other, name) = keys.into_iter().find_map(|other| Some((other, found(other)?)))?;
+    Some((Some(format!("is a value of {other}, not of {key}: write {other} = \"{name}\"")), None))
+}
 
 /// Other names of what is here, and what it was called.
 const SYNONYMS: &[(&[&str], &str)] = &[
@@ -86,6 +116,14 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     synonym.or_else(alike).map(str::to_string)
 }
 
+/// "a, b or c".
+fn either(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 fn is_well_known(plain_name: &str) -> bool {
     WELL_KNOWN.iter().any(|(others, _)| others.iter().any(|o| plain(o) == plain_name))
 }
@@ -94,11 +132,17 @@ fn is_well_known(plain_name: &str) -> bool {
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
-    if kind.starts_with("algorithm") && same(CONGESTION_CONTROLS) && !same(names) {
-        let rule = "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
-                    tcp.congestion (flows[0].tcp.congestion: reno, cubic, dctcp, prague, ledbat, bbr1 or bbr3), and a loss \
-                    recovery (flows[0].tcp.recovery: tahoe, reno, newreno, sack, prr or rack)";
-        return (rule.to_string(), None);
+    let of = |key| catalog::of_key(key).map(|e| e.name).collect::<Vec<_>>();
+    let (controls, recoveries) = (of("congestion"), of("recovery"));
+    let sender = same(CONGESTION_CONTROLS) || same(&controls) || same(&recoveries);
+    if kind.starts_with("algorithm") && sender && !same(names) {
+        let rule = format!(
+            "a congestion control of senders, not an algorithm for queues; a group of flows has one as \
+             tcp.congestion (flows[0].tcp.congestion: {}), and a loss recovery (flows[0].tcp.recovery: {})",
+            either(&controls),
+            either(&recoveries)
+        );
+        return (rule, None);
     }
     let meant = nearest(wrong, names.iter().copied());
     let known = WELL_KNOWN.iter().find(|(others, _)| others.iter().any(|o| plain(o) == plain(wrong)));

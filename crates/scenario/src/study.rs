@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use quell_aqm::catalog::CATALOG;
 use quell_sim::network::{FlowSpec, Measure};
+use quell_tcp::TcpParams;
+use quell_tcp::catalog::{Idle, idle};
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
@@ -16,7 +18,7 @@ use crate::format::{Changes, FlowGroup, Scenario};
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, expand, plain};
-use crate::tree::{Node, Path};
+use crate::tree::{Node, Path, steps};
 use crate::values::Seeds;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
@@ -142,6 +144,25 @@ impl Point {
         algorithms.dedup();
         let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));
         known.then_some(Identity { text, algorithms })
+    }
+
+    /// The keys of `tcp` tables that the file sets and nothing reads, with the name of their group.
+    pub fn idle(&self) -> Vec<(&str, Idle)> {
+        let dialect = self.scenario.dialect.unwrap_or_default();
+        let defaults = toml::Table::try_from(TcpParams::default()).unwrap_or_default();
+        let mut all = Vec::new();
+        for (i, group) in self.scenario.flows.iter().enumerate() {
+            let at = steps!["flows", i, "tcp"];
+            let Some(table) = self.tree.at(&at) else { continue };
+            let values = toml::Table::try_from(&group.tcp).unwrap_or_default();
+            let keys = table.entries().iter().map(|e| e.key.as_str());
+            let set: Vec<&str> = keys
+                .filter(|key| values.get(*key) != defaults.get(*key))
+                .filter(|key| !dialect::gives(dialect, &at, table, key))
+                .collect();
+            all.extend(idle(&group.tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));
+        }
+        all
     }
 
     /// When it measures.

@@ -398,6 +398,11 @@ impl de::Error for Fault {
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let choice = known("must be one of", expected);
+        match names::of_sender(variant, expected) {
+            Some((Some(rule), _)) => return Fault { known: Some(choice), ..Fault::new(rule) },
+            Some((None, nearest)) => return Fault { nearest, ..Fault::new(choice) },
+            None => {}
+        }
         match names::unknown("name", variant, expected) {
             (rule, None) if rule != "unknown name" => Fault { known: Some(choice), ..Fault::new(rule) },
             (_, nearest) => Fault { nearest, ..Fault::new(choice) },

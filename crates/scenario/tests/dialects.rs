@@ -6,6 +6,7 @@ use std::path::Path;
 use quell_aqm::catalog::CATALOG;
 use quell_scenario::dialect::{Dialect, Row, TABLE};
 use quell_scenario::{Document, Plugins, Point, Study};
+use quell_tcp::{CongestionControl, Feedback, Recovery};
 use quell_units::Duration;
 
 const FRAME: &str = r#"
@@ -94,6 +95,20 @@ fn the_unit_of_the_thresholds_decides_how_many_packets_must_wait() {
 }
 
 #[test]
+fn quic_counts_marks_where_packets_may_be_marked() {
+    let of = |settings: &[(&str, &str)]| speaking("quic", settings).scenario.flows[0].tcp.params.clone();
+    let plain = of(&[]);
+    assert_eq!((plain.recovery, plain.congestion), (Recovery::Rack, CongestionControl::Reno));
+    assert_eq!((plain.wire_bytes().get(), plain.initial_window, plain.pacing), (1242, 10, true));
+    assert_eq!((plain.ecn, plain.feedback), (false, Feedback::Classic));
+    assert_eq!(of(&[("flows.ftp.tcp.ecn", "true")]).feedback, Feedback::Exact);
+    let own = of(&[("flows.ftp.tcp.ecn", "true"), ("flows.ftp.tcp.feedback", "accecn")]);
+    assert_eq!(own.feedback, Feedback::AccEcn);
+    // It forbids no congestion control.
+    assert_eq!(of(&[("flows.ftp.tcp.congestion", "bbr3")]).congestion, CongestionControl::Bbr3);
+}
+
+#[test]
 fn a_link_changes_in_one_direction_only() {
     let changes = ("dumbbell.changes", "[{ at = \"5 s\", delay = \"50 ms\", rate = \"5 Mbit/s\" }]");
     let back = |p: &Point| {
@@ -133,7 +148,7 @@ fn what_is_shown_says_what_the_dialect_gave() {
     for dialect in Dialect::ALL {
         let text = format!("dialect = \"{}\"\naqm = \"all\"\n{FRAME}", dialect.name())
             .replace("[[aqm]]\nalgorithm = \"red\"\nmax_p = 0.05\n[[aqm]]\nalgorithm = \"drop-tail\"\n", "")
-            .replace("tcp = { min_rto = \"300 ms\" }", "")
+            .replace("tcp = { min_rto = \"300 ms\" }", "tcp = { ecn = true }")
             .replace("[dumbbell]", "[dumbbell]\necn = true\nchanges = [[1, 1e6]]");
         let shown = study(&text).points[0].scenario.to_toml();
         let remark = format!(" # as in {}", dialect.name());

@@ -151,6 +151,81 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:14: flows[0].tcp.recovery = \"sak\": must be one of",
             "did you mean \"sack\"?",
         ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"cubic\" }",
+            "x.toml:14: flows[0].tcp.recovery = \"cubic\": is a value of congestion, not of recovery: write congestion = \
+             \"cubic\"; must be one of: tahoe, ",
+            "",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"rack\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"rack\": is a value of recovery",
+            "write recovery = \"rack\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"NewReno\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"NewReno\": is a value of recovery",
+            "write recovery = \"newreno\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"rack-tlp\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"rack-tlp\": is a value of recovery",
+            "write recovery = \"rack\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"bbr\" }",
+            "x.toml:14: flows[0].tcp.recovery = \"bbr\": is a value of congestion",
+            "write congestion = \"bbr3\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"bbr\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"bbr\": must be one of: reno, cubic, bbr1, bbr3",
+            "did you mean \"bbr3\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"bbr2\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"bbr2\": not in this version",
+            "the closest in purpose is \"bbr3\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"rack-tlp\" }",
+            "x.toml:14: flows[0].tcp.recovery",
+            "did you mean \"rack\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { recovery = \"sack-prr\" }",
+            "x.toml:14: flows[0].tcp.recovery",
+            "did you mean \"prr\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { slow_start = \"hystart\" }",
+            "x.toml:14: flows[0].tcp.slow_start",
+            "\"hystart++\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { growth = \"exact\" }",
+            "x.toml:14: flows[0].tcp.growth",
+            "write feedback = \"exact\"",
+        ),
+        // What is wrong with an algorithm comes before what a sender needs of it.
+        (
+            "max_th = \"60 packets\"\n[[flows]]\nname = \"ftp\"",
+            "maxth = \"60 packets\"\n[[flows]]\nname = \"ftp\"\ntcp = { congestion = \"dctcp\", ecn = true, feedback = \
+             \"exact\" }",
+            "x.toml:11: aqm[0].maxth: unknown key",
+            "did you mean \"max_th\"?",
+        ),
         ("count = 2", "tcp = { min_rto = \"90 s\" }", "x.toml:14: flows[0].tcp.", "rto"),
         (
             "\"red\"",
@@ -489,7 +564,10 @@ fn names_that_others_have_are_said_not_to_be_here() {
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
     let e = message("count = 2", "tcp = { recovery = \"bbr\" }");
     let want =
-        "recovery = \"bbr\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
+        "recovery = \"bbr\": is a value of congestion, not of recovery: write congestion = \"bbr3\"; must be";
+    assert!(e.contains(want), "{e}");
+    let e = message("count = 2", "tcp = { recovery = \"westwood\" }");
+    let want = "recovery = \"westwood\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
     assert!(e.contains(want), "{e}");
 }
 

@@ -10,13 +10,15 @@ use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
-use crate::outcome::{FlowSegment, Transfer};
+use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
 use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackId, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
 
 mod dialog;
+mod watched;
 
 use dialog::{Dialog, Habits};
+use watched::Watched;
 
 /// What a flow needs from whoever runs it.
 pub(crate) trait Host {
@@ -135,6 +137,8 @@ pub(crate) enum Flow {
     Tcp(Arc<Group>, TcpFlow),
     /// TCP whose transfers are asked for.
     Dialog(Arc<Group>, Box<Dialog>),
+    /// TCP whose window is recorded.
+    Watched(Arc<Group>, Box<Watched>),
     Udp(Box<UdpFlow>),
 }
 
@@ -181,6 +185,7 @@ impl Flow {
         match self {
             Flow::Tcp(_, f) => f.due(),
             Flow::Dialog(_, f) => f.due(),
+            Flow::Watched(_, f) => f.due(),
             Flow::Udp(f) => f.due,
         }
     }
@@ -190,6 +195,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
             Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
+            Flow::Watched(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
         }
     }
@@ -201,6 +207,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
                 Time::MAX
@@ -208,18 +215,32 @@ impl Flow {
         }
     }
 
+    /// Records its window at every step until `end`, if it is TCP without requests; it has not begun.
+    pub fn watched(self, step: Duration, end: Time) -> Self {
+        match self {
+            Flow::Tcp(cfg, f) => Flow::Watched(cfg, Box::new(Watched::new(f, step, end))),
+            other => other,
+        }
+    }
+
     /// What was measured at its ends.
-    pub fn finish(self, bounds: &[Time]) -> Vec<FlowSegment> {
+    pub fn finish(self, class: u16, bounds: &[Time]) -> FlowOutcome {
+        let mut windows = Vec::new();
         let (sent, received) = match self {
             Flow::Tcp(_, f) => (f.sent, f.received),
             Flow::Dialog(_, f) => (f.tcp.sent, f.tcp.received),
+            Flow::Watched(cfg, mut f) => {
+                f.finish(&cfg);
+                windows = f.windows;
+                (f.tcp.sent, f.tcp.received)
+            }
             Flow::Udp(f) => (f.sent, f.received),
         };
         let mut segments = sent.finish(bounds);
         for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
             s.delivered_bytes = r;
         }
-        segments
+        FlowOutcome { class, segments, windows }
     }
 }
 
@@ -286,9 +307,9 @@ impl Application {
     }
 }
 
-/// The size of a transfer in packets.
+/// The size of a transfer in packets. No run is long enough for the largest number.
 fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
-    libm::ceil(size.draw(rng)).clamp(1.0, 1e9) as u32
+    libm::ceil(size.draw(rng)).clamp(1.0, f64::from(u32::MAX)) as u32
 }
 
 /// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.

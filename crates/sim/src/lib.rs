@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use network::Network;
 use outcome::Outcome;
+use quell_units::Duration;
 
 /// Which engine runs a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Simulated nanoseconds done so far, written now and then.
     pub progress_ns: AtomicU64,
+    /// The step at which the windows of TCP flows (those without requests) are recorded, if they are:
+    /// [`FlowOutcome::windows`](outcome::FlowOutcome::windows). Not zero.
+    pub windows: Option<Duration>,
 }
 
 /// Why a run gave no outcome.

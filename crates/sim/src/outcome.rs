@@ -1,7 +1,7 @@
 //! What a run measured.
 
 use hdrhistogram::Histogram;
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use crate::network::LinkId;
 
@@ -161,6 +161,21 @@ pub struct FlowOutcome {
     pub class: u16,
     /// One per segment.
     pub segments: Vec<FlowSegment>,
+    /// Its window from time zero on, if [`Control::windows`](crate::Control::windows) asked for it.
+    pub windows: Vec<WindowSample>,
+}
+
+/// What a TCP sender knows at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowSample {
+    /// When.
+    pub time: Time,
+    /// The congestion window in packets; before the flow begins it is the initial one.
+    pub cwnd: f64,
+    /// The threshold of slow start in packets.
+    pub ssthresh: f64,
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub srtt: Duration,
 }
 
 /// A flow over one segment.

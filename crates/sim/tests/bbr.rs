@@ -144,3 +144,105 @@ fn the_same_seed_gives_the_same_path_in_both_engines() {
         assert_eq!(fast.digest, reference.digest, "{version:?}");
     }
 }
+
+/// What each flow gets in Mbit/s, and how equal that is.
+fn shares(o: &Outcome, d: &Dumbbell) -> (Vec<f64>, f64) {
+    let mbps = |bytes: u64| bytes as f64 * 8e-6 / (d.end - d.warmup);
+    let x: Vec<f64> = o.flows.iter().map(|f| mbps(f.segments[0].delivered_bytes)).collect();
+    let (sum, squares) = (x.iter().sum::<f64>(), x.iter().map(|x| x * x).sum::<f64>());
+    let jain = sum * sum / (x.len() as f64 * squares);
+    (x, jain)
+}
+
+/// The share of packets that the bottleneck dropped.
+fn dropped(o: &Outcome) -> f64 {
+    let (mut sent, mut again) = (0, 0);
+    for s in o.flows.iter().map(|f| &f.segments[0]) {
+        sent += s.sent_packets;
+        again += s.retransmitted_packets;
+    }
+    again as f64 / sent as f64
+}
+
+#[test]
+fn four_flows_share_a_link_with_buffers_of_half_to_two_products() {
+    for bdps in [0.5, 1.0, 2.0] {
+        let d = Dumbbell { warmup: 60.0, end: 180.0, ..dumbbell(bbr(VERSIONS[1]), 4, 100, 0.1, bdps) };
+        let jains: Vec<f64> = (1..=2)
+            .map(|seed| {
+                let d = Dumbbell { seed, ..dumbbell(bbr(VERSIONS[1]), 4, 100, 0.1, bdps) };
+                let d = Dumbbell { warmup: 60.0, end: 180.0, ..d };
+                shares(&d.run(), &d).1
+            })
+            .collect();
+        let mean = jains.iter().sum::<f64>() / 2.0;
+        println!("{bdps} products ({} packets): Jain {jains:.3?}, mean {mean:.3}", d.buffer);
+        assert!(mean > 0.8, "{bdps}: {jains:?}");
+    }
+}
+
+#[test]
+fn a_flow_that_joins_late_gets_a_share() {
+    for version in VERSIONS {
+        let d = Dumbbell { warmup: 60.0, end: 160.0, ..dumbbell(bbr(version), 3, 50, 0.04, 1.5) };
+        let mut network = d.network();
+        network.flows[2].start = at(30.0);
+        let (x, jain) = shares(&go(network), &d);
+        println!("{version:?}: {x:.1?} Mbit/s, Jain {jain:.3}");
+        assert!(jain > 0.9 && x[2] > 8.0, "{version:?}: {x:?}");
+    }
+}
+
+#[test]
+fn a_longer_and_a_shorter_round_trip_are_found() {
+    for version in VERSIONS {
+        let d = Dumbbell { warmup: 45.0, end: 60.0, ..dumbbell(bbr(version), 1, 50, 0.04, 4.0) };
+        for (from, to) in [(0.005, 0.085), (0.085, 0.005)] {
+            let mut network = d.network();
+            network.links[0].delay = Schedule::changing(secs(from), [(at(20.0), secs(to))].to_vec());
+            let o = go(network);
+            let (u, q) = (utilization(&o, &d), mean_queue(&o));
+            println!("{version:?}: delay {from} to {to} s: utilization {u:.3}, queue {q:.0} packets");
+            assert!(
+                u > 0.93 && q < 0.35 * d.rate as f64 * (0.035 + to) / 8000.0,
+                "{version:?} {to}: {u} {q}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shallow_buffers_lose_less_than_a_fiftieth_where_losses_teach() {
+    for bdps in [0.05, 0.1, 0.25] {
+        let [one, three] = VERSIONS.map(|version| {
+            let d = Dumbbell { warmup: 20.0, end: 80.0, ..dumbbell(bbr(version), 4, 100, 0.05, bdps) };
+            let o = d.run();
+            (utilization(&o, &d), dropped(&o))
+        });
+        println!("{bdps} products: utilization and losses {one:.4?}, {three:.4?}");
+        assert!(three.1 < 0.02 && three.0 > 0.85, "{bdps}: {three:?}");
+        assert!(one.1 > 2.0 * three.1, "{bdps}: {one:?} {three:?}");
+    }
+}
+
+#[test]
+fn beside_cubic_version_1_takes_short_buffers_and_version_3_about_its_share() {
+    for version in VERSIONS {
+        let of: Vec<f64> = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
+            .into_iter()
+            .map(|bdps| {
+                let d = Dumbbell { warmup: 30.0, end: 120.0, ..dumbbell(bbr(version), 2, 50, 0.04, bdps) };
+                let mut network = d.network();
+                network.flows[1].traffic = Traffic::Tcp { tcp: cubic(false), app: App::Bulk };
+                let (x, _) = shares(&go(network), &d);
+                x[0] / (x[0] + x[1])
+            })
+            .collect();
+        println!("{version:?}: of a link with CUBIC, 1/4 to 8 products: {of:.3?}");
+        if version == VERSIONS[0] {
+            assert!(of[..3].iter().all(|x| *x > 0.85) && of[5] < 0.5, "{of:?}");
+        } else {
+            assert!(of.iter().all(|x| (0.45..0.8).contains(x)), "{of:?}");
+        }
+    }
+}

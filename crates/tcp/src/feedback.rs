@@ -3,6 +3,7 @@
 use quell_aqm::choice;
 use quell_units::Duration;
 
+use crate::catalog::Entry;
 use crate::scoreboard::SackBlocks;
 
 choice! {
@@ -18,11 +19,66 @@ choice! {
     }
 }
 
+/// What a user may read about the one bit of RFC 3168.
+pub(crate) const CLASSIC: Entry = Entry {
+    key: "feedback",
+    name: "classic",
+    title: "Classic ECN",
+    summary: "A mark is echoed until the sender says that it has reduced its window.",
+    source: "RFC 3168",
+    reads: &["ecn_retransmissions"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "CWR goes with the first new packet after any reduction; with ecn_retransmissions also with a retransmission, as in ns-2.",
+    ],
+};
+
+/// What a user may read about counted marks.
+pub(crate) const EXACT: Entry = Entry {
+    key: "feedback",
+    name: "exact",
+    title: "Counted marks",
+    summary: "Each acknowledgment says how many packets have come marked, as in QUIC.",
+    source: "RFC 9000 section 19.3.2",
+    reads: &["ecn_retransmissions"],
+    needs: &[("ecn", &["true"])],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
+        "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
+        "DCTCP's own echo (RFC 8257 section 3.2), one bit that says whether the last packet was marked, is this without the losses of acknowledgments.",
+    ],
+};
+
+/// What a user may read about accurate ECN.
+pub(crate) const ACC_ECN: Entry = Entry {
+    key: "feedback",
+    name: "accecn",
+    title: "Accurate ECN",
+    summary: "Each acknowledgment says how many packets have come marked, modulo eight.",
+    source: "RFC 9768",
+    reads: &["ecn_retransmissions"],
+    needs: &[("ecn", &["true"])],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Its option and its negotiation are left out: what remains is the ACE field.",
+        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
+        "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
+        "An acknowledgment goes at once where marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and where they end, which is DCTCP's rule (RFC 8257 section 3.2).",
+    ],
+};
+
 /// What an acknowledgment may carry beside its number and RFC 3168's bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The blocks of a selective acknowledgment.
     pub blocks: SackBlocks,
+    /// A packet that had come before (a D-SACK block, RFC 2883 section 4).
+    pub duplicate: Option<u32>,
     /// How many packets have come marked; the number modulo eight with [`Feedback::AccEcn`].
     pub marks: Option<u32>,
     /// How long the packet that it answers was on its way.
@@ -80,6 +136,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
     use quell_units::Time;
+    use std::println;
 
     use crate::{Arrival, Config, CongestionControl, Outgoing, Receiver, Recovery, Sender, TcpParams};
 
@@ -180,7 +237,7 @@ mod tests {
         for to in 4..=101 {
             let mut blocks = SackBlocks::default();
             blocks.push((3, to));
-            let report = Report { blocks, marks: Some(1), delay: None };
+            let report = Report { blocks, marks: Some(1), ..Default::default() };
             s.on_report(&cfg, Time::ZERO + ms(100), 2, false, &report);
             out.extend(sent(&cfg, &mut s).into_iter().map(|p| p.0));
         }
@@ -206,6 +263,44 @@ mod tests {
         // The example of appendix A.2.1: a field that rises by 2 with 10 packets acknowledged.
         assert_eq!(newly_marked(2, 0, 10), 10);
         assert_eq!(newly_marked(2, 0, 9), 2);
+    }
+
+    /// Counted of each hundred marks, if a share `p` of packets is marked and acknowledgments of single packets arrive
+    /// where `arrives` says so.
+    fn counted(feedback: Feedback, p: f64, mut arrives: impl FnMut(u32, f64) -> bool) -> f64 {
+        let mut rng = quell_aqm::Seed(1).stream("acknowledgments");
+        let (mut marks, mut true_count, mut last) = (Marks::default(), 0u32, 0);
+        for packet in 1..=100_000 {
+            true_count += (rng.uniform() < p) as u32;
+            if arrives(packet, rng.uniform()) {
+                let field = if feedback == Feedback::AccEcn { true_count % ACE } else { true_count };
+                marks.count(feedback, field, packet - last);
+                last = packet;
+            }
+        }
+        100.0 * f64::from(marks.known) / f64::from(true_count)
+    }
+
+    /// The numbers of docs/senders.md. An exact count is what the option's byte counters say.
+    #[test]
+    fn the_field_counts_too_many_where_seven_acknowledgments_in_a_row_are_missing() {
+        for p in [0.01, 0.1, 0.5] {
+            for q in [0.1, 0.3, 0.5, 0.7] {
+                let [field, exact] =
+                    [Feedback::AccEcn, Feedback::Exact].map(|f| counted(f, p, |_, x| x >= q));
+                println!("{p} marked, {q} of acknowledgments lost: {field:.1}, {exact:.1}");
+                assert!((exact - 100.0).abs() < 1.0 && field >= exact - 0.1);
+                // Seven lost in a row: q^7.
+                assert!(q > 0.1 || field < 100.1, "{field}");
+            }
+            for n in [4, 7, 8, 16] {
+                let [field, exact] =
+                    [Feedback::AccEcn, Feedback::Exact].map(|f| counted(f, p, |i, _| i % n == 0));
+                println!("{p} marked, one acknowledgment of {n}: {field:.1}, {exact:.1}");
+                assert!((exact - 100.0).abs() < 1.0);
+                assert!(if n < ACE { (field - exact).abs() < 0.1 } else { field > 100.1 }, "{n}: {field}");
+            }
+        }
     }
 
     #[test]

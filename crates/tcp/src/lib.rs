@@ -14,6 +14,7 @@ extern crate alloc;
 extern crate std;
 
 mod bits;
+pub mod catalog;
 mod congestion;
 mod feedback;
 mod pacing;

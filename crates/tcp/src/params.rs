@@ -1,12 +1,14 @@
 //! The parameters of TCP.
 
 use alloc::format;
+use core::fmt;
 
 use quell_aqm::Ecn;
 use quell_aqm::params::{ParamError, ParamValue, require};
 use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
+use crate::catalog::Entry;
 use crate::congestion::CongestionControl;
 use crate::congestion::cubic::RenoFriendly;
 use crate::feedback::Feedback;
@@ -39,6 +41,36 @@ choice! {
         Packets = "packets",
     }
 }
+
+/// What a user may read about growth by acknowledgments.
+pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
+    key: "growth",
+    name: "acknowledgments",
+    title: "Growth by acknowledgments",
+    summary: "Each acknowledgment makes the window grow as if it were of one packet.",
+    source: "RFC 2581",
+    reads: &[],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &["With delayed acknowledgments the window grows half as fast."],
+};
+
+/// What a user may read about growth by packets.
+pub(crate) const PACKETS: Entry = Entry {
+    key: "growth",
+    name: "packets",
+    title: "Growth by packets",
+    summary: "Each packet that is acknowledged makes the window grow.",
+    source: "RFC 5681 section 3.1 and RFC 3465",
+    reads: &[],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "An acknowledgment may add any number of packets: the limit of RFC 3465 is left out. After a timeout it adds one (RFC 3465 section 2.3).",
+    ],
+};
 
 params! {
     /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, with which the
@@ -102,6 +134,67 @@ params! {
         /// How fast LEDBAT's window follows the delay: packets a round trip where there is no queue.
         ledbat_gain: f64 = 1.0, unit "packets", source "RFC 6817 section 2.5: at most 1";
     }
+}
+
+/// The largest window, in packets. A larger one would not fit into memory for many flows.
+const MAX_WINDOW: u32 = 1_000_000;
+
+/// The values that a key may have, as a scenario would state them.
+pub(crate) struct Range {
+    pub from: &'static str,
+    pub to: Option<&'static str>,
+    /// `from` itself is not allowed.
+    pub open: bool,
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { from, to, open } = self;
+        match (to, open) {
+            (None, true) => write!(f, "above {from}"),
+            (None, false) => write!(f, "at least {from}"),
+            (Some(to), true) => write!(f, "above {from}, at most {to}"),
+            (Some(to), false) => write!(f, "{from} to {to}"),
+        }
+    }
+}
+
+const fn least(from: &'static str) -> Range {
+    Range { from, to: None, open: false }
+}
+
+const fn above(from: &'static str) -> Range {
+    Range { from, to: None, open: true }
+}
+
+const fn within(from: &'static str, to: &'static str) -> Range {
+    Range { from, to: Some(to), open: false }
+}
+
+/// The range of every key that is a quantity: what [`Config::new`] allows whatever the other keys are.
+pub(crate) const RANGES: &[(&str, Range)] = &[
+    ("packet", within("1 B", "65535 B")),
+    ("header", within("0 B", "65534 B")),
+    ("initial_window", least("1")),
+    ("initial_ssthresh", least("2")),
+    ("max_window", within("1", "1000000")),
+    ("delayed_ack", above("0 s")),
+    ("ack_every", least("1")),
+    ("quick_acks", least("0")),
+    ("dup_threshold", least("1")),
+    ("min_rto", above("0 s")),
+    ("max_rto", above("0 s")),
+    ("max_doublings", within("0", "16")),
+    ("initial_rto", above("0 s")),
+    ("granularity", above("0 s")),
+    ("pacing_burst", least("1")),
+    ("ledbat_target", Range { from: "0 s", to: Some("100 ms"), open: true }),
+    ("ledbat_gain", Range { from: "0", to: Some("1"), open: true }),
+];
+
+/// The range of a key, if it is a quantity.
+pub(crate) fn range(key: &str) -> Option<&'static Range> {
+    RANGES.iter().find(|(name, _)| *name == key).map(|(_, range)| range)
 }
 
 /// [`TcpParams`], checked and in the form the state machines read.
@@ -184,6 +277,12 @@ impl Config {
         )?;
         require(p.initial_window >= 1, "initial_window", p.initial_window, "must be at least 1 packet")?;
         require(p.max_window >= 1, "max_window", p.max_window, "must be at least 1 packet")?;
+        require(
+            p.max_window <= MAX_WINDOW,
+            "max_window",
+            p.max_window,
+            format!("must be at most {MAX_WINDOW} packets (RFC 7323 section 2.3: 1 GiB)"),
+        )?;
         require(
             p.initial_ssthresh.is_none_or(|s| s >= 2),
             "initial_ssthresh",

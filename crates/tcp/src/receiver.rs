@@ -67,6 +67,8 @@ pub struct Receiver {
     told: u32,
     /// How long the last packet was on its way, if that is asked for and was not told yet.
     delay: Option<Duration>,
+    /// A packet that came again, if the sender is told of it and was not yet.
+    duplicate: Option<u32>,
 }
 
 impl Default for Receiver {
@@ -89,6 +91,7 @@ impl Receiver {
             marks: 0,
             told: 0,
             delay: None,
+            duplicate: None,
         }
     }
 
@@ -166,6 +169,9 @@ impl Receiver {
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
         }
         let new = self.take_out_of_order(pkt.seq);
+        if cfg.rack && !new {
+            self.duplicate = Some(pkt.seq);
+        }
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         Some(Received { new, acknowledge: true })
     }
@@ -273,30 +279,33 @@ impl Receiver {
     /// Whether an acknowledgment has more to say than its number and its bit.
     #[inline]
     pub fn reports(&self, cfg: &Config) -> bool {
-        cfg.reports && (cfg.always_reports || !self.blocks.is_empty())
+        cfg.reports && (cfg.always_reports || !self.blocks.is_empty() || self.duplicate.is_some())
     }
 
     /// What the acknowledgment that goes now carries.
     pub fn report(&mut self, cfg: &Config) -> Report {
-        let blocks = if cfg.sack { self.sack_blocks() } else { SackBlocks::default() };
+        let duplicate = self.duplicate.take();
+        // It takes the room of a block (RFC 2883 section 4).
+        let room = 3 - duplicate.is_some() as usize;
+        let blocks = if cfg.sack { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
         let marks = match cfg.feedback {
             Feedback::Classic => None,
             Feedback::Exact => Some(self.marks),
             Feedback::AccEcn => Some(self.marks % ACE),
         };
-        Report { blocks, marks, delay: self.delay.take() }
+        Report { blocks, duplicate, marks, delay: self.delay.take() }
     }
 
-    /// The blocks that hold the latest packets, then the highest others (RFC 2018 section 4).
-    fn sack_blocks(&self) -> SackBlocks {
+    /// So many blocks: those that hold the latest packets, then the highest others (RFC 2018 section 4).
+    fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
         let holding = |&seq: &u32| {
             let at = self.blocks.partition_point(|&(_, to)| to <= seq);
             self.blocks.get(at).filter(|&&(from, _)| from <= seq)
         };
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
-            if out.as_slice().len() == 3 {
+            if out.as_slice().len() == room {
                 break;
             }
             if !out.as_slice().contains(block) {
@@ -381,6 +390,29 @@ mod tests {
         let (ack, sack) = (r.acknowledgment(false), r.report(&cfg).blocks);
         assert_eq!(ack.next, 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
+    }
+
+    #[test]
+    fn a_packet_that_comes_again_is_reported_once_and_takes_the_room_of_a_block() {
+        for recovery in [Recovery::Rack, Recovery::Sack] {
+            let cfg = config(TcpParams { recovery, ..Default::default() });
+            let rack = recovery == Recovery::Rack;
+            let mut r = Receiver::new();
+            acked(&cfg, &mut r, &[1]);
+            assert_eq!(
+                r.on_packet(&cfg, Time::ZERO, data(1)),
+                Some(Received { new: false, acknowledge: true })
+            );
+            // Only where losses are found by time.
+            assert_eq!(r.reports(&cfg), rack);
+            assert_eq!(r.report(&cfg).duplicate, rack.then_some(1));
+            assert!(!r.reports(&cfg) && r.report(&cfg).duplicate.is_none());
+            acked(&cfg, &mut r, &[3, 5, 7, 9, 5]);
+            let report = r.report(&cfg);
+            // The block of the duplicate is the next one (RFC 2883 section 4.2).
+            let blocks: &[Block] = if rack { &[(5, 6), (9, 10)] } else { &[(5, 6), (9, 10), (7, 8)] };
+            assert_eq!((report.duplicate, report.blocks.as_slice()), (rack.then_some(5), blocks));
+        }
     }
 
     #[test]

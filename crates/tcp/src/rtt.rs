@@ -86,7 +86,7 @@ impl RttEstimator {
     }
 
     fn backed_off_rto(&self, cfg: &Config) -> Duration {
-        Duration::from_nanos(self.base.nanos() << self.backoff.min(cfg.max_doublings)).min(cfg.max_rto)
+        (self.base * (1 << self.backoff.min(cfg.max_doublings))).min(cfg.max_rto)
     }
 
     /// Whether the timeout stands doubled.
@@ -135,6 +135,19 @@ mod tests {
         let mut e = RttEstimator::new(&cfg);
         (0..10).for_each(|_| e.back_off(&cfg));
         assert_eq!(e.rto(), Duration::from_secs(3 * 64));
+    }
+
+    /// 2^16 times 10 days are more nanoseconds than there are numbers.
+    #[test]
+    fn doublings_of_a_long_timeout_end_at_the_largest() {
+        let ten_days = Duration::from_secs(864_000);
+        let params = TcpParams { initial_rto: ten_days, max_rto: ten_days * 10, ..Default::default() };
+        let cfg = Config::new(&params).unwrap();
+        let mut e = RttEstimator::new(&cfg);
+        for doublings in 1..=20_u32 {
+            e.back_off(&cfg);
+            assert_eq!(e.rto(), ten_days * (1 << doublings.min(16)).min(10), "{doublings}");
+        }
     }
 
     #[test]

@@ -108,6 +108,9 @@ struct Kept {
     prr: Prr,
     used: Used,
     rack: Option<Rack>,
+    undo: Option<rack::Undo>,
+    /// Losses were being repaired after the last acknowledgment.
+    repaired: bool,
     /// How many packets the last look for losses found.
     lost: u32,
     pacer: Option<Pacer>,
@@ -270,6 +273,11 @@ impl Sender {
         self.window.ssthresh
     }
 
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn smoothed_rtt(&self, cfg: &Config) -> Duration {
+        self.rtt.smoothed(cfg)
+    }
+
     /// The retransmission timeout now.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
@@ -282,6 +290,7 @@ impl Sender {
     }
 
     /// Finds out which of the other timers is the first.
+    #[inline]
     fn look_ahead(&mut self) {
         let Some(kept) = &self.kept else { return };
         let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
@@ -332,7 +341,7 @@ impl Sender {
         if left > 0.0 {
             reno::avoid(&mut self.window, left);
         }
-        self.send_calmly(cfg, now)
+        self.send_calmly(now, self.end_of_window(cfg))
     }
 
     /// [`Sender::on_calm_ack`] for who keeps more.
@@ -342,7 +351,11 @@ impl Sender {
         self.deliver_calmly(now, ack);
         self.acknowledge_calmly(cfg, now, ack);
         self.grow(cfg, now, (newly, newly), false);
-        let new = self.send_calmly(cfg, now);
+        if cfg.paced {
+            self.set_pace();
+        }
+        let end = self.pace_calmly(now, self.end_of_window(cfg));
+        let new = self.send_calmly(now, end);
         self.note_calmly(now, new.clone());
         new
     }
@@ -357,11 +370,23 @@ impl Sender {
         }
     }
 
-    /// All new packets that the window has room for.
+    /// Up to which packet pacing lets new ones leave, of those before `end`.
+    #[inline]
+    fn pace_calmly(&mut self, now: Time, end: u32) -> u32 {
+        let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) else { return end };
+        let mut next = self.max;
+        while next < end && pacer.releases(now) {
+            pacer.sent(now);
+            next += 1;
+        }
+        next
+    }
+
+    /// The new packets before `end`.
     #[inline(always)]
-    fn send_calmly(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+    fn send_calmly(&mut self, now: Time, end: u32) -> Range<u32> {
         let first = self.max;
-        let end = self.end_of_window(cfg).max(first);
+        let end = end.max(first);
         if end > first {
             (self.next, self.max) = (end, end);
             if self.timed == UNTIMED {
@@ -410,8 +435,8 @@ impl Sender {
             } else {
                 rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
             }
-            self.sooner = rack.due.min(rack.tlp.due);
         }
+        self.look_ahead();
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
@@ -479,8 +504,9 @@ impl Sender {
             }
         }
         if cfg.rack {
-            let plain = ack == una && blocks.is_empty();
-            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain));
+            let twice = report.and_then(|r| r.duplicate);
+            let plain = ack == una && blocks.is_empty() && twice.is_none();
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
         }
         if self.phase == Phase::Recovery
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
@@ -549,6 +575,9 @@ impl Sender {
             None => marked > 0,
             Some(reduced) => {
                 did.ecn_response = reduced;
+                if reduced {
+                    kept.undo = None;
+                }
                 if reduced && let Some(start) = &mut kept.start {
                     start.end();
                 }
@@ -603,6 +632,9 @@ impl Sender {
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
+        if cfg.rack {
+            self.remember(cause);
+        }
         match &mut self.kept {
             Some(kept) if cfg.model => {
                 if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
@@ -957,7 +989,7 @@ impl Sender {
 impl Kept {
     /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
     fn is_calm(&self) -> bool {
-        self.pacer.is_none() && self.model.is_none() && self.rack.as_ref().is_none_or(Rack::is_calm)
+        self.model.is_none() && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.
@@ -976,6 +1008,8 @@ impl Kept {
             prr: Prr::default(),
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
+            undo: None,
+            repaired: false,
             lost: 0,
             pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
             model: Model::new(cfg),
@@ -1011,6 +1045,7 @@ impl Kept {
 
     /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
     /// past the highest packet sent. What came marked makes nothing grow.
+    #[inline]
     fn grow(
         &mut self,
         window: &mut Window,

@@ -3,6 +3,7 @@
 use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
+use crate::catalog::Entry;
 use crate::congestion::Window;
 
 choice! {
@@ -14,6 +15,41 @@ choice! {
         HyStartPlusPlus = "hystart++",
     }
 }
+
+/// What a user may read about standard slow start.
+pub(crate) const STANDARD: Entry = Entry {
+    key: "slow_start",
+    name: "standard",
+    title: "Standard slow start",
+    summary: "It ends with a loss or a mark, or at initial_ssthresh.",
+    source: "RFC 5681",
+    reads: &["initial_ssthresh"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "After a timeout an acknowledgment adds one packet at most, however much it acknowledges (RFC 3465 section 2.3).",
+    ],
+};
+
+/// What a user may read about HyStart++.
+pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
+    key: "slow_start",
+    name: "hystart++",
+    title: "HyStart++",
+    summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most.",
+    source: "RFC 9406",
+    reads: &["initial_ssthresh"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "An acknowledgment adds eight packets at most, or any number if packets are paced.",
+        "The round-trip time of each acknowledgment is measured.",
+        "A window that is not used does not grow.",
+        "Linux's HyStart is another algorithm: trains of acknowledgments, and no conservative slow start.",
+    ],
+};
 
 /// RFC 9406 section 4.3.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);

@@ -1,113 +1,49 @@
-//! A figure of ns-2 beside the same figure of Quell, and whether they agree.
-
-use serde::Serialize;
+//! A figure of another implementation beside the same figure of Quell, and whether they agree.
 
 use quell_lab::Metric;
+use serde::Serialize;
 
 use crate::excuse::Excuse;
-use crate::ns2::{Case, Name, Parameters};
 
-/// What is compared. `ns2` is the column of `runs.csv`, `metric` the metric of Quell's results.
+/// What is compared. `column` is that of the reference's table, `metric` the metric of Quell's results.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// The name, as tables and excuses write it.
     pub name: &'static str,
     pub unit: &'static str,
-    pub ns2: &'static str,
+    pub column: &'static str,
     pub metric: Metric,
-    /// Whether Quell's bytes are turned into mean packets.
-    in_mean_packets: bool,
     pub decimals: usize,
-    band: Band,
-    /// Which cases have it.
-    applies: fn(&Parameters) -> bool,
+    pub band: Band,
 }
 
 /// How far the two means may be apart: the larger of the two, in the unit of the table.
 #[derive(Clone, Copy, Debug)]
-struct Band {
-    relative: f64,
-    absolute: f64,
-    /// The absolute part holds only where ns-2's value is below this.
-    below: f64,
+pub struct Band {
+    pub relative: f64,
+    pub absolute: f64,
+    /// The absolute part holds only where the reference's value is below this.
+    pub below: f64,
 }
 
 impl Band {
-    fn at(self, ns2: f64) -> f64 {
-        let absolute = if ns2 < self.below { self.absolute } else { 0.0 };
-        absolute.max(self.relative * ns2)
+    pub fn at(self, reference: f64) -> f64 {
+        let absolute = if reference < self.below { self.absolute } else { 0.0 };
+        absolute.max(self.relative * reference)
     }
 }
-
-/// 1 point.
-const SHARE: Band = Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY };
-/// 10 %; where less than 0.5 % is lost or marked, 0.05 points.
-const RATE: Band = Band { relative: 0.10, absolute: 0.05, below: 0.5 };
-/// 10 % or 1.5 packets.
-const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
-/// 20 % or 1.5 packets.
-const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
-
-const fn figure(
-    name: &'static str,
-    unit: &'static str,
-    (ns2, metric): (&'static str, Metric),
-    decimals: usize,
-    band: Band,
-    applies: fn(&Parameters) -> bool,
-) -> Figure {
-    Figure {
-        name,
-        unit,
-        ns2,
-        metric,
-        in_mean_packets: matches!(metric, Metric::QueueBytes | Metric::QueueBytesStd),
-        decimals,
-        band,
-        applies,
-    }
-}
-
-fn always(_: &Parameters) -> bool {
-    true
-}
-
-fn with_ecn(p: &Parameters) -> bool {
-    p.is_set("ecn")
-}
-
-fn in_bytes(p: &Parameters) -> bool {
-    p.is_set("bytes")
-}
-
-fn in_segments(p: &Parameters) -> bool {
-    p.is_set("seg")
-}
-
-/// Every figure, in the order of the tables.
-pub const FIGURES: &[Figure] = &[
-    figure("utilization", "%", ("util", Metric::Utilization), 2, SHARE, always),
-    figure("loss", "%", ("loss", Metric::LossRate), 3, RATE, always),
-    figure("marks", "%", ("mark", Metric::MarkRate), 3, RATE, with_ecn),
-    figure("queue", "packets", ("qavg", Metric::QueueMean), 1, MEAN, always),
-    figure("deviation", "packets", ("qstd", Metric::QueueStd), 1, SPREAD, always),
-    figure(
-        "deviation/segment",
-        "packets",
-        ("seg_qstd_mean", Metric::QueueSegmentStd),
-        1,
-        SPREAD,
-        in_segments,
-    ),
-    figure("byte loss", "%", ("lossb", Metric::ByteLossRate), 3, RATE, in_bytes),
-    figure("queue/bytes", "packets", ("qbavg", Metric::QueueBytes), 1, MEAN, in_bytes),
-    figure("deviation/bytes", "packets", ("qbstd", Metric::QueueBytesStd), 1, SPREAD, in_bytes),
-];
 
 impl Figure {
-    /// From what is stored to what tables show: shares become percent.
-    fn scale(&self) -> f64 {
-        if self.unit == "%" { 100.0 } else { 1.0 }
+    /// The figure of a case; `reference` and Quell's `samples` are as they are stored, and `unit` is what Quell's
+    /// are divided by. None if either has none.
+    pub fn row(&self, case: &str, reference: &[f64], samples: &[f64], unit: f64) -> Option<Row> {
+        // Shares become percent.
+        let scale = if self.unit == "%" { 100.0 } else { 1.0 };
+        let mean =
+            |samples: &[f64], scale: f64| Mean::of(&samples.iter().map(|x| x * scale).collect::<Vec<_>>());
+        let (reference, quell) = (mean(reference, scale)?, mean(samples, scale / unit)?);
+        let band = self.band.at(reference.value);
+        Some(Row::new(case, (self.name, self.unit, self.decimals), reference, quell, band))
     }
 }
 
@@ -137,7 +73,7 @@ impl Mean {
 pub enum Standing {
     Inside,
     Outside,
-    /// Outside, and ns-2 is known to be wrong there.
+    /// Outside, and why is known.
     Excused,
 }
 
@@ -148,7 +84,7 @@ pub struct Row {
     pub unit: &'static str,
     #[serde(skip)]
     pub decimals: usize,
-    pub ns2: Mean,
+    pub reference: Mean,
     pub quell: Mean,
     pub band: f64,
     pub verdict: Standing,
@@ -158,15 +94,32 @@ pub struct Row {
 }
 
 impl Row {
+    /// The figure with this name, unit and number of decimals.
+    pub fn new(
+        case: &str,
+        (figure, unit, decimals): (&'static str, &'static str, usize),
+        reference: Mean,
+        quell: Mean,
+        band: f64,
+    ) -> Row {
+        let excuse = crate::excuse::find(case, figure);
+        let verdict = match ((quell.value - reference.value).abs() <= band, excuse) {
+            (true, _) => Standing::Inside,
+            (false, Some(_)) => Standing::Excused,
+            (false, None) => Standing::Outside,
+        };
+        Row { figure, unit, decimals, reference, quell, band, verdict, excuse }
+    }
+
     pub fn difference(&self) -> f64 {
-        self.quell.value - self.ns2.value
+        self.quell.value - self.reference.value
     }
 }
 
 /// One case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    pub case: Name,
+    pub case: String,
     pub rows: Vec<Row>,
     /// Why it is not compared, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,38 +129,8 @@ pub struct Comparison {
     pub little: Option<crate::little::Little>,
 }
 
-/// One replication of Quell: its figures, by metric.
+/// What Quell's replications gave for a metric.
 pub type Samples<'a> = dyn Fn(Metric) -> Vec<f64> + 'a;
-
-/// Compares a case with the samples of each metric.
-pub fn rows(case: &Case, samples: &Samples<'_>) -> Vec<Row> {
-    let p = &case.parameters;
-    let row = |figure: &Figure| {
-        let ns2: Vec<f64> =
-            case.runs.iter().filter_map(|r| r.value(figure.ns2)).map(|x| x * figure.scale()).collect();
-        let unit = if figure.in_mean_packets { p.number("meanpkt") } else { 1.0 };
-        let quell: Vec<f64> = samples(figure.metric).iter().map(|x| x * figure.scale() / unit).collect();
-        let (ns2, quell) = (Mean::of(&ns2)?, Mean::of(&quell)?);
-        let band = figure.band.at(ns2.value);
-        let excuse = crate::excuse::find(&case.name, figure.name);
-        let verdict = match ((quell.value - ns2.value).abs() <= band, excuse) {
-            (true, _) => Standing::Inside,
-            (false, Some(_)) => Standing::Excused,
-            (false, None) => Standing::Outside,
-        };
-        Some(Row {
-            figure: figure.name,
-            unit: figure.unit,
-            decimals: figure.decimals,
-            ns2,
-            quell,
-            band,
-            verdict,
-            excuse,
-        })
-    };
-    FIGURES.iter().filter(|f| (f.applies)(p)).filter_map(row).collect()
-}
 
 impl Comparison {
     /// Whether nothing speaks against it.

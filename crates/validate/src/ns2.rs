@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use quell_lab::Metric;
+
+use crate::compare::{Band, Figure, Row, Samples};
+use crate::run;
+use crate::table::{Line, lines};
+use crate::translate;
 
 const CASES: &str = include_str!("../ns2/cases.csv");
 const RUNS: &str = include_str!("../ns2/runs.csv");
 const SCRIPT: &str = include_str!("../ns2/dumbbell.tcl");
 
 /// What names a case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// The scenario, such as "R4".
     pub scenario: String,
@@ -22,7 +27,7 @@ pub struct Name {
 }
 
 impl Name {
-    fn of(row: &Row) -> Name {
+    fn of(row: &Line) -> Name {
         let text = |column: &str| row[column].clone();
         let ecn = u8::from(row["ecn"] == "1");
         Name { scenario: text("scenario"), variant: text("variant"), algorithm: text("algorithm"), ecn }
@@ -55,11 +60,8 @@ pub struct Case {
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What was measured, by column.
-    columns: Row,
+    columns: Line,
 }
-
-/// A line of a table, by column.
-type Row = BTreeMap<String, String>;
 
 impl Run {
     /// What was measured, if it was.
@@ -124,20 +126,102 @@ fn pairs<'a>(mut words: impl Iterator<Item = &'a str>) -> BTreeMap<String, Strin
 pub fn cases() -> Vec<Case> {
     let defaults = Parameters::defaults();
     let mut runs: BTreeMap<Name, Vec<Run>> = BTreeMap::new();
-    for columns in rows(RUNS) {
+    for columns in lines(RUNS) {
         runs.entry(Name::of(&columns)).or_default().push(Run { columns });
     }
-    let case = |row: Row| {
+    let case = |row: Line| {
         let name = Name::of(&row);
         let runs = runs.remove(&name).unwrap_or_default();
         Case { parameters: defaults.with(&row["parameters"]), runs, name }
     };
-    rows(CASES).into_iter().map(case).collect()
+    lines(CASES).into_iter().map(case).collect()
 }
 
-fn rows(text: &str) -> Vec<Row> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    reader.deserialize().collect::<Result<_, _>>().expect("the data is part of the program")
+/// 1 point.
+const SHARE: Band = Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY };
+/// 10 %; where less than 0.5 % is lost or marked, 0.05 points.
+const RATE: Band = Band { relative: 0.10, absolute: 0.05, below: 0.5 };
+/// 10 % or 1.5 packets.
+const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
+/// 20 % or 1.5 packets.
+const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
+
+const fn figure(
+    name: &'static str,
+    unit: &'static str,
+    (column, metric): (&'static str, Metric),
+    decimals: usize,
+    band: Band,
+) -> Figure {
+    Figure { name, unit, column, metric, decimals, band }
+}
+
+/// Which cases have a figure.
+type Applies = fn(&Parameters) -> bool;
+
+const ALWAYS: Applies = |_| true;
+const WITH_ECN: Applies = |p| p.is_set("ecn");
+const IN_BYTES: Applies = |p| p.is_set("bytes");
+const IN_SEGMENTS: Applies = |p| p.is_set("seg");
+
+/// Every figure, in the order of the tables, and which cases have it.
+pub const FIGURES: &[(Figure, Applies)] = &[
+    (figure("utilization", "%", ("util", Metric::Utilization), 2, SHARE), ALWAYS),
+    (figure("loss", "%", ("loss", Metric::LossRate), 3, RATE), ALWAYS),
+    (figure("marks", "%", ("mark", Metric::MarkRate), 3, RATE), WITH_ECN),
+    (figure("queue", "packets", ("qavg", Metric::QueueMean), 1, MEAN), ALWAYS),
+    (figure("deviation", "packets", ("qstd", Metric::QueueStd), 1, SPREAD), ALWAYS),
+    (
+        figure("deviation/segment", "packets", ("seg_qstd_mean", Metric::QueueSegmentStd), 1, SPREAD),
+        IN_SEGMENTS,
+    ),
+    (figure("byte loss", "%", ("lossb", Metric::ByteLossRate), 3, RATE), IN_BYTES),
+    (figure("queue/bytes", "packets", ("qbavg", Metric::QueueBytes), 1, MEAN), IN_BYTES),
+    (figure("deviation/bytes", "packets", ("qbstd", Metric::QueueBytesStd), 1, SPREAD), IN_BYTES),
+];
+
+impl Case {
+    /// Which seeds of Quell's run with which of the starts and stops that ns-2's seeds drew.
+    fn seeds(&self, count: u32) -> BTreeMap<&str, Vec<u64>> {
+        let mut events: Vec<&str> = self.runs.iter().map(|r| r.events()).collect();
+        events.dedup();
+        let mut groups: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for (seed, events) in (1..=u64::from(count)).zip(events.iter().cycle()) {
+            groups.entry(events).or_default().push(seed);
+        }
+        groups
+    }
+}
+
+impl run::Case for Case {
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    fn effort(&self) -> u64 {
+        let p = &self.parameters;
+        (p.number("cap") / p.number("pkt") * p.number("dur")) as u64
+    }
+
+    fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String> {
+        let seeds = self.seeds(seeds);
+        seeds.into_iter().map(|(events, seeds)| translate::scenario(self, events, &seeds)).collect()
+    }
+
+    fn mean_packet(&self) -> f64 {
+        self.parameters.number("meanpkt")
+    }
+
+    fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
+        let row = |figure: &Figure| {
+            let reference: Vec<f64> = self.runs.iter().filter_map(|r| r.value(figure.column)).collect();
+            let in_bytes = matches!(figure.metric, Metric::QueueBytes | Metric::QueueBytesStd);
+            let unit = if in_bytes { self.mean_packet() } else { 1.0 };
+            figure.row(&self.name.to_string(), &reference, &samples(figure.metric), unit)
+        };
+        let own = FIGURES.iter().filter(|(_, applies)| applies(&self.parameters));
+        own.filter_map(|(figure, _)| row(figure)).collect()
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +231,7 @@ mod tests {
     #[test]
     fn every_run_belongs_to_a_case() {
         let cases = cases();
-        assert_eq!(cases.iter().map(|c| c.runs.len()).sum::<usize>(), rows(RUNS).len());
+        assert_eq!(cases.iter().map(|c| c.runs.len()).sum::<usize>(), lines(RUNS).len());
         assert!(cases.iter().all(|c| !c.runs.is_empty()));
     }
 

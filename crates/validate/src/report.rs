@@ -1,8 +1,12 @@
-//! `docs/validation.md`: everything that was compared, in Markdown.
+//! `docs/validation.md`: everything that was compared, in Markdown, and its figures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
+use quell_view::picture::{self, Sheet};
+
+use crate::chapter::{Chapter, Found, Windows};
 use crate::compare::{Comparison, Row, Standing, count, needed};
 use crate::excuse;
 use crate::laws::{Law, Laws};
@@ -11,12 +15,13 @@ const HEAD: &str = "\
 # Validation
 
 `make validate` writes this file: every figure in it comes from a run, and the same sources give the same
-file. It compares Quell with ns-2 2.35, the simulator of the five source papers, and with laws that do not depend on it.
-
+file. It compares Quell with ns-2 2.35, the simulator of the five source papers; with Linux 7.2, its queues under its
+TCP; with ns-3 3.44; and with laws that need no other implementation.
+`cargo run --release -p quell-validate -- --chapter linux` runs one chapter.
 ";
 
-const METHOD: &str = "\
-## How it is done
+const NS2: &str = "\
+### How it is done
 
 `crates/validate/ns2` holds the measurements made with ns-2, the script that made them, and what one must
 know about them ([README](../crates/validate/ns2/README.md)). Rules in `crates/validate/src/translate.rs`
@@ -45,42 +50,188 @@ them.
 
 ";
 
-/// The whole file.
-pub fn page(comparisons: &[Comparison], laws: &Laws) -> String {
-    let mut out = HEAD.to_string();
-    summary(&mut out, comparisons, laws);
-    out.push_str(METHOD);
-    excuses(&mut out, comparisons);
-    left_out(&mut out, comparisons);
-    out.push_str("## Every case\n");
-    for comparison in comparisons.iter().filter(|c| c.left_out.is_none()) {
-        case(&mut out, comparison);
-    }
-    little(&mut out, comparisons);
-    throughput(&mut out, laws);
-    others(&mut out, laws);
-    out
+const LINUX: &str = "\
+### How it is done
+
+`crates/validate/linux` holds what Linux 7.2's own queues and TCP did in virtual time, in which a kernel's processor
+is infinitely fast, and how that was measured ([README](../crates/validate/linux/README.md)). Quell runs the same
+with `dialect = \"linux\"`, whose hosts [Dialects](dialects.md) lists; the rules are in
+`crates/validate/src/linux.rs`, none for a single case.
+
+**S** is one flow under random losses, without a queue that fills (Quell loses with the share that was lost in fact).
+**W** is one flow at a buffer of one bandwidth-delay product, whose window both report every 20 ms. **N** are 1, 2 or 5
+flows at 50 Mbit/s and 40 ms, **K** 20 flows at 10 Mbit/s and 100 ms.
+
+A figure agrees if the means over boots and seeds lie within its band:
+
+| figure | band |
+| --- | --- |
+| utilization | 1 point |
+| loss, goodput, retransmissions | 10 % |
+| mean queue | 10 % or 2 packets |
+| deviation of the queue | 20 % or 2 packets |
+| what a window does | 10 %; a sample, or one of what is counted |
+
+A reduction is a fall of the window; falls less than half a second apart are one. The threshold is that of slow start.
+
+";
+
+const NS3: &str = "\
+### How it is done
+
+`crates/validate/ns3` holds the program that measured, its results and what one must know about them
+([README](../crates/validate/ns3/README.md)): greedy flows with selective acknowledgments and proportional rate
+reduction over a dumbbell, with round-trip times from 0.8 to 1.2 of the mean. The rules are in
+`crates/validate/src/ns3.rs`. The bands are those of Linux.
+
+";
+
+/// The whole file, from all chapters.
+pub fn page(found: &[Found]) -> String {
+    let chapters = found.iter().map(|f| format!("\n{}", chapter(f)));
+    HEAD.to_string() + &chapters.collect::<String>()
 }
 
-fn summary(out: &mut String, comparisons: &[Comparison], laws: &Laws) {
+/// A page in which the chapters that were found replace those of the same name.
+///
+/// # Errors
+/// If the page does not have one of them.
+pub fn renewed(page: &str, found: &[Found]) -> Result<String, String> {
+    found.iter().try_fold(page.to_string(), |page, found| {
+        let id = found.chapter.id();
+        let (begin, end) = marks(found.chapter);
+        let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+        let (before, after) = parts.ok_or(format!(
+            "it has no chapter {id} between {begin:?} and {end:?}; leave out --chapter to write the whole file"
+        ))?;
+        Ok(format!("{before}{}{}", chapter(found), after.strip_prefix('\n').unwrap_or(after)))
+    })
+}
+
+fn marks(chapter: Chapter) -> (String, String) {
+    let id = chapter.id();
+    (format!("<!-- {id}:begin -->"), format!("<!-- {id}:end -->"))
+}
+
+fn chapter(found: &Found) -> String {
+    let (begin, end) = marks(found.chapter);
+    let mut text = format!("{begin}\n");
+    let out = &mut text;
+    match found.chapter {
+        Chapter::Ns2 => {
+            out.push_str("## ns-2\n\n");
+            summary(out, found, "outside where ns-2 is wrong");
+            out.push_str(NS2);
+            excuses(out, found, "Where ns-2 is wrong");
+            left_out(out, found);
+            every_case(out, found);
+            little(out, &found.comparisons);
+        }
+        Chapter::Linux => {
+            out.push_str("## Linux\n\n");
+            summary(out, found, "outside for a known cause");
+            out.push_str(LINUX);
+            excuses(out, found, "Where Quell and Linux part");
+            windows(out, &found.windows);
+            left_out(out, found);
+            every_case(out, found);
+        }
+        Chapter::Ns3 => {
+            out.push_str("## ns-3\n\n");
+            summary(out, found, "outside for a known cause");
+            out.push_str(NS3);
+            excuses(out, found, "Where Quell and ns-3 part");
+            left_out(out, found);
+            every_case(out, found);
+        }
+        Chapter::Laws => {
+            out.push_str("## Laws\n\n");
+            if let Some(laws) = &found.laws {
+                let _ = writeln!(out, "The laws {}.", if laws.hold() { "hold" } else { "do not all hold" });
+                throughput(out, laws);
+                others(out, laws);
+            }
+        }
+    }
+    text + &end + "\n"
+}
+
+fn every_case(out: &mut String, found: &Found) {
+    out.push_str("### Every case\n");
+    for comparison in found.comparisons.iter().filter(|c| c.left_out.is_none()) {
+        case(out, found.chapter.name(), comparison);
+    }
+}
+
+fn image_name(windows: &Windows) -> String {
+    let setting = &windows.setting;
+    format!("validation-window-{}-{}.svg", setting.cc, setting.rate_mbit)
+}
+
+fn windows(out: &mut String, all: &[Windows]) {
+    out.push_str("### Windows\n\n");
+    for windows in all {
+        let name = windows.setting.name();
+        let _ =
+            writeln!(out, "![The window of {name}, in Linux and in Quell](images/{})\n", image_name(windows));
+    }
+}
+
+/// The figures of the page: name of the file and SVG.
+pub fn images(found: &[Found]) -> Vec<(String, String)> {
+    let image = |windows: &Windows| {
+        let [linux, quell] = [&windows.linux, &windows.quell];
+        let x = linux.times();
+        let curve = |label: &str, style, x: &[f64], y: &[f64]| Curve {
+            label: label.to_string(),
+            style,
+            x: x.to_vec(),
+            y: y.to_vec(),
+            half_width: Vec::new(),
+        };
+        let title = windows.setting.name();
+        let chart = Chart {
+            title: title.clone(),
+            x: Horizontal { label: "time (s)".into(), log: false, names: Vec::new() },
+            y: "congestion window (packets)".into(),
+            y_factor: 1.0,
+            panel_key: String::new(),
+            curve_key: "implementation".into(),
+            panels: vec![Panel {
+                title: String::new(),
+                curves: vec![
+                    curve("Linux", 0, &x, &linux.cwnd),
+                    curve("Quell", 1, &quell.times(), &quell.cwnd),
+                ],
+            }],
+            form: Form::OverTime,
+            warmup: None,
+            events: Vec::new(),
+        };
+        let description = "The congestion window of one flow, in Linux and in Quell";
+        (image_name(windows), picture::chart(&Sheet::new(&title, description), &chart))
+    };
+    found.iter().flat_map(|f| &f.windows).map(image).collect()
+}
+
+fn summary(out: &mut String, found: &Found, excused: &str) {
+    let (comparisons, name) = (&found.comparisons, found.chapter.name());
     let of = |verdict| count(comparisons, verdict);
     let _ = writeln!(
         out,
-        "Of {} figures of {} cases, {} lie inside their bands, {} outside, and {} outside where ns-2 is wrong. \
-         The laws {}.\n",
+        "Of {} figures of {} cases, {} lie inside their bands, {} outside, and {} {excused}.\n",
         comparisons.iter().map(|c| c.rows.len()).sum::<usize>(),
         comparisons.iter().filter(|c| c.left_out.is_none()).count(),
         of(Standing::Inside),
         of(Standing::Outside),
         of(Standing::Excused),
-        if laws.hold() { "hold" } else { "do not all hold" },
     );
-    out.push_str("Differences from ns-2, in percent of its value:\n\n");
+    let _ = writeln!(out, "Differences from {name}, in percent of its value:\n");
     out.push_str("| figure | figures | mean | root mean square |\n| --- | ---: | ---: | ---: |\n");
     let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let rows = comparisons.iter().flat_map(|c| &c.rows);
-    for row in rows.filter(|r| r.ns2.value > 0.0 && r.verdict != Standing::Excused) {
-        figures.entry(row.figure).or_default().push(100.0 * row.difference() / row.ns2.value);
+    for row in rows.filter(|r| r.reference.value > 0.0 && r.verdict != Standing::Excused) {
+        figures.entry(row.figure).or_default().push(100.0 * row.difference() / row.reference.value);
     }
     for (figure, differences) in figures {
         let n = differences.len() as f64;
@@ -91,21 +242,26 @@ fn summary(out: &mut String, comparisons: &[Comparison], laws: &Laws) {
     out.push('\n');
 }
 
-fn excuses(out: &mut String, comparisons: &[Comparison]) {
-    out.push_str("## Where ns-2 is wrong\n\n");
-    for excuse in excuse::all() {
+fn excuses(out: &mut String, found: &Found, heading: &str) {
+    let own: Vec<_> = excuse::all().iter().filter(|e| e.chapter == found.chapter).collect();
+    if own.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### {heading}\n");
+    for excuse in own {
         let _ = writeln!(out, "**{}** ({}).", excuse.cases.join("; "), excuse.figures.join(", "));
         let _ = writeln!(out, "{}", excuse.reason.trim());
         let _ = writeln!(out, "*Evidence:* {}", excuse.evidence.trim());
-        if !needed(excuse, comparisons) {
+        if !needed(excuse, &found.comparisons) {
             out.push_str("(All of these figures lie inside their bands now.)\n");
         }
         out.push('\n');
     }
 }
 
-fn left_out(out: &mut String, comparisons: &[Comparison]) {
-    let all: Vec<_> = comparisons.iter().filter_map(|c| Some((&c.case, c.left_out.as_ref()?))).collect();
+fn left_out(out: &mut String, found: &Found) {
+    let all: Vec<_> =
+        found.comparisons.iter().filter_map(|c| Some((&c.case, c.left_out.as_ref()?))).collect();
     if !all.is_empty() {
         out.push_str("Not compared:\n\n");
         for (case, why) in all {
@@ -115,10 +271,10 @@ fn left_out(out: &mut String, comparisons: &[Comparison]) {
     }
 }
 
-fn case(out: &mut String, comparison: &Comparison) {
-    let seeds = comparison.rows.first().map_or((0, 0), |r| (r.ns2.seeds, r.quell.seeds));
-    let _ = writeln!(out, "\n### {}\n", comparison.case);
-    let _ = writeln!(out, "| | ns-2 ({}) | Quell ({}) | difference | band | |", seeds.0, seeds.1);
+fn case(out: &mut String, name: &str, comparison: &Comparison) {
+    let seeds = comparison.rows.first().map_or((0, 0), |r| (r.reference.seeds, r.quell.seeds));
+    let _ = writeln!(out, "\n#### {}\n", comparison.case);
+    let _ = writeln!(out, "| | {name} ({}) | Quell ({}) | difference | band | |", seeds.0, seeds.1);
     out.push_str("| --- | ---: | ---: | ---: | ---: | --- |\n");
     for row in &comparison.rows {
         let _ = writeln!(
@@ -126,7 +282,7 @@ fn case(out: &mut String, comparison: &Comparison) {
             "| {}{} | {} | {} | {:+.*} | {:.*} | {} |",
             row.figure,
             if row.unit == "%" { ", %" } else { "" },
-            mean(row, row.ns2),
+            mean(row, row.reference),
             mean(row, row.quell),
             row.decimals,
             row.difference(),
@@ -151,7 +307,7 @@ fn little(out: &mut String, comparisons: &[Comparison]) {
     let holding = all.iter().filter(|(_, l)| l.holds()).count();
     let share = |l: &crate::little::Little| (l.queue / l.law - 1.0).abs();
     let farthest = all.iter().max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)));
-    out.push_str("\n## Little's law\n\n");
+    out.push_str("\n### Little's law\n\n");
     let _ = writeln!(
         out,
         "The mean queue, integrated over time, is the rate of departures times the mean of the waits measured \
@@ -170,7 +326,7 @@ fn little(out: &mut String, comparisons: &[Comparison]) {
 
 fn throughput(out: &mut String, laws: &Laws) {
     out.push_str(
-        "\n## TCP's throughput at a given loss\n\n\
+        "\n### TCP's throughput at a given loss\n\n\
          40 flows with a round-trip time of 100 ms share only a wire that loses each packet with probability p. W \
          is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses that are independent \
          of each other (Ott et al. 1996; periodic ones give 1.22/√p), and Padhye et al. 1998 eq. 30 with timeouts \
@@ -205,7 +361,7 @@ fn throughput(out: &mut String, laws: &Laws) {
 
 fn others(out: &mut String, laws: &Laws) {
     out.push_str(
-        "\n## Sawtooth and synchronization\n\n\
+        "\n### Sawtooth and synchronization\n\n\
          One flow fills a link of 8 Mbit/s and a buffer of its bandwidth-delay product (100 packets). Its window \
          grows by one packet per round trip up to one more than fits; duplicate acknowledgments report the loss \
          one round trip later, and the repair takes another. 20 flows with equal round-trip times at a drop-tail \

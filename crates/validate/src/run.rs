@@ -1,46 +1,48 @@
 //! Runs Quell on every case.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use quell_lab::{Options, Replication};
 use quell_scenario::{Plugins, Study};
 
-use crate::compare::{Comparison, rows};
+use crate::compare::{Comparison, Row, Samples};
 use crate::little::Little;
-use crate::ns2::Case;
-use crate::translate;
 
-/// Which seeds of Quell's run with which of the starts and stops that ns-2's seeds drew.
-pub fn seeds(case: &Case, count: u32) -> BTreeMap<&str, Vec<u64>> {
-    let mut events: Vec<&str> = case.runs.iter().map(|r| r.events()).collect();
-    events.dedup();
-    let mut groups: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (seed, events) in (1..=u64::from(count)).zip(events.iter().cycle()) {
-        groups.entry(events).or_default().push(seed);
+/// A setting that another implementation ran.
+pub trait Case {
+    fn name(&self) -> String;
+    /// About how many packets a run sends.
+    fn effort(&self) -> u64;
+    /// The scenarios, as a user would write them, that run it with so many seeds in all.
+    ///
+    /// # Errors
+    /// Names what Quell does not have.
+    fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String>;
+    /// In bytes.
+    fn mean_packet(&self) -> f64;
+    /// Whether packets are dropped that have waited: of their waits Quell keeps no mean, and Little's law cannot be
+    /// tested.
+    fn drops_at_head(&self) -> bool {
+        false
     }
-    groups
+    /// The other's figures beside Quell's.
+    fn rows(&self, samples: &Samples<'_>) -> Vec<Row>;
 }
 
 /// Every case with `count` seeds, or with `most` where so few leave a figure uncertain.
 ///
 /// # Errors
 /// If a scenario cannot be run.
-pub fn all(cases: &[Case], count: u32, most: u32) -> Result<Vec<Comparison>, String> {
-    // About as long as the packets that can be sent.
-    let effort = |c: &Case| {
-        let p = &c.parameters;
-        (p.number("cap") / p.number("pkt") * p.number("dur")) as u64
-    };
-    let meter = Meter::new(cases.iter().map(effort).sum());
+pub fn all(cases: &[impl Case], count: u32, most: u32) -> Result<Vec<Comparison>, String> {
+    let meter = Meter::new(cases.iter().map(Case::effort).sum());
     let comparisons = cases.iter().map(|case| {
-        meter.begin(&case.name.to_string());
+        meter.begin(&case.name());
         let comparison = match one(case, count) {
             Ok(first) if most > count && is_uncertain(&first) => one(case, most),
             first => first,
         };
-        meter.done(effort(case));
+        meter.done(case.effort());
         comparison
     });
     let comparisons = comparisons.collect();
@@ -54,17 +56,16 @@ fn is_uncertain(comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| row.quell.error.is_some_and(|error| error > row.band / 5.0))
 }
 
-fn one(case: &Case, count: u32) -> Result<Comparison, String> {
+fn one(case: &impl Case, count: u32) -> Result<Comparison, String> {
     let mut replications: Vec<Replication> = Vec::new();
-    let mut comparison =
-        Comparison { case: case.name.clone(), rows: Vec::new(), left_out: None, little: None };
-    for (events, seeds) in seeds(case, count) {
-        let scenario = match translate::scenario(case, events, &seeds) {
-            Ok(scenario) => scenario,
-            Err(why) => return Ok(Comparison { left_out: Some(why), ..comparison }),
-        };
-        let study = Study::parse(&scenario, &case.name.to_string(), &Plugins::new())
-            .map_err(|e| format!("{e}\n{scenario}"))?;
+    let mut comparison = Comparison { case: case.name(), rows: Vec::new(), left_out: None, little: None };
+    let scenarios = match case.scenarios(count) {
+        Ok(scenarios) => scenarios,
+        Err(why) => return Ok(Comparison { left_out: Some(why), ..comparison }),
+    };
+    for scenario in scenarios {
+        let study =
+            Study::parse(&scenario, &case.name(), &Plugins::new()).map_err(|e| format!("{e}\n{scenario}"))?;
         let results = quell_lab::run(&study, &Options::default()).map_err(|e| e.to_string())?;
         replications.extend(results.replications);
     }
@@ -75,9 +76,11 @@ fn one(case: &Case, count: u32) -> Result<Comparison, String> {
         };
         replications.iter().filter_map(whole).collect()
     };
-    comparison.rows = rows(case, &samples);
-    let mean_packet = case.parameters.number("meanpkt");
-    let littles = replications.iter().filter_map(|r| Little::of(r, mean_packet));
+    comparison.rows = case.rows(&samples);
+    if case.drops_at_head() {
+        return Ok(comparison);
+    }
+    let littles = replications.iter().filter_map(|r| Little::of(r, case.mean_packet()));
     comparison.little = littles.max_by(|a, b| a.excess().total_cmp(&b.excess()));
     Ok(comparison)
 }

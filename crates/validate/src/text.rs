@@ -2,12 +2,33 @@
 
 use std::fmt::Write;
 
-use crate::compare::{Comparison, Row, Standing, count};
+use crate::chapter::Found;
+use crate::compare::{Row, Standing, count};
 use crate::laws::{Law, Laws};
 
-pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
+/// `whole` says whether all cases of the chapters were run.
+pub fn table(found: &[Found], whole: bool) -> String {
     let mut out = String::new();
-    for c in comparisons {
+    for found in found.iter().filter(|f| !f.comparisons.is_empty()) {
+        let _ = writeln!(out, "{}, then Quell\n", found.chapter.name());
+        cases(&mut out, found, whole);
+    }
+    if let Some(laws) = found.iter().find_map(|f| f.laws.as_ref()) {
+        self::laws(&mut out, laws);
+    }
+    let all = |standing| found.iter().map(|f| count(&f.comparisons, standing)).sum::<usize>();
+    let _ = writeln!(
+        out,
+        "\n{} inside, {} outside, {} excused",
+        all(Standing::Inside),
+        all(Standing::Outside),
+        all(Standing::Excused)
+    );
+    out
+}
+
+fn cases(out: &mut String, found: &Found, whole: bool) {
+    for c in &found.comparisons {
         let _ = writeln!(out, "{}", c.case);
         if let Some(why) = &c.left_out {
             let _ = writeln!(out, "  not compared: {why}");
@@ -19,43 +40,37 @@ pub fn table(comparisons: &[Comparison], laws: Option<&Laws>) -> String {
             let _ = writeln!(out, "  Little's law fails: queue {}, law {}", little.queue, little.law);
         }
     }
-    let whole = laws.is_some();
-    for excuse in crate::excuse::all().iter().filter(|e| whole && !crate::compare::needed(e, comparisons)) {
+    let own = crate::excuse::all().iter().filter(|e| whole && e.chapter == found.chapter);
+    for excuse in own.filter(|e| !crate::compare::needed(e, &found.comparisons)) {
         let _ = writeln!(out, "\nno longer needs its excuse: {}", excuse.cases.join("; "));
     }
-    if let Some(laws) = laws {
-        out.push_str("\nwindow at a loss rate: measured, 1.31/sqrt(p), Padhye\n");
-        for w in &laws.windows {
-            let verdict = match (w.bound, w.holds()) {
-                (None, _) => "shown",
-                (_, true) => "holds",
-                (_, false) => "FAILS",
-            };
-            let _ = writeln!(
-                out,
-                "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1} % {:>8.2} {:>+6.1} %  {verdict}",
-                w.recovery,
-                w.p,
-                w.window,
-                w.square_root,
-                100.0 * w.against(Law::SquareRoot),
-                w.padhye,
-                100.0 * w.against(Law::Padhye),
-            );
-        }
-        for c in &laws.checks {
-            let verdict = if c.holds() { "holds" } else { "FAILS" };
-            let _ = writeln!(out, "{}: {:.3}, law {:.3}  {verdict}", c.what, c.measured, c.law);
-        }
+    out.push('\n');
+}
+
+fn laws(out: &mut String, laws: &Laws) {
+    out.push_str("window at a loss rate: measured, 1.31/sqrt(p), Padhye\n");
+    for w in &laws.windows {
+        let verdict = match (w.bound, w.holds()) {
+            (None, _) => "shown",
+            (_, true) => "holds",
+            (_, false) => "FAILS",
+        };
+        let _ = writeln!(
+            out,
+            "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1} % {:>8.2} {:>+6.1} %  {verdict}",
+            w.recovery,
+            w.p,
+            w.window,
+            w.square_root,
+            100.0 * w.against(Law::SquareRoot),
+            w.padhye,
+            100.0 * w.against(Law::Padhye),
+        );
     }
-    let _ = writeln!(
-        out,
-        "\n{} inside, {} outside, {} excused",
-        count(comparisons, Standing::Inside),
-        count(comparisons, Standing::Outside),
-        count(comparisons, Standing::Excused)
-    );
-    out
+    for c in &laws.checks {
+        let verdict = if c.holds() { "holds" } else { "FAILS" };
+        let _ = writeln!(out, "{}: {:.3}, law {:.3}  {verdict}", c.what, c.measured, c.law);
+    }
 }
 
 fn line(row: &Row) -> String {
@@ -68,14 +83,14 @@ fn line(row: &Row) -> String {
         Standing::Outside => "OUTSIDE",
         Standing::Excused => "excused",
     };
-    let percent = match row.ns2.value {
+    let percent = match row.reference.value {
         0.0 => String::new(),
         x => format!("{:+.1} %", 100.0 * row.difference() / x),
     };
     format!(
-        "  {:<17} {} {} {:>+9.*} {:>8}  {verdict}",
+        "  {:<27} {} {} {:>+9.*} {:>8}  {verdict}",
         row.figure,
-        mean(row.ns2),
+        mean(row.reference),
         mean(row.quell),
         row.decimals,
         row.difference(),

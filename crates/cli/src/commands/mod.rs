@@ -14,11 +14,12 @@ mod run;
 mod scenario;
 mod search;
 mod show;
+mod tcp;
 mod worker;
 
 pub use scenario::MOST_HOLES;
 
-use crate::args::{AqmCommand, Command, ScenarioCommand};
+use crate::args::{AqmCommand, Command, ScenarioCommand, TcpCommand};
 use crate::failure::Failure;
 
 /// Carries out a command; `line` is the command as results record it.
@@ -40,6 +41,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Measure(args) => measure::measure(&args),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
+        Command::Tcp(TcpCommand::List(args)) => tcp::list(args.format),
+        Command::Tcp(TcpCommand::Describe { name, format }) => tcp::describe(&name, format.format),
         Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),
         Command::Scenario(ScenarioCommand::Show { file, point, changes }) => {
             scenario::show(&file, &changes, point)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use quell_scenario::dialect::{self, Dialect, Row};
 use quell_scenario::format::{FlowGroup, Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
+use quell_tcp::catalog::Idle;
 use serde::Serialize;
 
 use crate::args::{Changes, Format};
@@ -129,8 +130,14 @@ pub const MOST_HOLES: usize = 20;
 /// Says on stderr what may surprise in a study, with at most `most` lines about points that are not valid.
 pub fn say_notes(study: &Study, most: usize) {
     let of = |p: &Point| [ecn_note(&p.scenario), marks_note(&p.scenario), l4s_note(&p.scenario)];
+    let idle = |p: &Point| -> Vec<String> {
+        let note = |(group, idle): (&str, Idle)| {
+            format!("{group}: tcp.{} has no effect without {}", idle.key, idle.needs)
+        };
+        p.idle().into_iter().map(note).collect()
+    };
     let mut notes: Vec<String> = Vec::new();
-    for note in study.points.iter().flat_map(of).flatten() {
+    for note in study.points.iter().flat_map(|p| of(p).into_iter().flatten().chain(idle(p))) {
         if !notes.contains(&note) {
             notes.push(note);
         }

@@ -1,11 +1,13 @@
 //! What holds for a scenario as a whole.
 
 use quell_sim::network::LinkId;
+use quell_units::Duration;
 
-use super::groups::{too_many_flows, window};
+use super::groups::{shortest_rtt, too_many_flows, window};
 use super::limits;
 use super::measure::{ACKS, classes, measure, series_step};
 use super::routes::Frame;
+use super::traffic::datagrams_per_second;
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, Kind, Scenario};
 use crate::tree::steps;
@@ -158,6 +160,50 @@ pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
             steps!["flows", i, "tcp", "congestion"],
             "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm other than \
              drop-tail (RFC 8257 section 3.1)",
+        )?;
+    }
+    Ok(())
+}
+
+/// The packets of a connection and those of a class at a link are counted in 32 bits.
+pub(super) fn check_packets(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+    let seconds = s.duration.as_secs_f64();
+    let (mut tcp, mut udp) = (vec![0.0_f64; frame.links.len()], vec![0.0_f64; frame.links.len()]);
+    for (g, routes) in s.flows.iter().zip(&frame.routes) {
+        for route in routes {
+            let links =
+                route.there.iter().chain(&route.back).map(|&LinkId(link)| &frame.links[link as usize]);
+            let way = links.fold(Duration::ZERO, |sum, link| sum + link.least_delay());
+            for &LinkId(link) in &route.there {
+                let link = link as usize;
+                let fastest = frame.links[link].rate.values().max().unwrap_or_default();
+                if g.kind == Kind::Udp {
+                    udp[link] += datagrams_per_second(g) * seconds;
+                } else {
+                    // All of a link's rate, or a full window in each of the shortest round trips.
+                    let carried = fastest.packets_per_sec(g.tcp.wire_bytes());
+                    let flows = if g.kind == Kind::Sessions {
+                        f64::INFINITY
+                    } else {
+                        f64::from(g.count.unwrap_or(1))
+                    };
+                    let round = shortest_rtt(g).max(way).as_secs_f64();
+                    let windows = flows * f64::from(g.tcp.max_window) / round;
+                    tcp[link] = tcp[link].max(carried.min(windows) * seconds);
+                }
+            }
+        }
+    }
+    for (link, packets) in frame.links.iter().zip(tcp.iter().zip(&udp).map(|(tcp, udp)| tcp + udp)) {
+        require(
+            packets <= limits::PACKETS,
+            steps!["duration"],
+            format!(
+                "is long enough for about {packets:.0} packets on the link {}, which are numbered up to {}: shorten it, \
+                 lower the rate or max_window, or send larger packets",
+                link.name,
+                limits::PACKETS
+            ),
         )?;
     }
     Ok(())

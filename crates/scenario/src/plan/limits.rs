@@ -10,7 +10,6 @@ pub(super) const BUFFER_BYTES: f64 = 1e10;
 pub(super) const SECONDS: u64 = 10_000_000;
 pub(super) const DELAY_SECONDS: u64 = 1_000;
 pub(super) const RATE_BPS: u64 = 1_000_000_000_000;
-pub(super) const WINDOW: u32 = 1_000_000;
 /// Each class costs a histogram of up to 127 kB per link and segment, in each thread.
 pub(super) const CLASS_SEGMENTS: usize = 2_000;
 /// Steps of a trace, and changes that a link meets in a run.
@@ -18,3 +17,5 @@ pub(super) const STEPS: u64 = 10_000_000;
 pub(super) const CHANGES: u64 = 1_000_000_000;
 /// As many as the second half of a segment has at least.
 pub(super) const STEADY_SAMPLES: u64 = 20;
+/// A packet's number has 32 bits.
+pub(super) const PACKETS: f64 = u32::MAX as f64;

@@ -37,6 +37,12 @@ pub(super) struct Drawn {
 }
 
 impl LinkPlan {
+    /// The shortest delay that it ever has.
+    pub(super) fn least_delay(&self) -> Duration {
+        let drawn = self.drawn.as_ref().map(|d| d.between[0]);
+        self.delay.values().chain(drawn).min().unwrap_or_default()
+    }
+
     /// Its delay in a replication; without a seed the mean.
     pub(super) fn delay(&self, seed: Option<Seed>) -> Schedule<Duration> {
         let mut delay = self.delay.clone();

@@ -25,7 +25,7 @@ use crate::error::Problem;
 use crate::format::{AqmChoice, Scenario};
 use crate::plugins::Plugins;
 use crate::tree::{Path, steps};
-use check::{basics, check_marks, check_totals};
+use check::{basics, check_marks, check_packets, check_totals};
 use flows::draw_flows;
 use groups::check_group;
 use links::{check_access, mean_packet};
@@ -74,10 +74,12 @@ pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Proble
     check_access(scenario)?;
     let frame = Frame::of(scenario)?;
     check_totals(scenario, &frame)?;
-    check_marks(scenario, &frame)?;
+    check_packets(scenario, &frame)?;
     for aqm in 0..scenario.aqm.len() {
         frame.queues(scenario, aqm, plugins)?;
     }
+    // What is wrong with an algorithm says more than that it gives no marks.
+    check_marks(scenario, &frame)?;
     draw_flows(scenario, &mut frame.topology(None)?, &frame, Seed(seeds[0]), None)?;
     Ok(())
 }

@@ -80,6 +80,16 @@ pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
     (smallest.max(1.0), "UDP")
 }
 
+/// How many packets all flows of a group of UDP send each second at most, by the mean of their sizes.
+pub(super) fn datagrams_per_second(g: &FlowGroup) -> f64 {
+    let rates = g.rate.iter().chain(g.rate_changes.iter().map(|c| &c.rate));
+    let fastest = rates.max().copied().unwrap_or_default();
+    let size =
+        |d: &Dist<Bytes>| distribution(d, &Path::default(), |b: Bytes| b.get() as f64).map(|d| d.mean());
+    let mean = g.packet.as_ref().and_then(|d| size(d).ok()).unwrap_or(UDP_PACKET.get() as f64);
+    f64::from(g.count.unwrap_or(1)) * fastest.bytes_per_sec() / mean.max(1.0)
+}
+
 /// What a flow of a group sends; `rng` is asked only if chance decides how many transfers it makes.
 pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Result<Traffic, Problem> {
     match g.kind {

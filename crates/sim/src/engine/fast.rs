@@ -497,7 +497,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let bounds = bounds(&network);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
-    let ends = Ends::new(&network, &bounds)?;
+    let ends = Ends::new(&network, &bounds, control)?;
 
     let mut merging = vec![END; network.links.len()];
     let merge = (0..network.links.len()).filter(|i| plan.merges[*i]);

@@ -33,7 +33,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(network: &Network, bounds: &[Time]) -> Result<Self, Error> {
+    fn new(network: &Network, bounds: &[Time], control: &Control) -> Result<Self, Error> {
         let mut known: Vec<(&TcpParams, u8, Arc<Group>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
         for (i, spec) in network.flows.iter().enumerate() {
@@ -47,16 +47,18 @@ impl Ends {
                 }
                 config = Some(&known[at.unwrap_or(known.len() - 1)].2);
             }
-            flows.push(Flow::new(i as u32, spec, config, network.seed, bounds));
+            let flow = Flow::new(i as u32, spec, config, network.seed, bounds);
+            flows.push(match control.windows {
+                Some(step) => flow.watched(step, network.measure.end),
+                None => flow,
+            });
         }
         let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
         Ok(Ends { flows, classes })
     }
 
     fn finish(self, bounds: &[Time]) -> Vec<FlowOutcome> {
-        let class = |i: usize| self.classes[i][0];
-        let flows = self.flows.into_iter().enumerate();
-        flows.map(|(i, f)| FlowOutcome { class: class(i), segments: f.finish(bounds) }).collect()
+        self.flows.into_iter().zip(self.classes).map(|(f, [class, _])| f.finish(class, bounds)).collect()
     }
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let bounds = bounds(&network);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
-    let mut ends = Ends::new(&network, &bounds)?;
+    let mut ends = Ends::new(&network, &bounds, control)?;
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
     let mut recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
     let seed = network.seed;

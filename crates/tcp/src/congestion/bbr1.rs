@@ -6,7 +6,28 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use crate::catalog::Entry;
 use crate::rate::{MaxFilter, Repair, Sample, chance};
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "bbr1",
+    title: "BBR, version 1",
+    summary: "A model of the path, its bandwidth and round-trip time, sets window and rate; losses do not.",
+    source: "draft-cardwell-iccrg-bbr-congestion-control-00",
+    reads: &[],
+    needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
+    refuses: &[("ecn", &["true"])],
+    network: "",
+    choices: &[
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
+        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Marks are not answered, so ecn = true is refused.",
+        "Two things are Linux's: the rate is a hundredth below the bandwidth, and a timeout begins the search for a plateau anew.",
+        "There is no allowance for aggregated acknowledgments and no detection of policers, which came later.",
+    ],
+};
 
 /// 2 / ln 2: doubles what is delivered each round trip.
 const HIGH_GAIN: f64 = 2.0 / core::f64::consts::LN_2;
@@ -144,8 +165,14 @@ impl Bbr1 {
         self.full_bandwidth = 0.0;
     }
 
+    /// Nothing was lost in the last recovery (section 4.2.3.4): the window is restored.
+    pub fn on_spurious(&mut self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+        self.conserves = false;
+    }
+
     /// The sender begins to send again after it had nothing to send and nothing in flight.
-    pub fn on_restart(&mut self, _: Time) {
+    pub fn on_restart(&mut self, _: &mut Window, _: Time, _: u64) {
         self.idle_restart = true;
         if self.state == State::ProbeBw {
             self.pacing_rate = self.bandwidth.max() * MARGIN;
@@ -155,12 +182,10 @@ impl Bbr1 {
     /// BBRUpdateOnACK().
     pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
         self.update_round(s);
-        if let (Some(rate), Some(newest)) = (s.rate, s.newest) {
-            if rate >= self.bandwidth.max() || !newest.app_limited {
-                self.bandwidth.update(self.round, rate, BANDWIDTH_ROUNDS);
-            } else {
-                self.bandwidth.expire(self.round, BANDWIDTH_ROUNDS);
-            }
+        if let (Some(rate), Some(newest)) = (s.rate, s.newest)
+            && (rate >= self.bandwidth.max() || !newest.app_limited)
+        {
+            self.bandwidth.update(self.round, rate, BANDWIDTH_ROUNDS);
         }
         if self.state == State::ProbeBw && self.is_next_cycle_phase(s) {
             self.cycle = (self.cycle + 1) % CYCLE.len();
@@ -328,13 +353,18 @@ mod tests {
     use crate::sender::path::{PATHS, Path, Seen};
     use alloc::vec::Vec;
 
-    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &Seen<'_>)) -> u32 {
+    /// A flow whose path changes with what `see` sees.
+    fn path_changes(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &mut Path, &Seen<'_>)) -> u32 {
         let end = Time::ZERO + Duration::from_secs(seconds);
-        path.run(CongestionControl::Bbr1, end, |seen| {
+        path.run(CongestionControl::Bbr1, end, |path, seen| {
             if let Model::Bbr1(bbr) = seen.model {
-                see(bbr, &seen);
+                see(bbr, path, &seen);
             }
         })
+    }
+
+    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &Seen<'_>)) -> u32 {
+        path_changes(path, seconds, |bbr, _, seen| see(bbr, seen))
     }
 
     /// The states, and from when to when.
@@ -389,6 +419,20 @@ mod tests {
             }
         });
         assert_eq!(largest, MIN_WINDOW);
+    }
+
+    #[test]
+    fn a_slow_application_leaves_the_bandwidth_as_it_is() {
+        let mut known = (0.0f64, f64::INFINITY);
+        path_changes(PATHS[0], 9, |bbr, path, seen| {
+            if seen.now < Time::ZERO + Duration::from_secs(4) {
+                known.0 = bbr.bandwidth.max();
+            } else {
+                path.app = 100.0;
+                known.1 = known.1.min(bbr.bandwidth.max());
+            }
+        });
+        assert_eq!(known.0, known.1);
     }
 
     #[test]

@@ -1,10 +1,38 @@
-//! BBR, version 3 (draft-ietf-ccwg-bbr): as version 1, and bounds of what may be in flight that losses of more
-//! than a fiftieth teach it. Functions and constants have the draft's names in their comments.
+//! BBR, version 3 (draft-ietf-ccwg-bbr of August 2026, after -06): as version 1, and bounds of what may be in flight
+//! that losses of more than a fiftieth teach it. Functions and constants have the draft's names in their comments;
+//! `_lo` is its `_shortterm` and `_hi` its `_longterm`. What it leaves open is in docs/senders.md.
 
 use quell_units::{Duration, Time};
 
 use super::Window;
+use crate::catalog::Entry;
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "bbr3",
+    title: "BBR, version 3",
+    summary: "A model of the path sets window and rate, with bounds in flight that losses teach it.",
+    source: "draft-ietf-ccwg-bbr",
+    reads: &[],
+    needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
+    refuses: &[("ecn", &["true"])],
+    network: "",
+    choices: &[
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
+        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Marks are not answered, so ecn = true is refused.",
+        "After a timeout the window is what is still in flight and a packet, until the data of then is acknowledged, and then what it was.",
+        "It is the draft as of August 2026 (after -06), with its careful probes (section 5.3.3.6).",
+        "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the acknowledgment that is being processed: what is left in flight after one (section 5.3.3.9) never reaches a bound that limits.",
+        "Losses that end a probe while the application is slow leave the bound as it is (HandleInflightTooHigh(); appendix A.6 has it updated), and losses that end Startup set full_bw_reached alone (section 5.3.1.3; appendix A.2 has full_bw_now too).",
+        "Drain is not bounded by inflight_longterm (BoundCwndForModel(); the table of section 5.6.1 bounds it).",
+        "InflightAtLoss() adds no negative prefix: what was in flight before the packet that was too much is safe.",
+        "\"In fast recovery for a full round\" (section 5.3.1.3) is at both ends of the round that the first loss begins.",
+        "The filters forget exactly what is older than their length.",
+    ],
+};
 
 /// BBR.StartupPacingGain, 4 ln 2, and BBR.DrainPacingGain.
 const STARTUP_PACING: f64 = 4.0 * core::f64::consts::LN_2;
@@ -30,11 +58,15 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_GAIN: f64 = 0.5;
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
-/// BBR.StartupFullBwCnt, and the growth that is none.
+/// Rounds of a plateau, and the growth that is none (draft section 5.3.1.2).
 const PLATEAU_ROUNDS: u32 = 3;
 const GROWTH: f64 = 1.25;
-/// BBR.StartupFullLossCnt.
+/// BBRStartupFullLossCnt.
 const STARTUP_LOSSES: u32 = 6;
+/// Rounds after which Drain ends in any case (draft section 5.3.2).
+const DRAIN_ROUNDS: u64 = 3;
+/// BBR.bw_probe_up_rounds grows to this.
+const MAX_UP_ROUNDS: u32 = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -55,6 +87,16 @@ enum AckPhase {
     Starting,
     Feedback,
     Stopping,
+}
+
+/// What a loss recovery that was not needed gives back (draft section 2.15).
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    /// The state that losses have ended.
+    state: Option<State>,
+    bw_lo: f64,
+    inflight_lo: f64,
+    inflight_hi: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +129,11 @@ pub(crate) struct Bbr3 {
     loss_in_round: bool,
     loss_events: u32,
     last_lost: u32,
+    undo: Undo,
+    /// BBR.drain_start_round.
+    drain_start: u64,
+    /// What had been delivered when the window last kept packets back.
+    limited_at: Option<u64>,
     // The plateau of the rate.
     full_bw: f64,
     full_bw_count: u32,
@@ -100,6 +147,9 @@ pub(crate) struct Bbr3 {
     probe_up_count: f64,
     probe_up_acks: f64,
     probe_up_rounds: u32,
+    /// BBR.prev_probe_too_high and BBR.prev_probe_precautionary.
+    too_high: bool,
+    precautionary: bool,
     // Probes of the round-trip time.
     probe_rtt_expired: bool,
     probe_rtt_done: Option<Time>,
@@ -144,6 +194,14 @@ impl Bbr3 {
             loss_in_round: false,
             loss_events: 0,
             last_lost: 0,
+            undo: Undo {
+                state: None,
+                bw_lo: f64::INFINITY,
+                inflight_lo: f64::INFINITY,
+                inflight_hi: f64::INFINITY,
+            },
+            drain_start: 0,
+            limited_at: None,
             full_bw: 0.0,
             full_bw_count: 0,
             full_bw_now: false,
@@ -155,6 +213,8 @@ impl Bbr3 {
             probe_up_count: f64::INFINITY,
             probe_up_acks: 0.0,
             probe_up_rounds: 0,
+            too_high: false,
+            precautionary: false,
             probe_rtt_expired: false,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
@@ -164,7 +224,7 @@ impl Bbr3 {
             extra_start: Time::ZERO,
             extra_delivered: 0.0,
             extra_acked: MaxFilter::new(),
-            // BBRInitPacingRate(): a window a millisecond until a round-trip time is known.
+            // InitPacingRate(): a window a millisecond until a round-trip time is known.
             pacing_rate: STARTUP_PACING * initial_window / 0.001,
             packet,
             initial_window,
@@ -192,33 +252,74 @@ impl Bbr3 {
         self.pacing_rate = STARTUP_PACING * self.initial_window / rtt.as_secs_f64().max(1e-6);
     }
 
-    /// BBRHandleRestartFromIdle().
-    pub fn on_restart(&mut self, now: Time) {
+    /// HandleRestartFromIdle(), after `total` packets have been delivered.
+    pub fn on_restart(&mut self, window: &mut Window, now: Time, total: u64) {
         self.idle_restart = true;
         self.extra_start = now;
         if self.probes_bandwidth() {
             self.pacing_rate = self.bw * MARGIN;
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(window, now, total);
         }
     }
 
-    /// BBROnEnterRTO(), before the window becomes one.
+    /// OnEnterRTO(), before the window is reduced.
     pub fn on_timeout(&mut self, window: &Window) {
-        self.save_cwnd(window.cwnd);
+        self.save_state(window);
         self.phase = Repair::Timeout;
     }
 
-    /// BBRIsInAProbeBWState().
+    /// SaveStateUponLoss().
+    fn save_state(&mut self, window: &Window) {
+        self.save_cwnd(window.cwnd);
+        let Bbr3 { bw_lo, inflight_lo, inflight_hi, .. } = *self;
+        self.undo = Undo { state: None, bw_lo, inflight_lo, inflight_hi };
+    }
+
+    /// HandleSpuriousLossDetection(): nothing was lost. So many packets have been delivered.
+    pub fn on_spurious(&mut self, window: &mut Window, total: u64) {
+        self.restore_cwnd(window);
+        self.loss_in_round = false;
+        self.reset_full_bw();
+        let undo = self.undo;
+        self.bw_lo = self.bw_lo.max(undo.bw_lo);
+        self.inflight_lo = self.inflight_lo.max(undo.inflight_lo);
+        self.inflight_hi = self.inflight_hi.max(undo.inflight_hi);
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_bw_reached = false;
+                if self.state != State::ProbeRtt {
+                    self.enter_startup();
+                }
+            }
+            Some(State::Up) if !matches!(self.state, State::Up | State::ProbeRtt) => self.start_refill(total),
+            _ => {}
+        }
+        self.undo.state = None;
+    }
+
+    fn enter_startup(&mut self) {
+        self.state = State::Startup;
+        (self.pacing_gain, self.cwnd_gain) = (STARTUP_PACING, CWND_GAIN);
+    }
+
+    /// IsInAProbeBWState().
     fn probes_bandwidth(&self) -> bool {
         matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
     }
 
-    /// BBRSaveCwnd().
+    /// SaveCwnd().
     fn save_cwnd(&mut self, cwnd: f64) {
         let kept = self.phase == Repair::Nothing && self.state != State::ProbeRtt;
         self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// BBRBDPMultiple().
+    /// RestoreCwnd().
+    fn restore_cwnd(&self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+    }
+
+    /// BDPMultiple().
     fn product(&self, bw: f64, gain: f64) -> f64 {
         match self.min_rtt {
             Duration::MAX => self.initial_window,
@@ -231,18 +332,18 @@ impl Bbr3 {
         (self.pacing_rate * self.packet * 0.001).min(65536.0).max(2.0 * self.packet) / self.packet
     }
 
-    /// BBRQuantizationBudget().
+    /// QuantizationBudget().
     fn budget(&self, inflight: f64) -> f64 {
         let more = if self.state == State::Up { 2.0 } else { 0.0 };
         inflight.max(3.0 * self.quantum()).max(MIN_WINDOW) + more
     }
 
-    /// BBRInflight().
+    /// Inflight().
     fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.budget(self.product(bw, gain))
     }
 
-    /// BBRInflightWithHeadroom().
+    /// InflightWithHeadroom().
     fn inflight_with_headroom(&self) -> f64 {
         let headroom = (HEADROOM * self.inflight_hi).max(1.0);
         if self.inflight_hi.is_infinite() {
@@ -252,12 +353,12 @@ impl Bbr3 {
         }
     }
 
-    /// BBRTargetInflight().
+    /// TargetInflight().
     fn target_inflight(&self, cwnd: f64) -> f64 {
         self.product(self.bw, 1.0).min(cwnd)
     }
 
-    /// BBRHandleLostPacket(): packet `seq`, which was sent with `p`, is lost; so many were delivered and lost.
+    /// HandleLostPacket(): packet `seq`, which was sent with `p`, is lost; so many were delivered and lost.
     pub fn on_lost(
         &mut self,
         window: &Window,
@@ -267,19 +368,25 @@ impl Bbr3 {
     ) {
         self.loss_events += (seq != self.last_lost + 1) as u32;
         self.last_lost = seq;
+        // NoteLoss(): the round that the first loss begins is a whole one.
+        if !self.loss_in_round {
+            self.loss_round_delivered = total;
+            self.save_state(window);
+        }
+        self.loss_in_round = true;
         if !self.probe_samples {
             return;
         }
         let (flight, lost) = (p.flight as f64, (total_lost - p.lost) as f64);
         if lost > flight * LOSS_THRESH {
-            // BBRInflightAtLoss(): how much was in flight when the loss became too much.
+            // InflightAtLoss(): how much was in flight when the loss became too much.
             let (before, lost_before) = (flight - 1.0, lost - 1.0);
             let prefix = ((LOSS_THRESH * before - lost_before) / (1.0 - LOSS_THRESH)).max(0.0);
             self.handle_inflight_too_high(window, (before + prefix, p.app_limited), now, total);
         }
     }
 
-    /// BBRHandleInflightTooHigh().
+    /// HandleInflightTooHigh().
     fn handle_inflight_too_high(
         &mut self,
         window: &Window,
@@ -287,32 +394,37 @@ impl Bbr3 {
         now: Time,
         total: u64,
     ) {
+        self.too_high = true;
         self.probe_samples = false;
         if !limited {
             self.inflight_hi = flight.max(self.target_inflight(window.cwnd) * BETA);
         }
         if self.state == State::Up {
+            self.undo.state = Some(State::Up);
             self.start_down(now, total);
         }
     }
 
-    /// BBRUpdateOnACK().
+    /// UpdateOnACK().
     pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
         let rate = s.rate.unwrap_or(0.0);
         let app_limited = s.newest.is_some_and(|p| p.app_limited);
+        if s.window_limited {
+            self.limited_at = Some(s.total - s.acked as u64);
+        }
         self.update_latest_signals(s, rate);
         self.update_round(s);
         if rate > 0.0 && (rate >= self.max_bw.max() || !app_limited) {
             self.max_bw.update(self.cycle_count, rate, BANDWIDTH_CYCLES);
         }
-        self.update_congestion_signals(window, s);
+        self.update_congestion_signals(window);
         self.update_aggregation(window, s);
         self.check_full_bw(rate, app_limited);
         self.check_startup_and_drain(s);
         self.update_cycle(window, s, rate, app_limited);
         self.update_min_rtt(s);
         self.check_probe_rtt(window, s);
-        // BBRAdvanceLatestDeliverySignals(), BBRBoundBWForModel().
+        // AdvanceLatestDeliverySignals(), BoundBWForModel().
         if self.loss_round_start {
             self.bw_latest = rate;
             self.inflight_latest = s.delivered as f64;
@@ -322,7 +434,7 @@ impl Bbr3 {
         self.set_cwnd(window, s);
     }
 
-    /// BBRUpdateLatestDeliverySignals().
+    /// UpdateLatestDeliverySignals().
     fn update_latest_signals(&mut self, s: &Sample, rate: f64) {
         self.bw_latest = self.bw_latest.max(rate);
         self.inflight_latest = self.inflight_latest.max(s.delivered as f64);
@@ -332,7 +444,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateRound().
+    /// UpdateRound().
     fn update_round(&mut self, s: &Sample) {
         self.round_start = s.newest.is_some_and(|p| p.delivered >= self.next_round_delivered);
         if self.round_start {
@@ -342,14 +454,13 @@ impl Bbr3 {
         }
     }
 
-    /// BBRStartRound().
+    /// StartRound().
     fn start_round(&mut self, total: u64) {
         self.next_round_delivered = total;
     }
 
-    /// BBRUpdateCongestionSignals() and BBRAdaptLowerBoundsFromCongestion().
-    fn update_congestion_signals(&mut self, window: &Window, s: &Sample) {
-        self.loss_in_round |= s.lost > 0;
+    /// UpdateCongestionSignals() and AdaptLowerBoundsFromCongestion().
+    fn update_congestion_signals(&mut self, window: &Window) {
         if !self.loss_round_start {
             return;
         }
@@ -371,7 +482,7 @@ impl Bbr3 {
         (self.bw_lo, self.inflight_lo) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// BBRUpdateACKAggregation().
+    /// UpdateACKAggregation().
     fn update_aggregation(&mut self, window: &Window, s: &Sample) {
         let mut expected = self.bw * (s.now - self.extra_start).as_secs_f64();
         if self.extra_delivered <= expected {
@@ -387,33 +498,34 @@ impl Bbr3 {
         (self.full_bw, self.full_bw_count, self.full_bw_now) = (0.0, 0, false);
     }
 
-    /// BBRCheckFullBWReached().
+    /// CheckFullBWReached().
     fn check_full_bw(&mut self, rate: f64, app_limited: bool) {
-        if self.full_bw_now || app_limited {
+        if self.full_bw_now || !self.round_start || app_limited {
             return;
         }
         if rate >= self.full_bw * GROWTH {
             self.reset_full_bw();
             self.full_bw = rate;
-        } else if self.round_start {
+        } else {
             self.full_bw_count += 1;
             self.full_bw_now = self.full_bw_count >= PLATEAU_ROUNDS;
             self.full_bw_reached |= self.full_bw_now;
         }
     }
 
-    /// BBRIsInflightTooHigh() for what an acknowledgment samples.
+    /// IsInflightTooHigh() for what an acknowledgment samples.
     fn is_inflight_too_high(s: &Sample) -> bool {
         s.newest.is_some_and(|p| (s.total_lost - p.lost) as f64 > p.flight as f64 * LOSS_THRESH)
     }
 
-    /// BBRCheckStartupDone() with BBRCheckStartupHighLoss(), and BBRCheckDrainDone().
+    /// CheckStartupDone() with CheckStartupHighLoss(), and CheckDrainDone().
     fn check_startup_and_drain(&mut self, s: &Sample) {
         if !self.full_bw_reached && self.loss_round_start {
             let lossy = self.phase == Repair::Losses && s.phase == Repair::Losses;
             if lossy && self.loss_events >= STARTUP_LOSSES && Self::is_inflight_too_high(s) {
+                self.undo.state = Some(State::Startup);
                 self.full_bw_reached = true;
-                self.inflight_hi = self.product(self.max_bw.max(), 1.0).max(self.inflight_latest);
+                self.inflight_hi = self.product(self.bw, 1.0).max(self.inflight_latest);
             }
         }
         if self.loss_round_start {
@@ -421,18 +533,22 @@ impl Bbr3 {
         }
         if self.state == State::Startup && self.full_bw_reached {
             self.state = State::Drain;
+            self.drain_start = self.round_count;
             (self.pacing_gain, self.cwnd_gain) = (DRAIN_PACING, CWND_GAIN);
         }
-        if self.state == State::Drain && s.flight as f64 <= self.inflight(self.bw, 1.0) {
+        if self.state == State::Drain
+            && (s.flight as f64 <= self.inflight(self.bw, 1.0)
+                || self.round_count > self.drain_start + DRAIN_ROUNDS)
+        {
             self.start_down(s.now, s.total);
         }
     }
 
     fn start_down(&mut self, now: Time, total: u64) {
-        // BBRResetCongestionSignals().
+        // ResetCongestionSignals().
         (self.loss_in_round, self.bw_latest, self.inflight_latest) = (false, 0.0, 0.0);
         self.probe_up_count = f64::INFINITY;
-        // BBRPickProbeWait().
+        // PickProbeWait().
         self.rounds_since_probe = (chance(now) * 2.0) as u64;
         let draw = chance(now + Duration::from_nanos(1));
         self.probe_wait = Duration::from_secs(2) + Duration::from_secs_f64(draw);
@@ -448,12 +564,13 @@ impl Bbr3 {
         (self.pacing_gain, self.cwnd_gain) = (1.0, CWND_GAIN);
     }
 
-    fn start_refill(&mut self, s: &Sample) {
+    fn start_refill(&mut self, total: u64) {
         self.reset_lower_bounds();
         self.probe_up_rounds = 0;
         self.probe_up_acks = 0.0;
+        self.precautionary = false;
         self.ack_phase = AckPhase::Refilling;
-        self.start_round(s.total);
+        self.start_round(total);
         self.state = State::Refill;
         (self.pacing_gain, self.cwnd_gain) = (1.0, CWND_GAIN);
     }
@@ -463,27 +580,29 @@ impl Bbr3 {
         self.start_round(s.total);
         self.reset_full_bw();
         self.full_bw = rate;
-        self.cycle_stamp = s.now;
         self.state = State::Up;
         (self.pacing_gain, self.cwnd_gain) = (UP_PACING, UP_CWND_GAIN);
         self.raise_slope(window);
     }
 
-    /// BBRRaiseInflightLongtermSlope().
+    /// RaiseInflightLongtermSlope().
     fn raise_slope(&mut self, window: &Window) {
         let growth = (1u64 << self.probe_up_rounds) as f64;
-        self.probe_up_rounds = (self.probe_up_rounds + 1).min(30);
-        self.probe_up_count = libm::floor(window.cwnd / growth).max(1.0);
+        self.probe_up_rounds = (self.probe_up_rounds + 1).min(MAX_UP_ROUNDS);
+        self.probe_up_count = (window.cwnd / growth).max(1.0);
     }
 
-    /// BBRUpdateProbeBWCyclePhase().
+    /// UpdateProbeBWCyclePhase().
     fn update_cycle(&mut self, window: &Window, s: &Sample, rate: f64, app_limited: bool) {
         if !self.full_bw_reached {
             return;
         }
-        self.adapt_upper_bounds(window, s, app_limited);
-        match self.state {
-            State::Down | State::Cruise if self.is_time_to_probe(window, s.now) => self.start_refill(s),
+        if self.adapt_upper_bounds(window, s, app_limited) {
+            return;
+        }
+        let state = self.state;
+        match state {
+            State::Down | State::Cruise if self.is_time_to_probe(window, s.now) => self.start_refill(s.total),
             State::Down => {
                 let flight = s.flight as f64;
                 if flight <= self.inflight_with_headroom() && flight <= self.inflight(self.max_bw.max(), 1.0)
@@ -495,56 +614,78 @@ impl Bbr3 {
                 self.probe_samples = true;
                 self.start_up(window, s, rate);
             }
-            State::Up => {
-                if s.window_limited && window.cwnd >= self.inflight_hi {
-                    // The bound keeps the rate from growing: it is raised first.
-                    self.reset_full_bw();
-                    self.full_bw = rate;
-                } else if self.full_bw_now {
-                    self.start_down(s.now, s.total);
-                }
+            State::Up if self.is_time_to_go_down(window, s, rate) => {
+                self.too_high = false;
+                self.start_down(s.now, s.total);
             }
             _ => {}
         }
     }
 
-    /// BBRIsTimeToProbeBW().
+    /// IsTimeToGoDown().
+    fn is_time_to_go_down(&mut self, window: &Window, s: &Sample, rate: f64) -> bool {
+        // No further packet had room below the bound, in whole packets: the acknowledgment has just made some.
+        if self.too_high && s.prior_flight as f64 + 1.0 > self.inflight_hi {
+            self.precautionary = true;
+            return true;
+        }
+        if self.is_limited(s) && window.cwnd >= self.inflight_hi {
+            // The bound keeps the rate from growing: it is raised first.
+            self.reset_full_bw();
+            self.full_bw = rate;
+            return false;
+        }
+        self.full_bw_now
+    }
+
+    /// C.is_cwnd_limited: the window kept packets back in the last round trip.
+    fn is_limited(&self, s: &Sample) -> bool {
+        self.limited_at.is_some_and(|at| s.newest.is_some_and(|p| at >= p.delivered))
+    }
+
+    /// IsTimeToProbeBW().
     fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
-        // BBRIsRenoCoexistenceProbeTime(): as often as Reno would lose, 63 round trips at most.
+        // IsRenoCoexistenceProbeTime(): as often as Reno would lose, 63 round trips at most.
         let rounds = self.target_inflight(window.cwnd).min(63.0);
         now > self.cycle_stamp + self.probe_wait || self.rounds_since_probe as f64 >= rounds
     }
 
-    /// BBRAdaptLongTermModel().
-    fn adapt_upper_bounds(&mut self, window: &Window, s: &Sample, app_limited: bool) {
+    /// AdaptLongTermModel(); true if the state has changed.
+    fn adapt_upper_bounds(&mut self, window: &Window, s: &Sample, app_limited: bool) -> bool {
         if self.ack_phase == AckPhase::Starting && self.round_start {
             self.ack_phase = AckPhase::Feedback;
         }
         if self.ack_phase == AckPhase::Stopping && self.round_start {
             self.probe_samples = false;
             self.ack_phase = AckPhase::Init;
-            if self.probes_bandwidth() && !app_limited {
-                // BBRAdvanceMaxBwFilter().
-                self.cycle_count += 1;
-                self.max_bw.expire(self.cycle_count, BANDWIDTH_CYCLES);
+            if self.probes_bandwidth() {
+                if !app_limited {
+                    // AdvanceMaxBwFilter().
+                    self.cycle_count += 1;
+                    self.max_bw.expire(self.cycle_count, BANDWIDTH_CYCLES);
+                }
+                if self.precautionary && !self.too_high {
+                    // The bound was safe for a round: go on from there at once.
+                    self.start_refill(s.total);
+                    return true;
+                }
             }
         }
-        let Some(newest) = s.newest else { return };
-        if Self::is_inflight_too_high(s) {
-            if self.probe_samples {
-                self.handle_inflight_too_high(window, (newest.flight as f64, app_limited), s.now, s.total);
-            }
-        } else if self.inflight_hi.is_finite() {
+        if let Some(newest) = s.newest
+            && self.inflight_hi.is_finite()
+            && !Self::is_inflight_too_high(s)
+        {
             self.inflight_hi = self.inflight_hi.max(newest.flight as f64);
             if self.state == State::Up {
                 self.probe_upward(window, s);
             }
         }
+        false
     }
 
-    /// BBRProbeInflightLongtermUpward().
+    /// ProbeInflightLongtermUpward().
     fn probe_upward(&mut self, window: &Window, s: &Sample) {
-        if !s.window_limited || window.cwnd < self.inflight_hi {
+        if !self.is_limited(s) || window.cwnd < self.inflight_hi {
             return;
         }
         self.probe_up_acks += s.acked as f64;
@@ -558,7 +699,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateMinRTT().
+    /// UpdateMinRTT().
     fn update_min_rtt(&mut self, s: &Sample) {
         self.probe_rtt_expired = s.now > self.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
         if let Some(rtt) = s.rtt
@@ -572,7 +713,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRCheckProbeRTT() and BBRHandleProbeRTT().
+    /// CheckProbeRTT() and HandleProbeRTT().
     fn check_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
         if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
             self.save_cwnd(window.cwnd);
@@ -590,10 +731,10 @@ impl Bbr3 {
                     self.start_round(s.total);
                 }
                 None => {}
-                Some(done) => {
+                Some(_) => {
                     self.probe_rtt_round_done |= self.round_start;
-                    if self.probe_rtt_round_done && s.now > done {
-                        self.exit_probe_rtt(window, s);
+                    if self.probe_rtt_round_done {
+                        self.check_probe_rtt_done(window, s.now, s.total);
                     }
                 }
             }
@@ -603,26 +744,28 @@ impl Bbr3 {
         }
     }
 
-    /// BBRExitProbeRTT().
-    fn exit_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
-        self.probe_rtt_min_stamp = s.now;
-        window.cwnd = window.cwnd.max(self.prior_cwnd);
+    /// CheckProbeRTTDone() and ExitProbeRTT().
+    fn check_probe_rtt_done(&mut self, window: &mut Window, now: Time, total: u64) {
+        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.probe_rtt_min_stamp = now;
+        self.restore_cwnd(window);
         self.reset_lower_bounds();
         if self.full_bw_reached {
-            self.start_down(s.now, s.total);
+            self.start_down(now, total);
             self.start_cruise();
         } else {
-            self.state = State::Startup;
-            (self.pacing_gain, self.cwnd_gain) = (STARTUP_PACING, CWND_GAIN);
+            self.enter_startup();
         }
     }
 
-    /// BBRProbeRTTCwnd().
+    /// ProbeRTTCwnd().
     fn probe_rtt_cwnd(&self) -> f64 {
         self.product(self.bw, PROBE_RTT_GAIN).max(MIN_WINDOW)
     }
 
-    /// BBRSetPacingRate().
+    /// SetPacingRate().
     fn set_pacing_rate(&mut self) {
         let rate = self.pacing_gain * self.bw * MARGIN;
         let first = self.round_count == 1 && self.min_rtt != Duration::MAX;
@@ -635,10 +778,10 @@ impl Bbr3 {
         }
     }
 
-    /// BBRSetCwnd().
+    /// SetCwnd().
     fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
-        if self.phase == Repair::Timeout && s.phase != Repair::Timeout {
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
+        if self.phase != Repair::Nothing && s.phase != self.phase {
+            self.restore_cwnd(window);
         }
         self.phase = s.phase;
         let max_inflight = self.budget(self.product(self.bw, self.cwnd_gain) + self.extra_acked.max());
@@ -652,7 +795,7 @@ impl Bbr3 {
         if self.state == State::ProbeRtt {
             window.cwnd = window.cwnd.min(self.probe_rtt_cwnd());
         }
-        // BBRBoundCwndForModel().
+        // BoundCwndForModel().
         let cap = match self.state {
             State::Down | State::Refill | State::Up => self.inflight_hi,
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
@@ -669,14 +812,23 @@ mod tests {
     use crate::congestion::model::Model;
     use crate::sender::path::{PATHS, Path, Seen};
     use alloc::vec::Vec;
+    use std::println;
 
-    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr3, &Seen<'_>)) -> u32 {
-        let end = Time::ZERO + Duration::from_secs(seconds);
-        path.run(CongestionControl::Bbr3, end, |seen| {
+    fn secs(x: f64) -> Time {
+        Time::ZERO + Duration::from_secs_f64(x)
+    }
+
+    /// A flow whose path changes with what `see` sees.
+    fn drive(path: Path, seconds: u64, mut see: impl FnMut(&Bbr3, &mut Path, &Seen<'_>)) -> u32 {
+        path.run(CongestionControl::Bbr3, secs(seconds as f64), |path, seen| {
             if let Model::Bbr3(bbr) = seen.model {
-                see(bbr, &seen);
+                see(bbr, path, &seen);
             }
         })
+    }
+
+    fn run(path: Path, seconds: u64, mut see: impl FnMut(&Bbr3, &Seen<'_>)) -> u32 {
+        drive(path, seconds, |bbr, _, seen| see(bbr, seen))
     }
 
     /// The states, and when each began.
@@ -742,8 +894,8 @@ mod tests {
 
     #[test]
     fn bandwidth_is_probed_every_two_to_three_seconds() {
-        // 1250 packets: rounds of Reno's are longer.
-        let s = states(Path { rate: 12_500.0, ..PATHS[0] }, 40);
+        // 1250 packets: rounds of Reno's are longer. Nothing is lost, so that no probe is a precaution.
+        let s = states(Path { rate: 12_500.0, buffer: 3000, ..PATHS[0] }, 40);
         let mut began = None;
         let mut downs = Vec::new();
         for w in s.windows(2) {
@@ -834,5 +986,368 @@ mod tests {
             assert!(used > 0.95, "{used}");
             assert!(queued * 10 < n, "{queued} of {n}");
         }
+    }
+
+    // Appendix A of the draft, case by case, where nothing above has it.
+
+    /// Calls `see` with each state that another has ended, and that one; after the acknowledgment that did it.
+    fn follow(path: Path, seconds: u64, mut see: impl FnMut(State, &Bbr3, &mut Path, &Seen<'_>)) -> u32 {
+        let mut before = State::Startup;
+        drive(path, seconds, |bbr, path, seen| {
+            see(before, bbr, path, seen);
+            before = bbr.state;
+        })
+    }
+
+    #[test]
+    fn a2_losses_end_startup_where_the_application_is_slow() {
+        // 500 packets a round trip, of 5000 that the path holds.
+        let path = Path { app: 5000.0, ..Path::new(50_000.0, 100, 10_000) };
+        let mut left = None;
+        drive(path, 6, |bbr, path, seen| {
+            path.loss = if seen.now > secs(2.0) { 25 } else { 0 };
+            if bbr.state != State::Startup {
+                let safe = bbr.product(bbr.bw, 1.0).max(bbr.inflight_latest);
+                left.get_or_insert((seen.now, bbr.full_bw_reached, bbr.full_bw_count, bbr.inflight_hi, safe));
+            }
+        });
+        let (at, reached, rounds, bound, safe) = left.unwrap();
+        assert!(at > secs(2.1) && at < secs(2.6), "{at}");
+        assert!(reached && rounds < PLATEAU_ROUNDS && bound == safe, "{rounds} {bound} {safe}");
+    }
+
+    #[test]
+    fn a3_drain_ends_with_the_queue() {
+        for path in PATHS {
+            let mut left = None;
+            follow(path, 5, |before, bbr, _, seen| {
+                if before == State::Drain && bbr.state != State::Drain {
+                    left.get_or_insert((seen.flight as f64, bbr.inflight(bbr.bw, 1.0)));
+                }
+            });
+            let (flight, target) = left.unwrap();
+            assert!(flight <= target && flight > target - 10.0, "{flight} {target}");
+        }
+    }
+
+    #[test]
+    fn a4_drain_ends_after_three_rounds_in_any_case() {
+        // A tenth less bandwidth is drained at half of the old one; a third of it is not.
+        for (left, rounds) in [(0.9, 0..3), (0.3, 4..5)] {
+            let mut stayed = None;
+            follow(PATHS[0], 6, |before, bbr, path, _| match (before, bbr.state) {
+                (State::Startup, State::Drain) => path.rate *= left,
+                (State::Drain, state) if state != State::Drain => {
+                    stayed.get_or_insert(bbr.round_count - bbr.drain_start);
+                }
+                _ => {}
+            });
+            assert!(rounds.contains(&stayed.unwrap()), "{left}: {stayed:?}");
+        }
+    }
+
+    #[test]
+    fn a5_a_plateau_ends_a_probe() {
+        let mut ends = 0;
+        follow(PATHS[0], 30, |before, bbr, _, seen| {
+            if (before, bbr.state) == (State::Up, State::Down) {
+                assert!(bbr.full_bw_now && bbr.full_bw_count == PLATEAU_ROUNDS && seen.dropped == 0);
+                ends += 1;
+            }
+        });
+        assert!(ends >= 5, "{ends}");
+    }
+
+    #[test]
+    fn a6_losses_end_a_probe_where_the_application_is_slow() {
+        // The bound is not lowered: what was in flight is the application's (HandleInflightTooHigh()).
+        let mut left = None;
+        follow(PATHS[0], 10, |before, bbr, path, _| {
+            if bbr.state == State::Up {
+                (path.app, path.loss) = (500.0, 20);
+            } else if before == State::Up {
+                // What is in flight is so little that it cruises at once.
+                let down = matches!(bbr.state, State::Down | State::Cruise);
+                left.get_or_insert((down, bbr.too_high, bbr.inflight_hi, bbr.full_bw_now));
+            }
+        });
+        assert_eq!(left, Some((true, true, f64::INFINITY, false)));
+    }
+
+    #[test]
+    fn a7_a20_nothing_but_the_round_trip_time_ends_a_probe_or_startup_while_the_application_is_slow() {
+        let mut seen_states = Vec::new();
+        drive(PATHS[0], 5, |bbr, path, _| {
+            if bbr.state == State::Up {
+                path.app = 500.0;
+            }
+            if path.app < 1000.0 && seen_states.last() != Some(&bbr.state) {
+                seen_states.push(bbr.state);
+            }
+        });
+        assert_eq!(seen_states, [State::Up]);
+        // 300 of 1000 packets a second from the start: it is back in Startup after each probe (A.20).
+        let s = states(Path { app: 300.0, ..PATHS[0] }, 18);
+        let s: Vec<State> = s.into_iter().map(|s| s.0).collect();
+        use State::*;
+        assert_eq!(s, [Startup, ProbeRtt, Startup, ProbeRtt, Startup, ProbeRtt, Startup]);
+    }
+
+    #[test]
+    fn a8_cruising_begins_without_a_queue_and_with_headroom() {
+        for path in [PATHS[0], Path { buffer: 10, ..PATHS[0] }] {
+            let mut n = 0;
+            follow(path, 30, |before, bbr, _, seen| {
+                if (before, bbr.state) == (State::Down, State::Cruise) {
+                    let flight = seen.flight as f64;
+                    assert!(flight <= bbr.inflight(bbr.max_bw.max(), 1.0));
+                    assert!(flight <= bbr.inflight_with_headroom());
+                    assert_eq!((bbr.pacing_gain, bbr.cwnd_gain), (1.0, CWND_GAIN));
+                    n += 1;
+                }
+            });
+            assert!(n >= 4, "{n}");
+        }
+    }
+
+    #[test]
+    fn a9_the_next_probe_does_not_wait_for_cruising() {
+        let mut directly = 0;
+        follow(PATHS[1], 20, |before, bbr, path, _| match (before, bbr.state) {
+            // A fifth less: at 0.9 of the old bandwidth the queue grows.
+            (State::Up, State::Down) => path.rate = 8000.0,
+            (State::Down, State::Refill) if !bbr.precautionary => directly += 1,
+            _ => {}
+        });
+        assert!(directly >= 1, "{directly}");
+    }
+
+    #[test]
+    fn a11_after_an_idle_time_the_round_trip_time_is_not_probed() {
+        let idle = (secs(3.0), secs(9.5));
+        let path = Path { pause: Some(idle), ..PATHS[0] };
+        let s = states(path, 14);
+        let probes: Vec<Time> = s.iter().filter(|s| s.0 == State::ProbeRtt).map(|s| s.1).collect();
+        assert!(probes.iter().all(|t| *t > idle.1 + Duration::from_secs(4)), "{probes:?}");
+        // Without the idle time there are two.
+        assert!(states(PATHS[0], 14).iter().filter(|s| s.0 == State::ProbeRtt).count() >= 2);
+    }
+
+    #[test]
+    fn a12_a13_acknowledgments_that_come_together_are_allowed_for() {
+        let path = Path { together: Duration::from_millis(80), ..PATHS[0] };
+        let (mut first, mut extra) = (None, 0.0f64);
+        let arrived = drive(path, 20, |bbr, _, seen| {
+            if bbr.full_bw_reached {
+                first.get_or_insert((bbr.max_bw.max(), seen.cwnd));
+            }
+            if bbr.state == State::Cruise {
+                extra = extra.max(bbr.extra_acked.max());
+            }
+        });
+        let (bandwidth, cwnd) = first.unwrap();
+        println!("bandwidth {bandwidth:.0}, window {cwnd:.0}, extra {extra:.0}, arrived {arrived}");
+        assert!(bandwidth > 0.95 * path.rate && cwnd > 2.0 * path.product(), "{bandwidth} {cwnd}");
+        assert!(extra > 40.0 && arrived as f64 > 0.9 * path.rate * 20.0, "{extra} {arrived}");
+    }
+
+    #[test]
+    fn a14_less_than_a_packet_in_flight_needs_four() {
+        let path = Path::new(50.0, 10, 100);
+        let mut least = f64::INFINITY;
+        let arrived = run(path, 40, |bbr, seen| {
+            if bbr.probes_bandwidth() {
+                least = least.min(seen.cwnd);
+            }
+        });
+        assert!(least >= MIN_WINDOW, "{least}");
+        assert!(arrived as f64 > 0.95 * 50.0 * 40.0, "{arrived}");
+    }
+
+    #[test]
+    fn a15_ten_times_the_bandwidth_is_found() {
+        // With what losses have taught, and without.
+        for buffer in [20, 1000] {
+            let (mut bounded, mut found) = (false, None);
+            drive(Path { buffer, ..PATHS[0] }, 60, |bbr, path, seen| {
+                if seen.now > secs(20.0) && path.rate < 2000.0 && bbr.state == State::Cruise {
+                    path.rate = 10_000.0;
+                    bounded = bbr.inflight_hi.is_finite();
+                    found = Some((seen.now, None, bbr.cycle_count));
+                } else if let Some((_, at @ None, _)) = &mut found
+                    && bbr.max_bw.max() > 9500.0
+                {
+                    *at = Some((seen.now, bbr.cycle_count));
+                }
+            });
+            let (from, to, cycles) = found.unwrap();
+            let (to, last) = to.unwrap();
+            println!("buffer {buffer}: bounded {bounded}, {} after, in {} cycles", to - from, last - cycles);
+            assert_eq!(bounded, buffer == 20);
+            assert!(to - from < Duration::from_secs(if bounded { 20 } else { 6 }));
+        }
+    }
+
+    #[test]
+    fn a15_the_bound_grows_by_1_2_4_8_packets_a_round() {
+        let mut bbr = Bbr3::new(10.0, 1000.0);
+        let window = Window { cwnd: 96.0, ssthresh: f64::INFINITY };
+        let acks: Vec<f64> = (0..10)
+            .map(|_| {
+                bbr.raise_slope(&window);
+                bbr.probe_up_count
+            })
+            .collect();
+        assert_eq!(acks, [96.0, 48.0, 24.0, 12.0, 6.0, 3.0, 1.5, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a16_a_tenth_of_the_bandwidth_is_found() {
+        let (mut slowed, mut low, mut fell) = (None, None, None);
+        drive(Path { buffer: 200, ..PATHS[1] }, 40, |bbr, path, seen| {
+            if seen.now > secs(10.0) && slowed.is_none() && bbr.state == State::Cruise {
+                path.rate = 1000.0;
+                slowed = Some((seen.now, bbr.cycle_count));
+            }
+            if slowed.is_some() {
+                if bbr.bw_lo < 5000.0 {
+                    low.get_or_insert(seen.now);
+                }
+                if bbr.max_bw.max() < 1100.0 {
+                    fell.get_or_insert((seen.now, bbr.cycle_count));
+                }
+            }
+        });
+        let ((from, cycle), low, (fell, last)) = (slowed.unwrap(), low.unwrap(), fell.unwrap());
+        println!("half after {}, a tenth after {} and {} cycles", low - from, fell - from, last - cycle);
+        assert!(low - from < Duration::from_secs(3));
+        assert!(last - cycle <= 2 && fell - from < Duration::from_secs(12));
+    }
+
+    #[test]
+    fn a17_a_policer_is_met_without_a_storm_of_losses() {
+        let path = Path { bucket: Some(100.0), ..PATHS[0] };
+        let (mut half, mut all, mut bounded) = (0, 0, false);
+        let arrived = run(path, 60, |bbr, seen| {
+            if seen.now < secs(30.0) {
+                half = seen.dropped;
+            }
+            all = seen.dropped;
+            bounded |= bbr.bw_lo.is_finite() && bbr.inflight_lo.is_finite();
+        });
+        let lost = (all - half) as f64 / (path.rate * 30.0);
+        println!("arrived {:.3} of the rate, lost {lost:.4}", arrived as f64 / path.rate / 60.0);
+        assert!(bounded && arrived as f64 > 0.85 * path.rate * 60.0 && lost < 0.05, "{arrived} {lost}");
+    }
+
+    #[test]
+    fn a18_what_a_needless_recovery_took_comes_back() {
+        for (state, back) in [(State::Startup, State::Startup), (State::Up, State::Refill)] {
+            let mut bbr = Bbr3::new(10.0, 1000.0);
+            (bbr.state, bbr.min_rtt) = (state, Duration::from_millis(100));
+            (bbr.full_bw_reached, bbr.probe_samples) = (state == State::Up, state == State::Up);
+            let mut window = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
+            bbr.inflight_hi = 300.0;
+            let mut rate = crate::rate::Rate::new();
+            rate.sent(1, Time::ZERO, 199);
+            bbr.on_lost(&window, Time::ZERO, (1, rate.snapshot(1)), (0, 10));
+            if state == State::Up {
+                assert_eq!((bbr.state, bbr.inflight_hi), (State::Down, 199.0));
+            } else {
+                // As CheckStartupHighLoss() does.
+                (bbr.undo.state, bbr.full_bw_reached, bbr.state) = (Some(state), true, State::Drain);
+                bbr.inflight_hi = 150.0;
+            }
+            (bbr.bw_lo, bbr.inflight_lo, window.cwnd) = (100.0, 140.0, 140.0);
+            bbr.on_spurious(&mut window, 50);
+            assert_eq!((bbr.state, bbr.inflight_hi, window.cwnd), (back, 300.0, 200.0));
+            assert_eq!((bbr.bw_lo, bbr.inflight_lo), (f64::INFINITY, f64::INFINITY));
+            assert_eq!(bbr.full_bw_reached, state == State::Up);
+            assert!(!bbr.loss_in_round && bbr.undo.state.is_none());
+            // Once.
+            (window.cwnd, bbr.state, bbr.prior_cwnd) = (10.0, State::Cruise, 0.0);
+            bbr.on_spurious(&mut window, 50);
+            assert_eq!((bbr.state, window.cwnd), (State::Cruise, 10.0));
+        }
+    }
+
+    #[test]
+    fn a18_late_packets_cost_little() {
+        // One of 200 comes later than the reordering window allows: without duplicates reported half would be lost.
+        let late = |ms| Path { late: Some((200, Duration::from_millis(ms))), ..PATHS[0] };
+        let mut lower = 0;
+        let arrived = run(late(60), 30, |bbr, seen| {
+            assert_eq!(seen.dropped, 0);
+            lower += (seen.now > secs(5.0) && bbr.bw < 0.9 * 1000.0) as u32;
+        });
+        println!("arrived {arrived}, below the bandwidth {lower}");
+        assert!(arrived as f64 > 0.93 * 30_000.0 && lower < 3000, "{arrived} {lower}");
+    }
+
+    #[test]
+    fn a19_a_needless_timeout_costs_little() {
+        // The path takes 1.5 s longer for half a second.
+        let mut at_most = 0.0f64;
+        let arrived = drive(PATHS[0], 12, |bbr, path, seen| {
+            let slow = seen.now > secs(7.0) && seen.now < secs(7.5);
+            path.rtt = Duration::from_millis(if slow { 1600 } else { 100 });
+            if seen.now > secs(10.0) {
+                at_most = at_most.max(bbr.bw);
+            }
+        });
+        println!("arrived {arrived}, bandwidth {at_most:.0}");
+        assert!(at_most > 950.0, "{at_most}");
+    }
+
+    #[test]
+    fn a21_losses_beyond_the_bound_end_the_probe() {
+        let path = Path { buffer: 10, ..PATHS[0] };
+        let (mut bound, mut ends) = (0.0, 0);
+        follow(path, 60, |before, bbr, _, seen| {
+            if (before, bbr.state) == (State::Up, State::Down) && bbr.too_high {
+                assert!(bbr.inflight_hi >= BETA * bbr.target_inflight(seen.cwnd) - 1e-9);
+                assert!(bbr.inflight_hi < bound, "{} {bound}", bbr.inflight_hi);
+                ends += 1;
+            }
+            bound = bbr.inflight_hi;
+        });
+        assert!(ends >= 3, "{ends}");
+    }
+
+    #[test]
+    fn a22_a_pause_while_the_pipe_refills_leaves_the_bandwidth() {
+        let (mut max, mut ups) = (0.0, 0);
+        follow(PATHS[0], 12, |before, bbr, path, seen| {
+            if (before, bbr.state) == (State::Cruise, State::Refill) {
+                path.pause = Some((seen.now, seen.now + Duration::from_millis(100)));
+                max = bbr.max_bw.max();
+            }
+            if (before, bbr.state) == (State::Refill, State::Up) {
+                assert!(bbr.max_bw.max() >= max);
+                ups += 1;
+            }
+        });
+        assert!(ups >= 2, "{ups}");
+    }
+
+    /// Draft section 5.3.3.6.
+    #[test]
+    fn a_probe_after_one_that_lost_goes_no_further_than_the_bound_at_first() {
+        let path = Path { buffer: 30, ..PATHS[0] };
+        let (mut careful, mut on, mut off) = (false, 0, 0);
+        follow(path, 60, |before, bbr, _, seen| {
+            match (before, bbr.state) {
+                (State::Refill, State::Up) => careful = bbr.too_high,
+                (State::Up, State::Down) if careful && !bbr.too_high => {
+                    assert!(bbr.precautionary && seen.flight as f64 <= bbr.inflight_hi + 1.0);
+                }
+                // At once, where the bound was safe.
+                (State::Down, State::Refill) => on += 1,
+                (State::Down, State::Cruise) => off += 1,
+                _ => {}
+            }
+        });
+        println!("at once {on}, later {off}");
+        assert!(on >= 3 && off >= 3, "{on} {off}");
     }
 }

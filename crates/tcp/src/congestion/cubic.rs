@@ -8,6 +8,7 @@ use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
 use super::{Cause, Window};
+use crate::catalog::Entry;
 
 /// How aggressively the window grows, in packets per second cubed (section 5).
 pub const C: f64 = 0.4;
@@ -41,6 +42,26 @@ choice! {
     }
 }
 
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "cubic",
+    title: "CUBIC",
+    summary: "A cubic function of the time since the last loss, and never less than Reno.",
+    source: "RFC 9438",
+    reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
+        "The window that is reduced is the congestion window, where section 4.6 takes the flight size. A window that is not used does not grow, so the two agree.",
+        "Time in which the window is not used is not counted in the epoch (section 5.8).",
+        "A mark multiplies the window by 0.7, as a loss does.",
+        "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
+    ],
+};
+
 /// What CUBIC remembers.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
@@ -73,6 +94,7 @@ impl Cubic {
         Cubic { friendly, w_max: 0.0, prior: 0.0, anew: false, epoch: None, last: Time::ZERO, resumes: false }
     }
 
+    #[inline]
     pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
         let cwnd = window.cwnd;
         if core::mem::take(&mut self.resumes) {

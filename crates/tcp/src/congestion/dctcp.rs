@@ -3,6 +3,25 @@
 use quell_units::{Duration, Time};
 
 use super::{Delivery, Window};
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "dctcp",
+    title: "DCTCP",
+    summary: "The share of packets that are marked reduces the window; it grows as Reno's.",
+    source: "RFC 8257",
+    reads: &["slow_start", "initial_ssthresh", "growth"],
+    needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"])],
+    refuses: &[],
+    network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
+    choices: &[
+        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read and as Linux does, it would be (1 + sqrt(3))/p.",
+        "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
+        "In slow start the estimate falls with every window without marks, as section 3.3 says.",
+    ],
+};
 
 /// g: how much a window of data changes the estimate (RFC 8257 section 4.2).
 pub(crate) const GAIN: f64 = 1.0 / 16.0;

@@ -4,6 +4,7 @@
 use quell_units::{Duration, Time};
 
 use super::{Cause, Window};
+use crate::catalog::Entry;
 
 /// BASE_HISTORY: minutes over which the smallest delay is remembered (RFC 6817 section 2.5).
 const BASE_HISTORY: usize = 10;
@@ -13,6 +14,26 @@ const CURRENT_FILTER: usize = 4;
 /// MIN_CWND and ALLOWED_INCREASE, in packets (RFC 6817 section 2.5).
 const MIN_CWND: f64 = 2.0;
 const ALLOWED_INCREASE: f64 = 1.0;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "ledbat",
+    title: "LEDBAT",
+    summary: "The delay that a flow adds is held at a target, so that other traffic goes first where the buffer is longer.",
+    source: "RFC 6817",
+    reads: &["ledbat_target", "ledbat_gain", "initial_ssthresh", "growth"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "There is no slow start; initial_ssthresh matters to pacing alone.",
+        "The delay is the smallest of the last four, and the base delay the smallest of ten minutes in which packets came; clocks are exact.",
+        "Of several flows the latest takes the most, for it measures the others' queue as its base (section 4.4): of two on 10 Mbit/s the second takes three quarters, and the queue is longer than the target.",
+        "A mark is answered as a loss.",
+        "Where the buffer is shorter than the target, only losses stop it, and it shares a link equally with Reno (5.2 and 4.8 Mbit/s with a buffer of 40 ms).",
+    ],
+};
 
 /// What LEDBAT remembers.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@
 pub(crate) mod bbr1;
 pub(crate) mod bbr3;
 pub mod cubic;
-mod dctcp;
-mod ledbat;
+pub(crate) mod dctcp;
+pub(crate) mod ledbat;
 pub(crate) mod model;
-mod prague;
+pub(crate) mod prague;
 pub mod reno;
 
 use quell_aqm::choice;
@@ -180,6 +180,13 @@ impl Control {
             Control::Cubic(c) => c.pause(now),
             Control::Ledbat(l) => l.pause(window, flight),
             _ => {}
+        }
+    }
+
+    /// Nothing was lost where `before` was reduced (RFC 9438 section 4.9.2); what others learn stays.
+    pub fn restore(&mut self, before: Control) {
+        if let Control::Cubic(_) = self {
+            *self = before;
         }
     }
 

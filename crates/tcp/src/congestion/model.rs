@@ -56,13 +56,29 @@ impl Model {
         each!(self, m => m.on_timeout(window))
     }
 
+    /// The window after the timer ran out, with so many packets still in flight.
+    pub fn window_after_timeout(&self, flying: u32) -> f64 {
+        match self {
+            Model::Bbr1(_) => 1.0,
+            Model::Bbr3(_) => f64::from(flying) + 1.0,
+        }
+    }
+
+    /// Nothing was lost in the last recovery; `total` packets have been delivered.
+    pub fn on_spurious(&mut self, window: &mut Window, total: u64) {
+        match self {
+            Model::Bbr1(m) => m.on_spurious(window),
+            Model::Bbr3(m) => m.on_spurious(window, total),
+        }
+    }
+
     pub fn on_first_rtt(&mut self, rtt: Duration, now: Time) {
         each!(self, m => m.on_first_rtt(rtt, now))
     }
 
-    /// The application has something to send after nothing was in flight.
-    pub fn on_restart(&mut self, now: Time) {
-        each!(self, m => m.on_restart(now))
+    /// The application has something to send after nothing was in flight, and `total` packets have been delivered.
+    pub fn on_restart(&mut self, window: &mut Window, now: Time, total: u64) {
+        each!(self, m => m.on_restart(window, now, total))
     }
 
     /// In packets per second.

@@ -7,6 +7,27 @@ use quell_units::Duration;
 
 use super::dctcp::Estimate;
 use super::{Delivery, Window};
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "congestion",
+    name: "prague",
+    title: "Prague",
+    summary: "DCTCP with ECT(1), for the Internet: as if no round trip took less than 25 ms.",
+    source: "draft-briscoe-iccrg-prague-congestion-control",
+    reads: &["slow_start", "initial_ssthresh", "growth"],
+    needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"]), ("pacing", &["true"])],
+    refuses: &[],
+    network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
+    choices: &[
+        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read and as Linux does, it would be (1 + sqrt(3))/p.",
+        "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
+        "The first mark halves the window.",
+        "The independence of the round-trip time begins with the connection; the draft lets it begin some time after slow start.",
+        "There is no reaction to reordering.",
+    ],
+};
 
 /// The round-trip time that shorter ones behave like.
 const REFERENCE: Duration = Duration::from_millis(25);

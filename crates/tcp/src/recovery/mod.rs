@@ -1,4 +1,71 @@
-//! Parts of loss recovery that stand alone.
+//! Parts of loss recovery that stand alone, and what a user may read about those that are the sender's own.
+
+use crate::catalog::Entry;
 
 pub(crate) mod prr;
 pub(crate) mod rack;
+
+/// What a user may read about Tahoe.
+pub(crate) const TAHOE: Entry = Entry {
+    key: "recovery",
+    name: "tahoe",
+    title: "Tahoe",
+    summary: "Every loss restarts from a window of one.",
+    source: "Jacobson 1988",
+    reads: &["dup_threshold", "limited_transmit"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
+    ],
+};
+
+/// What a user may read about Reno.
+pub(crate) const RENO: Entry = Entry {
+    key: "recovery",
+    name: "reno",
+    title: "Reno",
+    summary: "Fast recovery, which ends with the first new acknowledgment: one loss in a window is repaired.",
+    source: "RFC 2581",
+    reads: &["dup_threshold", "limited_transmit"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "The window grows with the acknowledgment that ends a recovery, as in ns-2.",
+        "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
+    ],
+};
+
+/// What a user may read about NewReno.
+pub(crate) const NEWRENO: Entry = Entry {
+    key: "recovery",
+    name: "newreno",
+    title: "NewReno",
+    summary: "Fast recovery, which lasts until all outstanding data is acknowledged: one loss is repaired each round trip.",
+    source: "RFC 6582",
+    reads: &["dup_threshold", "limited_transmit"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "The timer restarts with the first partial acknowledgment only, the impatient variant (section 3.2).",
+        "A second reduction needs an acknowledgment beyond the packets of the first (section 3.2); there are no heuristics for duplicates after a timeout (section 4).",
+        "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
+    ],
+};
+
+/// What a user may read about SACK.
+pub(crate) const SACK: Entry = Entry {
+    key: "recovery",
+    name: "sack",
+    title: "SACK",
+    summary: "Selective acknowledgments say what is missing; the window is halved at once.",
+    source: "RFC 6675",
+    reads: &["dup_threshold", "limited_transmit"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &["limited_transmit counts duplicates; section 5 counts the pipe."],
+};

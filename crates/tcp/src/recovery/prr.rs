@@ -1,6 +1,25 @@
 //! Proportional rate reduction (RFC 9937): how many packets an acknowledgment allows during recovery, so that
 //! the flight falls to `ssthresh` over a round trip instead of at once.
 
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "recovery",
+    name: "prr",
+    title: "Proportional rate reduction",
+    summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
+    source: "RFC 9937 and RFC 6675",
+    reads: &["dup_threshold", "limited_transmit"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "It repairs losses; a mark reduces the window at once.",
+        "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
+    ],
+};
+
 /// What it counts, in packets (RFC 9937 section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Prr {

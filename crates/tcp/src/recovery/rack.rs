@@ -2,18 +2,43 @@
 //! has passed, and a probe asks for acknowledgments when a flight ends without them.
 //!
 //! An acknowledgment costs the same in every window. The packets in flight are linked in the order of their
-//! last transmission, so that those that may be lost come first; a mark stays at the last of them. Without
-//! duplicate selective acknowledgments (RFC 2883) RACK.reo_wnd_mult is 1 (section 6.2 step 4).
+//! last transmission, so that those that may be lost come first; a mark stays at the last of them.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
+use crate::catalog::Entry;
+
+/// What a user may read about it.
+pub(crate) const ENTRY: Entry = Entry {
+    key: "recovery",
+    name: "rack",
+    title: "RACK-TLP",
+    summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
+    source: "RFC 8985 and RFC 9937",
+    reads: &["dup_threshold"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
+        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
+        "What a mark took is not given back. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
+        "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
+        "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
+        "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
+    ],
+};
+
 /// TLP.max_ack_delay (RFC 8985 section 7.2): how long the acknowledgment of a single packet may be held back.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe timeout before the first measurement (RFC 8985 section 7.2).
 const FIRST_PROBE: Duration = Duration::from_secs(1);
+
+/// Recoveries without a duplicate after which the reordering window is small again (section 6.2 step 4).
+const PERSIST: u32 = 16;
 
 /// No packet: their numbers begin with 1.
 const NONE: u32 = 0;
@@ -74,6 +99,10 @@ pub(crate) struct Rack {
     reordered: bool,
     /// RACK.reo_wnd.
     window: Duration,
+    /// RACK.reo_wnd_mult, RACK.reo_wnd_persist and RACK.dsack_round.
+    multiple: u32,
+    persist: u32,
+    round: Option<u32>,
     /// When packets may be lost without a further acknowledgment.
     pub due: Time,
     pub tlp: Tlp,
@@ -115,14 +144,15 @@ impl Tlp {
     }
 
     /// An acknowledgment of all below `ack` arrives (RFC 8985 section 7.4.2), a duplicate of the last one
-    /// without blocks or not; true if the probe has repaired a loss.
-    pub fn on_ack(&mut self, ack: u32, plain_duplicate: bool) -> bool {
+    /// without blocks or not, or one that says that a packet came twice; true if the probe has repaired a loss.
+    pub fn on_ack(&mut self, ack: u32, plain_duplicate: bool, twice: Option<u32>) -> bool {
         let Some((end, again)) = self.sent else { return false };
         if ack < end {
             return false;
         }
-        let repaired = again && ack > end;
-        if !again || repaired || plain_duplicate {
+        let needless = twice.is_some_and(|seq| seq + 1 == end);
+        let repaired = again && !needless && ack > end;
+        if !again || needless || repaired || plain_duplicate {
             self.sent = None;
         }
         repaired
@@ -146,6 +176,9 @@ impl Rack {
             fack: 0,
             reordered: false,
             window: Duration::ZERO,
+            multiple: 1,
+            persist: 0,
+            round: None,
             due: Time::MAX,
             tlp: Tlp::new(),
         }
@@ -199,7 +232,8 @@ impl Rack {
     pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
         debug_assert!(self.is_calm() && n > 0 && self.head == self.first);
         let mut rtt = Duration::ZERO;
-        for packet in self.packets.drain(..n as usize) {
+        for _ in 0..n {
+            let Some(packet) = self.packets.pop_front() else { break };
             debug_assert!(packet.state == State::Flying && !packet.again);
             rtt = now - packet.sent;
             self.min_rtt = self.min_rtt.min(rtt);
@@ -284,13 +318,31 @@ impl Rack {
         self.first += gone as u32;
     }
 
+    /// An acknowledgment of all below `una` says that a packet came twice, while those below `next` had been sent:
+    /// once in a round trip the reordering window grows (section 6.2 step 4).
+    pub fn on_duplicate(&mut self, una: u32, next: u32) {
+        if self.round.is_none_or(|end| una >= end) {
+            self.round = Some(next);
+            self.multiple += 1;
+            self.persist = PERSIST;
+        }
+    }
+
+    /// A recovery ends in which nothing came twice (section 6.2 step 4).
+    pub fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiple = 1;
+        }
+    }
+
     /// RACK_update_reo_wnd() (section 6.2 step 4). `certain`: a recovery is under way, or as many packets
     /// are selectively acknowledged as duplicates would signal a loss.
     pub fn set_window(&mut self, certain: bool, srtt: Option<Duration>) {
         self.window = if !self.reordered && certain {
             Duration::ZERO
         } else {
-            (self.min_rtt / 4).min(srtt.unwrap_or(Duration::MAX))
+            (self.min_rtt / 4 * u64::from(self.multiple)).min(srtt.unwrap_or(Duration::MAX))
         };
     }
 
@@ -407,6 +459,29 @@ mod tests {
     }
 
     #[test]
+    fn the_window_grows_with_duplicates_and_is_small_again_after_sixteen_recoveries() {
+        let mut r = flight(10);
+        r.deliver(5, ms(105));
+        r.deliver(4, ms(106));
+        let due = |r: &mut Rack| {
+            r.set_window(true, None);
+            lost(r, ms(106));
+            r.due
+        };
+        assert_eq!(due(&mut r), ms(103 + 25));
+        // Once in a round trip.
+        r.on_duplicate(1, 11);
+        r.on_duplicate(10, 12);
+        assert_eq!(due(&mut r), ms(103 + 50));
+        r.on_duplicate(11, 12);
+        assert_eq!(due(&mut r), ms(103 + 75));
+        (0..15).for_each(|_| r.on_recovered());
+        assert_eq!(due(&mut r), ms(103 + 75));
+        r.on_recovered();
+        assert_eq!(due(&mut r), ms(103 + 25));
+    }
+
+    #[test]
     fn a_retransmission_is_lost_when_something_sent_later_arrives() {
         let mut r = flight(4);
         r.deliver(3, ms(103));
@@ -476,14 +551,17 @@ mod tests {
     fn a_probe_s_loss_is_told_from_a_late_acknowledgment() {
         let probe = |again| Tlp { sent: Some((7, again)), ..Tlp::new() };
         let mut t = probe(true);
-        assert!(!t.on_ack(6, false) && !t.on_ack(7, false));
+        assert!(!t.on_ack(6, false, None) && !t.on_ack(7, false, None));
         assert_eq!(t.sent, Some((7, true)));
-        assert!(t.on_ack(8, false), "nobody reports the probe as a duplicate");
+        assert!(t.on_ack(8, false, None), "nobody reports the probe as a duplicate");
         let mut t = probe(true);
-        assert!(!t.on_ack(7, true), "both have arrived");
+        assert!(!t.on_ack(8, false, Some(6)), "the probe came twice");
+        assert_eq!(t.sent, None);
+        let mut t = probe(true);
+        assert!(!t.on_ack(7, true, None), "both have arrived");
         assert_eq!(t.sent, None);
         let mut t = probe(false);
-        assert!(!t.on_ack(8, false), "it was new data");
+        assert!(!t.on_ack(8, false, None), "it was new data");
         assert_eq!(t.sent, None);
     }
 

@@ -23,6 +23,7 @@ impl Sender {
     /// As [`Sender::poll_below`], when pacing lets a packet leave.
     pub(super) fn poll_paced(&mut self, cfg: &Config, now: Time, end: u32) -> Option<Outgoing> {
         if self.next >= end || !self.released(now) {
+            self.calm = self.is_calm();
             return None;
         }
         self.poll_below(cfg, now, end)
@@ -77,7 +78,7 @@ impl Sender {
         };
         let flight = rack.flying();
         if flight == 0 && rate.is_limited() {
-            model.on_restart(now);
+            model.on_restart(&mut self.window, now, rate.delivered);
         }
         rate.sent(seq, now, flight);
     }

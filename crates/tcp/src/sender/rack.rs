@@ -4,11 +4,22 @@ use quell_units::Time;
 
 use super::{Kept, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::model::Model;
-use crate::congestion::{Cause, Window};
+use crate::congestion::{Cause, Control, Window};
 use crate::params::Config;
 use crate::rate::Rate;
 use crate::recovery::prr::Prr;
 use crate::scoreboard::Block;
+
+/// What a recovery that was not needed gives back (RFC 9438 section 4.9).
+#[derive(Clone, Debug)]
+pub(super) struct Undo {
+    window: Window,
+    control: Control,
+    /// The first packet outstanding when it began.
+    from: u32,
+    /// Retransmissions of which the receiver has not said that they came twice.
+    needed: u32,
+}
 
 /// A packet is lost: its samples and the model learn of it.
 fn note_lost(rate: &mut Option<Rate>, model: &mut Option<Model>, window: &Window, now: Time, seq: u32) {
@@ -51,21 +62,88 @@ impl Sender {
         self.reduced_by == Cause::Timeout && self.una < self.recover
     }
 
+    /// Whether losses are being repaired, which acknowledgments or the timer found.
+    fn repairs(&self) -> bool {
+        self.phase == Phase::Recovery || self.timed_out()
+    }
+
+    /// The window is about to be reduced.
+    pub(super) fn remember(&mut self, cause: Cause) {
+        let goes_on = self.repairs();
+        let Some(kept) = &mut self.kept else { return };
+        if cause == Cause::Echo {
+            // What a mark has taken stays taken.
+            kept.undo = None;
+        } else if !goes_on {
+            let probe = kept.rack.as_ref().is_some_and(|r| matches!(r.tlp.sent, Some((_, true))));
+            kept.undo = Some(Undo {
+                window: self.window,
+                control: kept.control.clone(),
+                from: self.una,
+                needed: probe as u32,
+            });
+        }
+    }
+
+    /// The receiver says that a packet came twice. If all that this recovery has sent again has, nothing was lost
+    /// (RFC 3708 section 3), and the window is what it was, unless it has grown beyond that (RFC 9438 section 4.9.2).
+    fn on_duplicate(&mut self, seq: u32) {
+        let (una, max) = (self.una, self.max);
+        let Some(kept) = &mut self.kept else { return };
+        let Some(rack) = &mut kept.rack else { return };
+        rack.on_duplicate(una, max);
+        if let Some(rate) = &mut kept.rate {
+            rate.delivered += 1;
+        }
+        let Some(undo) = &mut kept.undo else { return };
+        if seq < undo.from {
+            return;
+        }
+        undo.needed = undo.needed.saturating_sub(1);
+        if undo.needed > 0 || rack.next_lost().is_some() {
+            return;
+        }
+        let Some(undo) = kept.undo.take() else { return };
+        if let (Some(model), Some(rate)) = (&mut kept.model, &kept.rate) {
+            model.on_spurious(&mut self.window, rate.delivered);
+        } else if self.window.cwnd < undo.window.cwnd {
+            self.window.cwnd = undo.window.cwnd;
+            kept.control.restore(undo.control);
+        }
+        self.window.ssthresh = self.window.ssthresh.max(undo.window.ssthresh);
+        self.phase = Phase::Open;
+        self.recover = una;
+    }
+
     /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
-    /// acknowledged nothing that was outstanding. True if a recovery begins.
+    /// acknowledged nothing that was outstanding; `twice` is a packet that it says to have come twice. True if a
+    /// recovery begins.
     pub(super) fn after_rack_ack(
         &mut self,
         cfg: &Config,
         now: Time,
         ack: u32,
         (advanced, plain): (bool, bool),
+        twice: Option<u32>,
     ) -> bool {
-        let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) else { return false };
-        let probe_repaired = rack.tlp.on_ack(ack, plain);
+        let repairs = self.repairs();
+        let Some(kept) = &mut self.kept else { return false };
+        let Some(rack) = &mut kept.rack else { return false };
+        let probe_repaired = rack.tlp.on_ack(ack, plain, twice);
+        if kept.repaired && !repairs && twice.is_none() {
+            rack.on_recovered();
+        }
+        if let Some(seq) = twice {
+            self.on_duplicate(seq);
+        }
         let began = self.find_lost(cfg, now);
         if probe_repaired && self.phase == Phase::Open && self.una >= self.recover {
             // The congestion of the loss that it repaired (RFC 8985 section 7.4.2).
             self.reduce(cfg, Cause::Loss);
+        }
+        let repairs = self.repairs();
+        if let Some(kept) = &mut self.kept {
+            kept.repaired = repairs;
         }
         self.schedule_probe(now, advanced);
         began
@@ -144,6 +222,9 @@ impl Sender {
         if let Some(Kept { rack: Some(rack), rate, model, .. }) = self.kept.as_deref_mut() {
             rack.on_timeout(una, now, |seq| note_lost(rate, model, window, now, seq));
             rack.tlp.sent = None;
+            if let Some(model) = model {
+                self.window.cwnd = model.window_after_timeout(rack.flying());
+            }
             self.next = self.max;
             self.retransmit = true;
         }
@@ -186,7 +267,7 @@ impl Sender {
     fn note_limited(&mut self, flying: u32) {
         if let Some(kept) = &mut self.kept
             && let Some(rate) = &mut kept.rate
-            && (flying as f64) < self.window.cwnd
+            && f64::from(flying) + 1.0 <= self.window.cwnd
         {
             rate.limit(flying);
         }
@@ -223,6 +304,9 @@ impl Sender {
                 self.schedule_probe(now, true);
             }
         } else {
+            if let Some(undo) = self.kept.as_mut().and_then(|k| k.undo.as_mut()) {
+                undo.needed += 1;
+            }
             self.timed = UNTIMED;
             if seq == self.una {
                 self.arm(now);
@@ -234,7 +318,8 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recovery, TcpParams};
+    use crate::{CongestionControl, Recovery, Report, TcpParams};
+    use alloc::format;
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -253,8 +338,17 @@ mod tests {
 
     /// Ten packets in flight, sent at 0 ms, of `data` in all.
     fn flying(data: u32) -> (Config, Sender) {
-        let params =
-            TcpParams { recovery: Recovery::Rack, initial_window: 10, syn: false, ..Default::default() };
+        flying_by(CongestionControl::Reno, data)
+    }
+
+    fn flying_by(congestion: CongestionControl, data: u32) -> (Config, Sender) {
+        let params = TcpParams {
+            congestion,
+            recovery: Recovery::Rack,
+            initial_window: 10,
+            syn: false,
+            ..Default::default()
+        };
         let cfg = Config::new(&params).unwrap();
         let mut s = Sender::new(&cfg);
         s.window.ssthresh = 10.0;
@@ -394,5 +488,100 @@ mod tests {
         // All were overdue: slow start through them.
         assert_eq!(ack(&cfg, &mut s, 700, 9, &[]).1, [9, 10]);
         assert_eq!(s.window.cwnd, 2.0);
+    }
+
+    /// An acknowledgment of all below `n` says that a packet came twice.
+    fn twice(cfg: &Config, s: &mut Sender, at: u64, n: u32, duplicate: u32) -> Reaction {
+        let report = Report { duplicate: Some(duplicate), ..Default::default() };
+        s.on_report(cfg, ms(at), n, false, &report)
+    }
+
+    #[test]
+    fn a_recovery_in_which_all_came_twice_gives_the_window_back() {
+        for congestion in [CongestionControl::Reno, CongestionControl::Cubic] {
+            let (cfg, mut s) = flying_by(congestion, u32::MAX);
+            ack(&cfg, &mut s, 100, 1, &[(2, 4)]);
+            let control = |s: &Sender| format!("{:?}", s.kept.as_ref().unwrap().control);
+            let (window, before) = (s.window, control(&s));
+            assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
+            assert!(s.window.ssthresh < 8.0);
+            // 1 was late.
+            ack(&cfg, &mut s, 110, 11, &[]);
+            assert_eq!(s.phase, Phase::Recovery);
+            let max = s.max;
+            assert_eq!(twice(&cfg, &mut s, 202, max, 1), NOTHING);
+            assert_eq!((s.phase, s.window, control(&s)), (Phase::Open, window, before));
+            // The next loss is one of a new window of data.
+            drain(&cfg, &mut s, ms(202));
+            let (did, sent) = ack(&cfg, &mut s, 302, max, &[(max + 1, max + 5)]);
+            assert_eq!((did, sent[0]), (RECOVERS, max));
+            assert!(s.window.ssthresh < 8.0);
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_one_packet_needed_gives_nothing_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        ack(&cfg, &mut s, 100, 2, &[]);
+        ack(&cfg, &mut s, 100, 2, &[(4, 7)]);
+        let mut sent = Vec::new();
+        for to in 8..=12 {
+            sent.extend(ack(&cfg, &mut s, 102, 2, &[(4, to)]).1);
+        }
+        assert!(sent.contains(&3), "{sent:?}");
+        // 2 was late, 3 was lost. What was acknowledged before says nothing.
+        ack(&cfg, &mut s, 110, 3, &[(4, 12)]);
+        twice(&cfg, &mut s, 201, 3, 2);
+        twice(&cfg, &mut s, 201, 3, 1);
+        let max = s.max;
+        ack(&cfg, &mut s, 202, max, &[]);
+        assert_eq!((s.phase, s.window.ssthresh), (Phase::Open, 5.0));
+    }
+
+    #[test]
+    fn a_timeout_of_what_was_late_gives_the_window_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let before = s.window;
+        assert_eq!(timer(&cfg, &mut s).0, ms(300));
+        assert_eq!(timer(&cfg, &mut s).2, [8]);
+        assert_eq!(s.window.cwnd, 1.0);
+        // A second one, of the same packet.
+        let (at, did, sent) = timer(&cfg, &mut s);
+        assert_eq!((did.timeout, sent), (true, [8].to_vec()));
+        let now = at.nanos() / 1_000_000 + 1;
+        let max = s.max;
+        for n in 9..=max {
+            s.on_ack(&cfg, ms(now), n, false, &[]);
+        }
+        assert!(s.window.cwnd < before.cwnd);
+        twice(&cfg, &mut s, now + 100, max, 8);
+        assert!(s.window.cwnd < before.cwnd, "one of two");
+        twice(&cfg, &mut s, now + 200, max, 8);
+        assert_eq!(s.window, before);
+    }
+
+    #[test]
+    fn what_a_mark_takes_is_not_given_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]).0, RECOVERS);
+        s.reduce(&cfg, Cause::Echo);
+        let max = s.max;
+        twice(&cfg, &mut s, 202, max, 1);
+        assert!(s.window.ssthresh < 5.0, "{:?}", s.window);
+    }
+
+    #[test]
+    fn a_probe_that_came_twice_repaired_nothing() {
+        let (cfg, mut s) = flying(10);
+        (2..=10).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(timer(&cfg, &mut s).2, [10]);
+        // The original came late: its acknowledgment, and that of the probe.
+        ack(&cfg, &mut s, 450, 11, &[]);
+        twice(&cfg, &mut s, 500, 11, 10);
+        s.provide(5);
+        assert_eq!(drain(&cfg, &mut s, ms(510)).len(), 5);
+        ack(&cfg, &mut s, 610, 12, &[]);
+        assert_eq!(s.window.ssthresh, 10.0);
     }
 }

@@ -145,7 +145,8 @@ red_params! {
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 4.3.1";
         /// Smallest max_p.
         max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 4.3.1";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }

@@ -45,7 +45,8 @@ red_params! {
         max_p_bottom: f64 = 1e-4, unit "1", source "this implementation; the paper gives no bound";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999a, which comes before the gentle mode";
     }
 }

@@ -59,7 +59,8 @@ red_params! {
         weight_low: f64 = 0.002, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The high weight.
         weight_high: f64 = 0.05, unit "1", source "Trinh and Molnár, section 5.1.1";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }

@@ -36,7 +36,8 @@ params! {
         interval: Duration = Duration::from_millis(10), unit "s", source "Sun et al. 2003, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "as RED";
         /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";

@@ -82,7 +82,8 @@ red_params! {
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of signaling everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }

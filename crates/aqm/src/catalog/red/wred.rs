@@ -79,7 +79,8 @@ params! {
         max_p: f64 = 0.1, unit "1", source "Cisco IOS 11.1, mark probability denominator 10";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.001953125), unit "1", source "Cisco IOS 11.1, exponential weight 9: 2^-9";
-        /// Above max_th, rise from max_p to 1 at twice max_th instead of dropping everything.
+        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
+        /// where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Cisco IOS 11.1: all packets of the class are dropped";
         /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";

@@ -1,0 +1,163 @@
+//! `quell tcp`: what senders are made of.
+
+use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
+use serde::Serialize;
+
+use crate::args::Format;
+use crate::failure::Failure;
+use crate::{json, table, terminal, unknown_name};
+
+/// A value of a key, for JSON.
+#[derive(Serialize)]
+struct Sender {
+    key: &'static str,
+    name: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    #[serde(flatten)]
+    details: Option<Details>,
+}
+
+/// What a description has beyond the list, for JSON.
+#[derive(Serialize)]
+struct Details {
+    needs: Vec<String>,
+    refuses: Vec<String>,
+    parameters: Vec<Key>,
+    choices: &'static [&'static str],
+}
+
+/// A key that it reads, for JSON.
+#[derive(Serialize)]
+struct Key {
+    name: &'static str,
+    unit: &'static str,
+    default: String,
+    range: String,
+    description: &'static str,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct List {
+    schema: u32,
+    senders: Vec<Sender>,
+    /// The keys that every sender reads.
+    common: Vec<Key>,
+}
+
+#[derive(Serialize)]
+struct Description {
+    schema: u32,
+    #[serde(flatten)]
+    sender: Sender,
+}
+
+impl Sender {
+    fn of(entry: &Entry) -> Self {
+        let &Entry { key, name, title, summary, source, .. } = entry;
+        Sender { key, name, title, summary, source, details: None }
+    }
+}
+
+impl Key {
+    fn of(Parameter { doc, range }: Parameter) -> Self {
+        Key {
+            name: doc.name,
+            unit: doc.unit,
+            default: doc.default,
+            range,
+            description: doc.doc,
+            source: doc.source,
+        }
+    }
+}
+
+fn common() -> impl Iterator<Item = Parameter> {
+    Parameter::all().into_iter().filter(|p| COMMON.contains(&p.doc.name))
+}
+
+/// Lists the catalog.
+pub fn list(format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return json::print(&List {
+            schema: json::SCHEMA,
+            senders: SENDERS.iter().map(|e| Sender::of(e)).collect(),
+            common: common().map(Key::of).collect(),
+        });
+    }
+    let row = |e: &&Entry| [e.key, e.name, e.summary, e.source].map(str::to_string).to_vec();
+    let rows: Vec<_> = SENDERS.iter().map(row).collect();
+    terminal::print(&table::text(&["key", "value", "meaning", "source"], &rows))
+}
+
+/// Narrower than this, a description has fewer columns.
+const NARROW: usize = 110;
+
+/// Describes one value.
+pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+    let entry = catalog::find(name).ok_or_else(|| {
+        let ids: Vec<String> = SENDERS.iter().map(|e| e.id()).collect();
+        unknown_name("part of a sender", name, ids.iter().map(String::as_str))
+    })?;
+    if format == Format::Json {
+        let details = Details {
+            needs: entry.demands(),
+            refuses: entry.refusals(),
+            parameters: entry.parameters().into_iter().map(Key::of).collect(),
+            choices: entry.choices,
+        };
+        let sender = Sender { details: Some(details), ..Sender::of(entry) };
+        return json::print(&Description { schema: json::SCHEMA, sender });
+    }
+    let mut text = format!("{} ({} = \"{}\")\n{}\n", entry.title, entry.key, entry.name, entry.summary);
+    text.push_str(&format!("source   {}\n", entry.source));
+    for (what, lines) in [("needs  ", entry.demands()), ("refuses", entry.refusals())] {
+        lines.iter().for_each(|line| text.push_str(&format!("{what}  {line}\n")));
+    }
+    let own = entry.parameters();
+    text.push('\n');
+    if own.is_empty() {
+        text.push_str("It reads no keys but those that every sender reads:\n");
+    } else {
+        text.push_str(&keys(own));
+        text.push_str("Every sender reads, too:\n");
+    }
+    text.push_str(&format!("{}\n", common().map(|p| p.doc.name).collect::<Vec<_>>().join(", ")));
+    if !entry.choices.is_empty() {
+        text.push_str("\nWhere the source leaves something open, or the code departs from it:\n");
+        entry.choices.iter().for_each(|choice| text.push_str(&format!("- {choice}\n")));
+    }
+    for other in SENDERS.iter().filter(|e| e.name == entry.name && e.key != entry.key) {
+        text.push_str(&format!(
+            "\nFor {} = \"{}\": quell tcp describe {}.{}\n",
+            other.key, other.name, other.key, other.name
+        ));
+    }
+    terminal::print(&terminal::prose(&text))
+}
+
+/// The table of keys; a narrow one has unit and range below the default, and the source in the text.
+fn keys(list: Vec<Parameter>) -> String {
+    let narrow = terminal::text_width() < NARROW;
+    let row = |Parameter { doc, range }: Parameter| match narrow {
+        true => {
+            let meaning = format!("{} Range: {range}. Default from {}.", doc.doc, doc.source);
+            vec![doc.name.to_string(), doc.default, meaning]
+        }
+        false => vec![
+            doc.name.to_string(),
+            doc.default,
+            doc.unit.to_string(),
+            range,
+            doc.doc.to_string(),
+            doc.source.to_string(),
+        ],
+    };
+    let rows: Vec<_> = list.into_iter().map(row).collect();
+    match narrow {
+        true => table::text(&["key", "default", "meaning"], &rows),
+        false => table::text(&["key", "default", "unit", "range", "meaning", "default from"], &rows),
+    }
+}

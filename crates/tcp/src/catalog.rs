@@ -1,0 +1,387 @@
+//! What senders are made of, for people: every value of the keys by which they are chosen. Each is described beside
+//! its code; who lists or describes them does it from here.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use quell_aqm::params::{ParamDoc, ParamValue};
+
+use crate::params::TcpParams;
+use crate::{congestion, feedback, params, recovery, slow_start};
+
+/// What a user may read about one value of a key of the `tcp` table.
+#[derive(Debug, PartialEq)]
+pub struct Entry {
+    /// The key, such as "congestion".
+    pub key: &'static str,
+    /// The value.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Where it is specified.
+    pub source: &'static str,
+    /// The keys that matter with it, of those that do not matter to every sender.
+    pub reads: &'static [&'static str],
+    /// Keys, and the values of which they must have one.
+    pub needs: &'static [(&'static str, &'static [&'static str])],
+    /// Keys, and values that they must not have.
+    pub refuses: &'static [(&'static str, &'static [&'static str])],
+    /// What it needs of the network; empty for nothing.
+    pub network: &'static str,
+    /// What the source leaves open or this program does otherwise, and what was chosen.
+    pub choices: &'static [&'static str],
+}
+
+/// Every value of every key by which senders are chosen, in the order in which tables list them.
+pub const SENDERS: &[&Entry] = &[
+    &congestion::reno::ENTRY,
+    &congestion::cubic::ENTRY,
+    &congestion::bbr1::ENTRY,
+    &congestion::bbr3::ENTRY,
+    &congestion::dctcp::ENTRY,
+    &congestion::prague::ENTRY,
+    &congestion::ledbat::ENTRY,
+    &recovery::TAHOE,
+    &recovery::RENO,
+    &recovery::NEWRENO,
+    &recovery::SACK,
+    &recovery::prr::ENTRY,
+    &recovery::rack::ENTRY,
+    &slow_start::STANDARD,
+    &slow_start::HYSTART_PLUS_PLUS,
+    &params::ACKNOWLEDGMENTS,
+    &params::PACKETS,
+    &feedback::CLASSIC,
+    &feedback::EXACT,
+    &feedback::ACC_ECN,
+];
+
+/// The keys that every sender and every receiver reads.
+pub const COMMON: &[&str] = &[
+    "packet",
+    "header",
+    "initial_window",
+    "max_window",
+    "syn",
+    "min_rto",
+    "max_rto",
+    "max_doublings",
+    "initial_rto",
+    "granularity",
+    "pacing",
+    "ecn",
+    "delayed_ack",
+];
+
+/// Keys that matter where another one is set.
+const SWITCHED: &[(&str, &[&str])] = &[
+    ("pacing", &["pacing_burst"]),
+    ("ecn", &["ecn_retransmissions", "feedback"]),
+    ("delayed_ack", &["ack_every", "quick_acks"]),
+];
+
+/// What is called `name`: a value such as "cubic", or with its key, "recovery.reno". Where two keys have a value of
+/// that name, that of the first in [`SENDERS`].
+pub fn find(name: &str) -> Option<&'static Entry> {
+    let (key, value) = name.split_once('.').map_or((None, name), |(key, value)| (Some(key), value));
+    SENDERS.iter().copied().find(|e| e.name == value && key.is_none_or(|key| key == e.key))
+}
+
+/// The values of a key that are in the catalog.
+pub fn of_key(key: &str) -> impl Iterator<Item = &'static Entry> {
+    SENDERS.iter().copied().filter(move |e| e.key == key)
+}
+
+impl Entry {
+    /// What [`find`] finds it by: its name, with its key where another one comes first.
+    pub fn id(&self) -> String {
+        match find(self.name) {
+            Some(first) if first.key != self.key => format!("{}.{}", self.key, self.name),
+            _ => self.name.to_string(),
+        }
+    }
+
+    /// The keys that matter with it, of those that do not matter to every sender.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let docs = TcpParams::docs();
+        let of = |key: &&str| docs.iter().find(|doc| doc.name == *key).cloned();
+        self.reads.iter().filter_map(of).map(Parameter::of).collect()
+    }
+
+    /// What it needs, a line each.
+    pub fn demands(&self) -> Vec<String> {
+        let needs = self.needs.iter().map(|(key, values)| setting(key, values));
+        needs.chain((!self.network.is_empty()).then(|| self.network.to_string())).collect()
+    }
+
+    /// What it refuses, a line each.
+    pub fn refusals(&self) -> Vec<String> {
+        self.refuses.iter().map(|(key, values)| setting(key, values)).collect()
+    }
+}
+
+/// A key with the values that it may have, as it would be written: `feedback = "exact" or "accecn"`.
+fn setting(key: &str, values: &[&str]) -> String {
+    let written = |value: &&str| match *value {
+        "true" | "false" => value.to_string(),
+        name => format!("\"{name}\""),
+    };
+    format!("{key} = {}", listed(values.iter().map(written)))
+}
+
+/// "a, b or c".
+fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A key of the `tcp` table, and the values that it may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// What a user may read about it.
+    pub doc: ParamDoc,
+    /// "at least 1", "above 0 s, at most 100 ms", "\"reno\" or \"cubic\"".
+    pub range: String,
+}
+
+impl Parameter {
+    fn of(doc: ParamDoc) -> Self {
+        let names = of_key(doc.name).map(|e| format!("\"{}\"", e.name));
+        let range = match params::range(doc.name) {
+            Some(range) => range.to_string(),
+            None if doc.unit == "true or false" => doc.unit.to_string(),
+            None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
+            None => listed(names),
+        };
+        Parameter { doc, range }
+    }
+
+    /// Every key of the `tcp` table.
+    pub fn all() -> Vec<Parameter> {
+        TcpParams::docs().into_iter().map(Parameter::of).collect()
+    }
+}
+
+/// A key that is set and has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// The key.
+    pub key: &'static str,
+    /// What would give it one: `congestion = "ledbat"`.
+    pub needs: String,
+}
+
+/// Which of the keys that are `set` have no effect on senders and receivers with these parameters.
+pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
+    let on = |key: &str| match key {
+        "pacing" => tcp.pacing,
+        "ecn" => tcp.ecn,
+        _ => tcp.delayed_ack.is_some(),
+    };
+    let chosen = [
+        ("congestion", tcp.congestion.show()),
+        ("recovery", tcp.recovery.show()),
+        ("slow_start", tcp.slow_start.show()),
+    ];
+    let of = |key: &str| -> Option<String> {
+        if let Some((switch, _)) = SWITCHED.iter().find(|(_, keys)| keys.contains(&key)) {
+            let needs =
+                if *switch == "delayed_ack" { switch.to_string() } else { setting(switch, &["true"]) };
+            return (!on(switch)).then_some(needs);
+        }
+        let readers = || SENDERS.iter().filter(|e| e.reads.contains(&key));
+        let read = readers().any(|e| chosen.iter().any(|(of, name)| e.key == *of && e.name == name));
+        let first = readers().next().filter(|_| !read)?;
+        let names: Vec<&str> = readers().filter(|e| e.key == first.key).map(|e| e.name).collect();
+        Some(setting(first.key, &names))
+    };
+    let docs = TcpParams::docs();
+    let set = docs.iter().filter(|doc| set.contains(&doc.name));
+    set.filter_map(|doc| Some(Idle { key: doc.name, needs: of(doc.name)? })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The names that a key takes, as reading a wrong one lists them.
+    fn names(key: &str) -> BTreeSet<String> {
+        let error = toml::from_str::<TcpParams>(&format!("{key} = \"?\"")).unwrap_err().to_string();
+        let list = error.split("expected").nth(1).unwrap_or_else(|| panic!("{error}"));
+        list.split('`').skip(1).step_by(2).map(str::to_string).collect()
+    }
+
+    fn read(settings: &[(&str, &str)]) -> TcpParams {
+        let lines = settings.iter().map(|(key, value)| setting(key, &[value]) + "\n");
+        toml::from_str(&lines.collect::<String>()).unwrap()
+    }
+
+    #[test]
+    fn the_catalog_has_every_value_of_its_keys() {
+        let keys: BTreeSet<&str> = SENDERS.iter().map(|e| e.key).collect();
+        assert_eq!(
+            keys.into_iter().collect::<Vec<_>>(),
+            ["congestion", "feedback", "growth", "recovery", "slow_start"]
+        );
+        for key in ["congestion", "recovery", "slow_start", "growth", "feedback"] {
+            assert_eq!(of_key(key).map(|e| e.name.to_string()).collect::<BTreeSet<_>>(), names(key), "{key}");
+        }
+        assert_eq!(
+            Parameter::of(doc("reno_friendly")).range,
+            listed(names("reno_friendly").iter().rev().map(|n| format!("\"{n}\"")))
+        );
+    }
+
+    fn doc(key: &str) -> ParamDoc {
+        TcpParams::docs().into_iter().find(|doc| doc.name == key).unwrap()
+    }
+
+    #[test]
+    fn each_is_found_by_its_id_and_described_in_sentences() {
+        for e in SENDERS {
+            assert_eq!(find(&e.id()), Some(*e));
+            assert_eq!(find(&format!("{}.{}", e.key, e.name)), Some(*e));
+            assert!(!e.title.is_empty() && !e.source.is_empty() && e.summary.ends_with('.'), "{}", e.id());
+            assert!(e.choices.iter().all(|c| c.ends_with('.')), "{}", e.id());
+            let all = [e.title, e.summary, e.source, e.network].into_iter().chain(e.choices.iter().copied());
+            assert!(
+                all.into_iter().all(|text| !text.contains(['|', '\n']) && !text.contains("  ")),
+                "{}",
+                e.id()
+            );
+        }
+        assert_eq!(
+            (find("reno").unwrap().key, find("recovery.reno").unwrap().id()),
+            ("congestion", "recovery.reno".into())
+        );
+        assert_eq!((find("redd"), find("growth.reno")), (None, None));
+    }
+
+    /// A key that nobody describes cannot be forgotten.
+    #[test]
+    fn every_key_is_read_by_somebody() {
+        let keys: BTreeSet<&str> = TcpParams::docs().iter().map(|doc| doc.name).collect();
+        let chosen = SENDERS.iter().map(|e| e.key);
+        let read = SENDERS.iter().flat_map(|e| e.reads.iter().copied());
+        let switched = SWITCHED.iter().flat_map(|(_, keys)| keys.iter().copied());
+        let known: BTreeSet<&str> =
+            chosen.chain(read).chain(switched).chain(COMMON.iter().copied()).collect();
+        assert_eq!(known, keys);
+    }
+
+    /// What is said to be needed and refused is what the parameters' check needs and refuses, for every
+    /// combination.
+    #[test]
+    fn needs_and_refusals_are_those_of_the_check() {
+        const BOTH: &[&str] = &["false", "true"];
+        let keys = ["congestion", "recovery", "slow_start", "growth", "feedback"];
+        let named: Vec<Vec<&str>> = keys.iter().map(|key| of_key(key).map(|e| e.name).collect()).collect();
+        let axes: Vec<(&str, &[&str])> = keys
+            .iter()
+            .zip(&named)
+            .map(|(k, n)| (*k, &n[..]))
+            .chain([("ecn", BOTH), ("pacing", BOTH)])
+            .collect();
+        let total: usize = axes.iter().map(|(_, values)| values.len()).product();
+        let mut sound = 0;
+        for mut number in 0..total {
+            let settings: Vec<(&str, &str)> = axes
+                .iter()
+                .map(|(key, values)| {
+                    let value = values[number % values.len()];
+                    number /= values.len();
+                    (*key, value)
+                })
+                .collect();
+            let has = |(key, values): &(&str, &[&str])| {
+                settings.iter().any(|(k, v)| k == key && values.contains(v))
+            };
+            let chosen = settings.iter().filter_map(|(key, value)| of_key(key).find(|e| e.name == *value));
+            let allowed = chosen.into_iter().all(|e| e.needs.iter().all(has) && !e.refuses.iter().any(has));
+            let checked = read(&settings).check();
+            assert_eq!(checked.is_ok(), allowed, "{settings:?}: {checked:?}");
+            sound += allowed as usize;
+        }
+        assert!(sound > 100 && sound < total / 2, "{sound} of {total}");
+    }
+
+    #[test]
+    fn what_nobody_reads_is_idle() {
+        let idle = |text: &str| -> Vec<(&'static str, String)> {
+            let set = toml::from_str::<toml::Table>(text).unwrap();
+            let keys: Vec<&str> = set.keys().map(String::as_str).collect();
+            idle(&toml::from_str(text).unwrap(), &keys).into_iter().map(|i| (i.key, i.needs)).collect()
+        };
+        let cubic = "reno_friendly = \"rfc8312\"";
+        assert_eq!(idle(""), []);
+        assert_eq!(idle(cubic), [("reno_friendly", "congestion = \"cubic\"".into())]);
+        assert_eq!(idle(&format!("{cubic}\ncongestion = \"cubic\"")), []);
+        assert_eq!(idle("ledbat_target = \"50 ms\""), [("ledbat_target", "congestion = \"ledbat\"".into())]);
+        assert_eq!(idle("pacing_burst = 3"), [("pacing_burst", "pacing = true".into())]);
+        assert_eq!(idle("ecn_retransmissions = true"), [("ecn_retransmissions", "ecn = true".into())]);
+        assert_eq!(idle("ack_every = 4").len(), 1);
+        assert_eq!(idle("ack_every = 4\ndelayed_ack = \"40 ms\""), []);
+        let keys = |text: &str| idle(text).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        let bbr = "congestion = \"bbr3\"\nrecovery = \"rack\"\npacing = true\npacing_burst = 3\n";
+        assert_eq!(
+            keys(&format!("{bbr}slow_start = \"hystart++\"\ngrowth = \"packets\"")),
+            ["slow_start", "growth"]
+        );
+        assert_eq!(
+            keys("recovery = \"rack\"\nlimited_transmit = false\nmin_rto = \"1 s\""),
+            ["limited_transmit"]
+        );
+    }
+
+    /// The ends of a range are allowed, and what is beyond them is not.
+    #[test]
+    fn ranges_are_those_of_the_check() {
+        for (key, range) in params::RANGES {
+            let check = |value: &str| {
+                let rest = match *key {
+                    "quick_acks" => "delayed_ack = \"40 ms\"\n",
+                    "max_rto" => "min_rto = \"1 ns\"\n",
+                    "min_rto" => "max_rto = \"100 s\"\n",
+                    "header" => "packet = \"1 B\"\n",
+                    _ => "",
+                };
+                let quoted = value.contains(' ');
+                let value = if quoted { format!("\"{value}\"") } else { value.to_string() };
+                toml::from_str::<TcpParams>(&format!("{rest}{key} = {value}"))
+                    .is_ok_and(|p| p.check().is_ok())
+            };
+            // A step is one of the last digit of the unit: 1 ns, 1 B, 1 packet.
+            let step = |bound: &str, by: i64| {
+                let (number, unit) = bound.split_once(' ').unwrap_or((bound, ""));
+                match (unit, number.parse::<f64>().unwrap()) {
+                    ("ms", x) => format!("{} ns", x * 1e6 + by as f64),
+                    ("s", x) => format!("{} ns", x * 1e9 + by as f64),
+                    ("B", x) => format!("{} B", x + by as f64),
+                    _ if *key == "ledbat_gain" => {
+                        format!("{:?}", number.parse::<f64>().unwrap() + by as f64 * 1e-9)
+                    }
+                    (_, x) => format!("{}", x + by as f64),
+                }
+            };
+            let inner = step(range.from, 1);
+            assert!(check(&inner), "{key} = {inner}");
+            assert_eq!(check(range.from), !range.open, "{key} = {}", range.from);
+            assert!(!check(&step(range.from, -1)), "{key} below {}", range.from);
+            if let Some(to) = range.to {
+                assert!(check(to), "{key} = {to}");
+                assert!(!check(&step(to, 1)), "{key} above {to}");
+            }
+        }
+        let docs = TcpParams::docs();
+        let numbers = docs.iter().filter(|d| !["name", "true or false"].contains(&d.unit)).map(|d| d.name);
+        assert_eq!(numbers.collect::<BTreeSet<_>>(), params::RANGES.iter().map(|(key, _)| *key).collect());
+    }
+}

@@ -1,0 +1,68 @@
+//! What the comparison consists of.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::Comparison;
+use crate::laws::Laws;
+use crate::linux::Setting;
+use crate::windows::Trace;
+
+/// What Quell is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chapter {
+    /// The simulator of the source papers
+    #[default]
+    Ns2,
+    /// Linux's queues and TCP, in virtual time
+    Linux,
+    /// A later simulator
+    Ns3,
+    /// What holds without another implementation
+    Laws,
+}
+
+impl Chapter {
+    /// As it is written on the command line, and in the marks around it in the page.
+    pub fn id(self) -> &'static str {
+        match self {
+            Chapter::Ns2 => "ns2",
+            Chapter::Linux => "linux",
+            Chapter::Ns3 => "ns3",
+            Chapter::Laws => "laws",
+        }
+    }
+
+    /// As sentences name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Chapter::Ns2 => "ns-2",
+            Chapter::Linux => "Linux",
+            Chapter::Ns3 => "ns-3",
+            Chapter::Laws => "the laws",
+        }
+    }
+}
+
+/// The window of a flow in both.
+pub struct Windows {
+    pub setting: Setting,
+    pub linux: Trace,
+    pub quell: Trace,
+}
+
+/// What was found in a chapter.
+pub struct Found {
+    pub chapter: Chapter,
+    pub comparisons: Vec<Comparison>,
+    pub windows: Vec<Windows>,
+    pub laws: Option<Laws>,
+}
+
+impl Found {
+    /// Whether nothing in it speaks against Quell.
+    pub fn agrees(&self) -> bool {
+        self.comparisons.iter().all(Comparison::agrees) && self.laws.as_ref().is_none_or(Laws::hold)
+    }
+}

@@ -1,0 +1,214 @@
+//! The measurements made with Linux: `linux/results.csv`, and how Quell runs them.
+
+use std::fmt::Write;
+
+use quell_lab::Metric;
+use serde::Deserialize;
+
+use crate::compare::{Band, Figure, Row, Samples};
+use crate::run;
+use crate::table::{self, Line, values};
+
+const RESULTS: &str = include_str!("../linux/results.csv");
+
+/// A packet of 1500 bytes and its Ethernet header.
+const PACKET: u32 = 1514;
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Setting {
+    /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20.
+    pub block: String,
+    pub qdisc: String,
+    pub cc: String,
+    pub flows: u32,
+    pub rate_mbit: u32,
+    pub rtt_ms: u32,
+    /// As it was asked for.
+    pub asked_loss: Option<f64>,
+    /// In packets; of RED in bytes.
+    pub limit: Option<u32>,
+    pub seconds: u32,
+    pub warmup: u32,
+}
+
+/// A setting and the boots that ran it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub setting: Setting,
+    boots: Vec<Line>,
+}
+
+/// 10 %.
+pub const TENTH: Band = Band { relative: 0.10, absolute: 0.0, below: 0.0 };
+
+const fn figure(
+    name: &'static str,
+    unit: &'static str,
+    (column, metric): (&'static str, Metric),
+    decimals: usize,
+    band: Band,
+) -> Figure {
+    Figure { name, unit, column, metric, decimals, band }
+}
+
+/// 1 point.
+pub const UTILIZATION: Figure = figure(
+    "utilization",
+    "%",
+    ("utilization", Metric::Utilization),
+    2,
+    Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY },
+);
+/// 10 % or 2 packets.
+pub const QUEUE: Figure = figure(
+    "queue",
+    "packets",
+    ("queue_mean", Metric::QueueMean),
+    1,
+    Band { relative: 0.10, absolute: 2.0, below: f64::INFINITY },
+);
+/// 20 % or 2 packets.
+pub const DEVIATION: Figure = figure(
+    "deviation",
+    "packets",
+    ("queue_std", Metric::QueueStd),
+    1,
+    Band { relative: 0.20, absolute: 2.0, below: f64::INFINITY },
+);
+pub const LOSS: Figure = figure("loss", "%", ("loss", Metric::LossRate), 4, TENTH);
+const GOODPUT: Figure = figure("goodput", "Mbit/s", ("goodput_mbps", Metric::Goodput), 2, TENTH);
+const AGAIN: Figure =
+    figure("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
+
+/// Every figure of a queue or a flow.
+#[cfg(test)]
+pub const FIGURES: [Figure; 6] = [UTILIZATION, LOSS, QUEUE, DEVIATION, GOODPUT, AGAIN];
+
+impl Setting {
+    fn figures(&self) -> &'static [Figure] {
+        match self.block.as_str() {
+            "S" => &[GOODPUT, AGAIN],
+            _ => &[UTILIZATION, LOSS, QUEUE, DEVIATION],
+        }
+    }
+
+    /// As tables and excuses write it.
+    pub fn name(&self) -> String {
+        let Setting { block, qdisc, cc, flows, rate_mbit, rtt_ms, .. } = self;
+        match (block.as_str(), self.asked_loss) {
+            (_, Some(p)) => format!("{block} {cc}, {rtt_ms} ms, loss {p}"),
+            ("W", _) => format!("{block} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms"),
+            (_, None) => format!("{block} {qdisc} {cc}, {flows} flow{}", if *flows == 1 { "" } else { "s" }),
+        }
+    }
+
+    /// The scenario as a user would write it, for so many seeds and packets lost with this probability.
+    ///
+    /// # Errors
+    /// Names what Quell does not have.
+    pub fn scenario(&self, seeds: u32, loss: f64) -> Result<String, String> {
+        // A queue without a qdisc is one that never fills.
+        let limit = self.limit.unwrap_or(100_000);
+        let (aqm, buffer) = match self.qdisc.as_str() {
+            "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
+            "codel" => ("algorithm = \"codel\"\n", format!("{limit} packets")),
+            // Linux: the probability is computed every 16 ms, as tc was told.
+            "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
+            // "burst 30" and these thresholds make the weight 1/16; the qdisc is not gentle, and a queue of any
+            // length is signaled.
+            "red" => (
+                "algorithm = \"red\"\nmin_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.1\nweight = 0.0625\n\
+                 gentle = false\nmin_backlog = 0\n",
+                format!("{limit} B"),
+            ),
+            other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
+        };
+        let tcp = match self.cc.as_str() {
+            // HyStart is CUBIC's.
+            "reno" => "congestion = \"reno\"\nslow_start = \"standard\"\n",
+            "cubic" => "congestion = \"cubic\"\n",
+            "bbr" => "congestion = \"bbr1\"\nslow_start = \"standard\"\npacing = true\n",
+            other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
+        };
+        let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
+        let delay = f64::from(self.rtt_ms) / 2.0;
+        let mut text = format!(
+            "schema = 1\ntitle = \"Linux: {}\"\ndialect = \"linux\"\nduration = \"{seconds} s\"\n\
+             warmup = \"{warmup} s\"\nseeds = {seeds}\nmean_packet = \"{PACKET} B\"\n\n[dumbbell]\n\
+             rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"none\"\n",
+            self.name(),
+        );
+        if loss > 0.0 {
+            let _ = writeln!(text, "loss = {loss}");
+        }
+        let _ = write!(
+            text,
+            "\n[dumbbell.reverse]\nrate = \"100 Gbit/s\"\nloss = 0.0\naqm = {{ algorithm = \"drop-tail\" }}\n\
+             buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}\n[[flows]]\nname = \"hosts\"\ncount = {flows}\n\
+             start = \"0 s\"\n\n[flows.tcp]\n{tcp}",
+        );
+        Ok(text)
+    }
+}
+
+impl Case {
+    /// The mean over the boots.
+    fn loss(&self) -> f64 {
+        let rates = values(&self.boots, "loss");
+        rates.iter().sum::<f64>() / rates.len() as f64
+    }
+}
+
+impl run::Case for Case {
+    fn name(&self) -> String {
+        self.setting.name()
+    }
+
+    fn effort(&self) -> u64 {
+        let s = &self.setting;
+        // A lossy gigabit is not filled.
+        let rate = if s.asked_loss.is_some() { 50 } else { s.rate_mbit };
+        u64::from(rate) * 1_000_000 / 8 / u64::from(PACKET) * u64::from(s.seconds)
+    }
+
+    fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String> {
+        // The share that was lost in fact: of 60 packets, asked for one in a thousand, chance decides.
+        let loss = if self.setting.asked_loss.is_some() { self.loss() } else { 0.0 };
+        Ok(vec![self.setting.scenario(seeds, loss)?])
+    }
+
+    fn mean_packet(&self) -> f64 {
+        PACKET.into()
+    }
+
+    fn drops_at_head(&self) -> bool {
+        self.setting.qdisc == "codel"
+    }
+
+    fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
+        let row = |figure: &Figure| {
+            let reference = values(&self.boots, figure.column);
+            let unit = if figure.metric == Metric::Goodput { 1e6 } else { 1.0 };
+            figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit)
+        };
+        self.setting.figures().iter().filter_map(row).collect()
+    }
+}
+
+/// Every case with its boots.
+pub fn cases() -> Vec<Case> {
+    table::groups(RESULTS).into_iter().map(|(setting, boots)| Case { setting, boots }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_settings_apart() {
+        let cases = cases();
+        assert_eq!(cases.iter().map(|c| c.boots.len()).sum::<usize>(), RESULTS.lines().count() - 1);
+        assert!(cases.iter().all(|c| c.boots.len() >= 3), "several boots of each");
+    }
+}
