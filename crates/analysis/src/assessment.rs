@@ -494,13 +494,23 @@ tcp = { ecn = true }
     fn packets_of_every_congestion_control_rest_where_their_fluid_does() {
         use quell_theory::rules::design::{Target, design};
         use quell_units::{BitRate, Bytes, Duration};
-        for (name, flows) in [("reno", 20), ("cubic", 20), ("cubic", 5), ("dctcp", 20), ("prague", 20)] {
+        let mut apart = Vec::new();
+        // Losses at equal distances leave CUBIC a smaller window than those of chance: 14 to 17 % (docs/theory.md), which
+        // is 37 % of the marks.
+        for (name, rate, within) in [
+            ("reno", 20_000_000, 0.85..1.15),
+            ("cubic", 20_000_000, 1.0..1.37),
+            ("cubic", 80_000_000, 1.0..1.37),
+            ("dctcp", 20_000_000, 0.85..1.15),
+            ("prague", 20_000_000, 0.85..1.15),
+        ] {
+            let flows = 20;
             let target = Target {
                 congestion: Congestion::named(name).unwrap(),
-                queue: Some(50.0),
+                queue: Some(150.0),
                 buffer: Some(500.0),
                 ..Target::new(
-                    BitRate::from_bps(20_000_000),
+                    BitRate::from_bps(rate),
                     Bytes::new(1000),
                     Duration::from_millis(140),
                     f64::from(flows),
@@ -522,13 +532,16 @@ tcp = { ecn = true }
             let series = &results.replications[0].series[0];
             let from = series.time_s.partition_point(|t| *t <= 60.0);
             let seconds = series.time_s[series.time_s.len() - 1] - series.time_s[from - 1];
-            let marks = series.marked_packets[from..].iter().sum::<u64>() as f64 / (seconds * 2500.0);
+            let marks = series.marked_packets[from..].iter().sum::<u64>() as f64
+                / (seconds * bottleneck.network.capacity);
             let rest = assessment.equilibrium.as_ref().unwrap();
             let (queue, share) = (packets.queue.mean_packets, marks / rest.probability);
-            println!("{name}, {flows} flows: queue {queue:.1}, marks {marks:.4}, {share:.3} of the fluid's");
-            assert_ne!(packets.queue.motion, Motion::Oscillating, "{name}");
-            assert!((queue - 50.0).abs() < 5.0, "{name}: {queue}");
-            assert!((share - 1.0).abs() < 0.25, "{name}: {marks}, {share} of the fluid's");
+            println!("{name}, {rate} bit/s: queue {queue:.1}, marks {marks:.4}, {share:.3} of the fluid's");
+            let rests = packets.queue.motion != Motion::Oscillating && (queue - 150.0).abs() < 15.0;
+            if !rests || !within.contains(&share) {
+                apart.push(format!("{name}: queue {queue}, {share} of the fluid's marks"));
+            }
         }
+        assert!(apart.is_empty(), "{apart:?}");
     }
 }
