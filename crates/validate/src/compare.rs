@@ -17,6 +17,19 @@ pub struct Figure {
     pub band: Band,
 }
 
+impl Figure {
+    /// A figure in a column of the reference's table.
+    pub const fn new(
+        name: &'static str,
+        unit: &'static str,
+        (column, metric): (&'static str, Metric),
+        decimals: usize,
+        band: Band,
+    ) -> Self {
+        Figure { name, unit, column, metric, decimals, band }
+    }
+}
+
 /// How far the two means may be apart: the larger of the two, in the unit of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {

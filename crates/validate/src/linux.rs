@@ -42,18 +42,8 @@ pub struct Case {
 /// 10 %.
 pub const TENTH: Band = Band { relative: 0.10, absolute: 0.0, below: 0.0 };
 
-const fn figure(
-    name: &'static str,
-    unit: &'static str,
-    (column, metric): (&'static str, Metric),
-    decimals: usize,
-    band: Band,
-) -> Figure {
-    Figure { name, unit, column, metric, decimals, band }
-}
-
 /// 1 point.
-pub const UTILIZATION: Figure = figure(
+pub const UTILIZATION: Figure = Figure::new(
     "utilization",
     "%",
     ("utilization", Metric::Utilization),
@@ -61,7 +51,7 @@ pub const UTILIZATION: Figure = figure(
     Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY },
 );
 /// 10 % or 2 packets.
-pub const QUEUE: Figure = figure(
+pub const QUEUE: Figure = Figure::new(
     "queue",
     "packets",
     ("queue_mean", Metric::QueueMean),
@@ -69,17 +59,17 @@ pub const QUEUE: Figure = figure(
     Band { relative: 0.10, absolute: 2.0, below: f64::INFINITY },
 );
 /// 20 % or 2 packets.
-pub const DEVIATION: Figure = figure(
+pub const DEVIATION: Figure = Figure::new(
     "deviation",
     "packets",
     ("queue_std", Metric::QueueStd),
     1,
     Band { relative: 0.20, absolute: 2.0, below: f64::INFINITY },
 );
-pub const LOSS: Figure = figure("loss", "%", ("loss", Metric::LossRate), 4, TENTH);
-const GOODPUT: Figure = figure("goodput", "Mbit/s", ("goodput_mbps", Metric::Goodput), 2, TENTH);
+pub const LOSS: Figure = Figure::new("loss", "%", ("loss", Metric::LossRate), 4, TENTH);
+const GOODPUT: Figure = Figure::new("goodput", "Mbit/s", ("goodput_mbps", Metric::Goodput), 2, TENTH);
 const AGAIN: Figure =
-    figure("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
+    Figure::new("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
 /// Every figure of a queue or a flow.
 #[cfg(test)]

@@ -146,16 +146,6 @@ const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
 /// 20 % or 1.5 packets.
 const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
 
-const fn figure(
-    name: &'static str,
-    unit: &'static str,
-    (column, metric): (&'static str, Metric),
-    decimals: usize,
-    band: Band,
-) -> Figure {
-    Figure { name, unit, column, metric, decimals, band }
-}
-
 /// Which cases have a figure.
 type Applies = fn(&Parameters) -> bool;
 
@@ -166,18 +156,18 @@ const IN_SEGMENTS: Applies = |p| p.is_set("seg");
 
 /// Every figure, in the order of the tables, and which cases have it.
 pub const FIGURES: &[(Figure, Applies)] = &[
-    (figure("utilization", "%", ("util", Metric::Utilization), 2, SHARE), ALWAYS),
-    (figure("loss", "%", ("loss", Metric::LossRate), 3, RATE), ALWAYS),
-    (figure("marks", "%", ("mark", Metric::MarkRate), 3, RATE), WITH_ECN),
-    (figure("queue", "packets", ("qavg", Metric::QueueMean), 1, MEAN), ALWAYS),
-    (figure("deviation", "packets", ("qstd", Metric::QueueStd), 1, SPREAD), ALWAYS),
+    (Figure::new("utilization", "%", ("util", Metric::Utilization), 2, SHARE), ALWAYS),
+    (Figure::new("loss", "%", ("loss", Metric::LossRate), 3, RATE), ALWAYS),
+    (Figure::new("marks", "%", ("mark", Metric::MarkRate), 3, RATE), WITH_ECN),
+    (Figure::new("queue", "packets", ("qavg", Metric::QueueMean), 1, MEAN), ALWAYS),
+    (Figure::new("deviation", "packets", ("qstd", Metric::QueueStd), 1, SPREAD), ALWAYS),
     (
-        figure("deviation/segment", "packets", ("seg_qstd_mean", Metric::QueueSegmentStd), 1, SPREAD),
+        Figure::new("deviation/segment", "packets", ("seg_qstd_mean", Metric::QueueSegmentStd), 1, SPREAD),
         IN_SEGMENTS,
     ),
-    (figure("byte loss", "%", ("lossb", Metric::ByteLossRate), 3, RATE), IN_BYTES),
-    (figure("queue/bytes", "packets", ("qbavg", Metric::QueueBytes), 1, MEAN), IN_BYTES),
-    (figure("deviation/bytes", "packets", ("qbstd", Metric::QueueBytesStd), 1, SPREAD), IN_BYTES),
+    (Figure::new("byte loss", "%", ("lossb", Metric::ByteLossRate), 3, RATE), IN_BYTES),
+    (Figure::new("queue/bytes", "packets", ("qbavg", Metric::QueueBytes), 1, MEAN), IN_BYTES),
+    (Figure::new("deviation/bytes", "packets", ("qbstd", Metric::QueueBytesStd), 1, SPREAD), IN_BYTES),
 ];
 
 impl Case {
