@@ -144,7 +144,7 @@ pub struct Sender {
     echo_at_one: bool,
     dup_acks: u32,
     phase: Phase,
-    /// Nothing but the window and the timer has a say in what an acknowledgment of new packets does, see
+    /// Nothing but the window, pacing and the timers has a say in what an acknowledgment of new packets does, see
     /// [`Sender::is_calm`]; sometimes false where that is so.
     calm: bool,
     /// Send the first unacknowledged packet now, whatever the window says.
@@ -302,8 +302,8 @@ impl Sender {
         self.deadline = now + self.rtt.rto();
     }
 
-    /// Whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window has a say
-    /// in what is sent.
+    /// Whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window and pacing
+    /// have a say in what is sent.
     fn is_calm(&self) -> bool {
         let reduced = match self.reduced_by {
             _ if self.kept.is_some() => self.una < self.recover,
