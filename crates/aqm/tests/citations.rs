@@ -202,10 +202,10 @@ fn is_name(word: &str) -> bool {
     ];
     let mut letters = word.chars();
     letters.next().is_some_and(char::is_uppercase)
-        && word.chars().count() > 2
+        && word.chars().count() > 1
         && letters.all(char::is_lowercase)
         && !MONTHS.contains(&word)
-        && word != "Copyright"
+        && !["Copyright", "In"].contains(&word)
 }
 
 /// What cites a source: "Floyd 1997", "Lin and Morris 1997", "Ott et al. 1999", "RFC 8289".

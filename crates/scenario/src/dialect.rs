@@ -77,6 +77,8 @@ enum Place {
     Tcp,
     /// As `Tcp`, for flows whose packets are ECN-capable.
     Capable,
+    /// As `Tcp`, for flows under CUBIC.
+    Cubic,
     /// Beside `algorithm`, wherever an algorithm is named, if it is one of these and has the parameter.
     Aqm(fn(&catalog::Entry) -> bool),
     /// As `Aqm`, for queues that mark.
@@ -157,6 +159,13 @@ pub static TABLE: &[Row] = &[
         values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
         source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
                  none, two ticks in effect",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "rto_floor",
+        values: [Own, Own, Own, Text("variation"), Own],
+        source: "Linux: 200 ms and the smoothed round-trip time at least",
     },
     Row {
         place: Place::Tcp,
@@ -256,18 +265,18 @@ pub static TABLE: &[Row] = &[
         source: "Linux: growth by alpha all the time",
     },
     Row {
-        place: Place::Tcp,
-        table: TCP,
+        place: Place::Cubic,
+        table: "flows.tcp with cubic",
         key: "slow_start",
-        values: [Own, Own, Own, Text("hystart++"), Own],
-        source: "Linux: HyStart, which is another algorithm with the same end; this is RFC 9406",
+        values: [Own, Own, Own, Text("hystart"), Own],
+        source: "Linux: CUBIC's; Reno and BBR have none",
     },
     Row {
         place: Place::Tcp,
         table: TCP,
         key: "growth",
-        values: [Own, Own, Own, Text("packets"), Text("packets")],
-        source: "Linux counts what an acknowledgment delivers; ns-2 counts acknowledgments. QUIC: bytes (RFC \
+        values: [Own, Own, Own, Text("whole-packets"), Text("packets")],
+        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts acknowledgments. QUIC: bytes (RFC \
                  9002 section 7.3)",
     },
     Row {
@@ -405,7 +414,7 @@ impl Row {
             doc.map(|doc| if doc.default == "none" { "left out".to_string() } else { doc.default.clone() })
         };
         let shown = match self.place {
-            Place::Tcp | Place::Capable => shown(&TcpParams::docs()),
+            Place::Tcp | Place::Capable | Place::Cubic => shown(&TcpParams::docs()),
             Place::Aqm(of) | Place::Marking(of) => {
                 let entries = CATALOG.iter().filter(|e| of(e));
                 let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
@@ -473,6 +482,7 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
             && match row.place {
                 Place::Tcp => within("tcp"),
                 Place::Capable => within("tcp") && has_ecn(table),
+                Place::Cubic => within("tcp") && has_cubic(table),
                 Place::Reverse => within("reverse"),
                 Place::Aqm(_) | Place::Marking(_) => {
                     algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
@@ -500,10 +510,11 @@ pub(crate) fn speak(tree: &mut Node) {
         if group.get("kind").and_then(text) != Some("udp")
             && let Some(table) = table(group, "tcp")
         {
-            let capable = has_ecn(table);
+            let (capable, cubic) = (has_ecn(table), has_cubic(table));
             let of_group = |row: &&Row| match row.place {
                 Place::Tcp => true,
                 Place::Capable => capable,
+                Place::Cubic => cubic,
                 _ => false,
             };
             let rows = TABLE.iter().filter(of_group);
@@ -590,6 +601,11 @@ fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
     own.remove("label");
     let config = AqmConfig::deserialize_named(algorithm, own.reader())?.ok()?;
     toml::Table::try_from(config).ok()
+}
+
+/// Whether a table `tcp` has CUBIC, which is the default of the one dialect that asks.
+fn has_cubic(table: &Node) -> bool {
+    table.get("congestion").is_none_or(|node| text(node) == Some("cubic"))
 }
 
 fn text(node: &Node) -> Option<&str> {

@@ -1,6 +1,9 @@
 //! Fields by name, such as `flows.ftp.count`: where they are in a tree, and how they are set.
 
 use quell_aqm::catalog::CATALOG;
+use quell_aqm::params::ParamDoc;
+use quell_tcp::TcpParams;
+use quell_units::QueueSize;
 use quell_units::text::cut;
 
 use crate::error::Problem;
@@ -109,4 +112,36 @@ pub(crate) fn spell_out(tree: &mut Node) {
         };
         aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
     }
+}
+
+/// Writes `"10 packets"` as 10 where a key of a `tcp` table has a number of packets.
+pub(crate) fn count_packets(tree: &mut Node) {
+    let counts: Vec<&str> =
+        TcpParams::docs().iter().filter(|d| d.unit == "packets" && is_whole(d)).map(|d| d.name).collect();
+    let flows = entry(tree, "flows").into_iter().flat_map(|flows| match &mut flows.value {
+        Value::Array(groups) => groups.as_mut_slice(),
+        _ => &mut [],
+    });
+    for table in flows.filter_map(|group| entry(group, "tcp")) {
+        for key in &counts {
+            let Some(node) = entry(table, key) else { continue };
+            let Value::String(text) = &node.value else { continue };
+            if let Ok(QueueSize::Packets(n)) = text.parse()
+                && n.fract() == 0.0
+                && n <= f64::from(u32::MAX)
+            {
+                node.value = Value::Integer(n as i64);
+            }
+        }
+    }
+}
+
+/// The gain of LEDBAT is a share of a packet.
+fn is_whole(doc: &ParamDoc) -> bool {
+    !doc.name.ends_with("gain")
+}
+
+fn entry<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
+    let Value::Table(entries) = &mut node.value else { return None };
+    entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
 }

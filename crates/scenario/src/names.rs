@@ -65,8 +65,13 @@ pub(crate) fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, 
     let has = |key: &str| catalog::of_key(key).all(|e| names.contains(&e.name));
     let keys = ["congestion", "recovery", "slow_start", "growth", "feedback"];
     let key = keys.into_iter().find(|key| has(key))?;
+    let exact = |key: &str| catalog::of_key(key).find(|e| e.name == wrong).map(|e| e.name);
+    let exact = keys.into_iter().find_map(|key| Some((key, exact(key)?)));
     let wrong = plain(wrong);
-    let own = |key: &str| catalog::of_key(key).find(|e| plain(e.name) == wrong).map(|e| e.name);
+    let own = |key: &str| match exact {
+        Some((own, name)) if own == key => Some(name),
+        _ => catalog::of_key(key).find(|e| plain(e.name) == wrong).map(|e| e.name),
+    };
     let others = |key: &str| {
         let alias =
             SENDERS.iter().find(|(k, others, _)| *k == key && others.iter().any(|o| plain(o) == wrong));

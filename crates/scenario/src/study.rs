@@ -13,7 +13,7 @@ use quell_units::{BitRate, Duration, QueueSize, Time};
 use crate::dialect;
 use crate::error::{Files, Problem, ScenarioError, Source};
 use crate::expression::evaluate;
-use crate::fields::{assign, resolve, spell_out};
+use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::format::{Changes, FlowGroup, Scenario};
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
@@ -156,8 +156,10 @@ impl Point {
             let Some(table) = self.tree.at(&at) else { continue };
             let values = toml::Table::try_from(&group.tcp).unwrap_or_default();
             let keys = table.entries().iter().map(|e| e.key.as_str());
+            // A table with every key was written out, and most of it says nothing.
+            let whole = defaults.keys().all(|key| table.get(key).is_some());
             let set: Vec<&str> = keys
-                .filter(|key| values.get(*key) != defaults.get(*key))
+                .filter(|key| !whole || values.get(*key) != defaults.get(*key))
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
             all.extend(idle(&group.tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));
@@ -486,6 +488,7 @@ impl Document {
                 setting.value = plain(node);
             }
         }
+        count_packets(&mut tree);
         dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()

@@ -105,14 +105,14 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp = { congestion = \"dctcp\" }",
-            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": answers marks: needs ecn = true",
+            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": needs ecn = true, for it answers marks",
             "RFC 8257 section 3",
         ),
         (
             "count = 2",
             "tcp = { congestion = \"prague\", ecn = true }",
-            "x.toml:14: flows[0].tcp.congestion = \"prague\": must know how many packets are marked",
-            "needs feedback = \"accecn\"",
+            "x.toml:14: flows[0].tcp.congestion = \"prague\": needs feedback = \"accecn\" or \"exact\"",
+            "; and pacing = true",
         ),
         (
             "count = 2",
@@ -123,14 +123,32 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp = { congestion = \"prague\", ecn = true, feedback = \"exact\" }",
-            "x.toml:14: flows[0].tcp",
-            "pacing = false: must be true for prague",
+            "x.toml:14: flows[0].tcp.congestion = \"prague\": needs pacing = true",
+            "RFC 9331 section 4.3",
         ),
         (
             "count = 2",
-            "tcp = { feedback = \"accecn\" }",
-            "x.toml:14: flows[0].tcp.feedback = \"accecn\": tells of marks: needs ecn = true",
-            "RFC 9768",
+            "tcp.ecn = true\ntcp.congestion = \"bbr3\"",
+            "x.toml:15: flows[0].tcp.congestion = \"bbr3\": needs recovery = \"rack\", for",
+            "; and pacing = true, for it sends at a rate of its own (draft-ietf-ccwg-bbr section 5.6); and ecn = false",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"Cubic\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"Cubic\": ",
+            "did you mean \"cubic\"?",
+        ),
+        (
+            "count = 2",
+            "tcp = { pacing = true, pacing_burst = 4_000_000_000 }",
+            "x.toml:14: flows[0].tcp.pacing_burst = 4000000000: must be from 1 to 1000000: the largest window",
+            "nothing would be paced",
+        ),
+        (
+            "count = 2",
+            "tcp = { delayed_ack = \"40 ms\", ack_every = \"1000000 packets\" }",
+            "x.toml:14: flows[0].tcp.ack_every = 1000000: must be from 1 to 1000: ",
+            "delayed_ack alone",
         ),
         (
             "count = 2",
@@ -208,7 +226,7 @@ fn errors_name_file_line_field_value_and_rule() {
         ),
         (
             "count = 2",
-            "tcp = { slow_start = \"hystart\" }",
+            "tcp = { slow_start = \"hystartpp\" }",
             "x.toml:14: flows[0].tcp.slow_start",
             "\"hystart++\"?",
         ),

@@ -52,8 +52,10 @@ pub const SENDERS: &[&Entry] = &[
     &recovery::rack::ENTRY,
     &slow_start::STANDARD,
     &slow_start::HYSTART_PLUS_PLUS,
+    &slow_start::HYSTART,
     &params::ACKNOWLEDGMENTS,
     &params::PACKETS,
+    &params::WHOLE_PACKETS,
     &feedback::CLASSIC,
     &feedback::EXACT,
     &feedback::ACC_ECN,
@@ -67,6 +69,7 @@ pub const COMMON: &[&str] = &[
     "max_window",
     "syn",
     "min_rto",
+    "rto_floor",
     "max_rto",
     "max_doublings",
     "initial_rto",
@@ -93,6 +96,18 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// The values of a key that are in the catalog.
 pub fn of_key(key: &str) -> impl Iterator<Item = &'static Entry> {
     SENDERS.iter().copied().filter(move |e| e.key == key)
+}
+
+/// Who reads a key: "every sender", "every sender with ecn = true", or the values that do, as [`Entry::id`] has them.
+pub fn readers(key: &str) -> String {
+    let switch = SWITCHED.iter().find(|(_, keys)| keys.contains(&key)).map(|(switch, _)| *switch);
+    let values: Vec<String> = SENDERS.iter().filter(|e| e.reads.contains(&key)).map(|e| e.id()).collect();
+    match switch {
+        Some("delayed_ack") => "every receiver with delayed_ack".to_string(),
+        Some(switch) => format!("every sender with {switch} = true"),
+        None if values.is_empty() => "every sender".to_string(),
+        None => values.join(", "),
+    }
 }
 
 impl Entry {
@@ -158,6 +173,7 @@ impl Parameter {
             Some(range) => range.to_string(),
             None if doc.unit == "true or false" => doc.unit.to_string(),
             None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
+            None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
             None => listed(names),
         };
         Parameter { doc, range }
@@ -190,7 +206,20 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
         ("recovery", tcp.recovery.show()),
         ("slow_start", tcp.slow_start.show()),
     ];
+    let window: Vec<&str> =
+        of_key("congestion").filter(|e| e.reads.contains(&"slow_start")).map(|e| e.name).collect();
+    let reads = |key: &str| of_key("congestion").any(|e| e.name == chosen[0].1 && e.reads.contains(&key));
     let of = |key: &str| -> Option<String> {
+        // The thresholds of slow start and of pacing are one.
+        if key == "initial_ssthresh" && !reads("slow_start") {
+            let needs =
+                if reads(key) { setting("pacing", &["true"]) } else { setting("congestion", &window) };
+            return (!reads(key) || !tcp.pacing).then_some(needs);
+        }
+        let together = matches!(key, "delayed_ack" | "quick_acks") && tcp.ack_every == 1;
+        if together && tcp.delayed_ack.is_some() {
+            return Some("ack_every = 2 or more".to_string());
+        }
         if let Some((switch, _)) = SWITCHED.iter().find(|(_, keys)| keys.contains(&key)) {
             let needs =
                 if *switch == "delayed_ack" { switch.to_string() } else { setting(switch, &["true"]) };
@@ -210,6 +239,7 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
     use std::collections::BTreeSet;
 
     /// The names that a key takes, as reading a wrong one lists them.
@@ -308,7 +338,9 @@ mod tests {
             let allowed = chosen.into_iter().all(|e| e.needs.iter().all(has) && !e.refuses.iter().any(has));
             let checked = read(&settings).check();
             assert_eq!(checked.is_ok(), allowed, "{settings:?}: {checked:?}");
-            sound += allowed as usize;
+            // Feedback without ECN is allowed and idle.
+            let idle = has(&("ecn", &["false"])) && !has(&("feedback", &["classic"]));
+            sound += (allowed && !idle) as usize;
         }
         assert!(sound > 100 && sound < total / 2, "{sound} of {total}");
     }
@@ -329,8 +361,19 @@ mod tests {
         assert_eq!(idle("ecn_retransmissions = true"), [("ecn_retransmissions", "ecn = true".into())]);
         assert_eq!(idle("ack_every = 4").len(), 1);
         assert_eq!(idle("ack_every = 4\ndelayed_ack = \"40 ms\""), []);
+        let one = "ack_every = 1\ndelayed_ack = \"40 ms\"\nquick_acks = 4";
+        let more = "ack_every = 2 or more".to_string();
+        assert_eq!(idle(one), [("delayed_ack", more.clone()), ("quick_acks", more)]);
+        assert_eq!(idle("quick_acks = 4"), [("quick_acks", "delayed_ack".into())]);
+        assert_eq!(idle("feedback = \"classic\""), [("feedback", "ecn = true".into())]);
+        assert_eq!(idle("feedback = \"exact\""), [("feedback", "ecn = true".into())]);
+        let ledbat = "congestion = \"ledbat\"\ninitial_ssthresh = 8\n";
+        assert_eq!(idle(ledbat), [("initial_ssthresh", "pacing = true".into())]);
+        assert_eq!(idle(&format!("{ledbat}pacing = true")), []);
+        assert_eq!(idle("initial_ssthresh = 8"), []);
         let keys = |text: &str| idle(text).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
         let bbr = "congestion = \"bbr3\"\nrecovery = \"rack\"\npacing = true\npacing_burst = 3\n";
+        assert_eq!(keys(&format!("{bbr}initial_ssthresh = 8")), ["initial_ssthresh"]);
         assert_eq!(
             keys(&format!("{bbr}slow_start = \"hystart++\"\ngrowth = \"packets\"")),
             ["slow_start", "growth"]
@@ -339,6 +382,56 @@ mod tests {
             keys("recovery = \"rack\"\nlimited_transmit = false\nmin_rto = \"1 s\""),
             ["limited_transmit"]
         );
+    }
+
+    #[test]
+    fn readers_are_said_in_words() {
+        assert_eq!(readers("ack_every"), "every receiver with delayed_ack");
+        assert_eq!(readers("pacing_burst"), "every sender with pacing = true");
+        assert_eq!(
+            (readers("packet"), readers("congestion")),
+            ("every sender".into(), "every sender".into())
+        );
+        assert_eq!(readers("ledbat_gain"), "ledbat");
+    }
+
+    /// What nothing reads is noted and never refused: with any one key set to any of its values, parameters that are
+    /// refused have no idle key to blame.
+    #[test]
+    fn what_nobody_reads_is_not_refused() {
+        let plain = TcpParams::default().check();
+        assert_eq!(plain, Ok(()));
+        let mut noted = 0;
+        for Parameter { doc, .. } in Parameter::all() {
+            let names: Vec<String> = of_key(doc.name).map(|e| format!("\"{}\"", e.name)).collect();
+            let values = match doc.unit {
+                "name" => names,
+                "true or false" => vec!["true".into(), "false".into()],
+                "time" => vec!["\"50 ms\"".into()],
+                "bytes" => vec!["\"100 B\"".into()],
+                _ if doc.name == "ledbat_gain" => vec!["0.5".into()],
+                _ => vec!["16".into()],
+            };
+            for value in values {
+                let params: TcpParams = toml::from_str(&format!("{} = {value}", doc.name)).unwrap();
+                let useless = !idle(&params, &[doc.name]).is_empty();
+                noted += useless as usize;
+                assert!(!useless || params.check().is_ok(), "{} = {value}: {:?}", doc.name, params.check());
+            }
+        }
+        assert!(noted > 5, "{noted}");
+    }
+
+    /// All that a congestion control lacks is said at once, and at its key.
+    #[test]
+    fn everything_that_is_missing_is_said_at_once() {
+        for e in of_key("congestion").filter(|e| !e.needs.is_empty()) {
+            let ecn = if e.refuses.is_empty() { "false" } else { "true" };
+            let error = read(&[("congestion", e.name), ("ecn", ecn)]).check().unwrap_err();
+            assert_eq!((error.field, error.value), ("congestion", format!("\"{}\"", e.name)));
+            let asked = e.needs.iter().map(|(key, _)| *key).chain(e.refuses.iter().map(|(key, _)| *key));
+            asked.for_each(|key| assert!(error.rule.contains(&format!("{key} = ")), "{key}: {}", error.rule));
+        }
     }
 
     /// The ends of a range are allowed, and what is beyond them is not.

@@ -43,9 +43,9 @@ pub(crate) const EXACT: Entry = Entry {
     summary: "Each acknowledgment says how many packets have come marked, as in QUIC.",
     source: "RFC 9000 section 19.3.2",
     reads: &["ecn_retransmissions"],
-    needs: &[("ecn", &["true"])],
+    needs: &[],
     refuses: &[],
-    network: "",
+    network: "ecn = true: without it no packet is marked, and nothing reads this key",
     choices: &[
         "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
         "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
@@ -61,9 +61,9 @@ pub(crate) const ACC_ECN: Entry = Entry {
     summary: "Each acknowledgment says how many packets have come marked, modulo eight.",
     source: "RFC 9768",
     reads: &["ecn_retransmissions"],
-    needs: &[("ecn", &["true"])],
+    needs: &[],
     refuses: &[],
-    network: "",
+    network: "ecn = true: without it no packet is marked, and nothing reads this key",
     choices: &[
         "Its option and its negotiation are left out: what remains is the ACE field.",
         "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
@@ -83,6 +83,14 @@ pub struct Report {
     pub marks: Option<u32>,
     /// How long the packet that it answers was on its way.
     pub delay: Option<Duration>,
+}
+
+impl Report {
+    /// What it says of marks, if it says nothing else.
+    pub fn only_marks(&self) -> Option<u32> {
+        let Report { blocks, duplicate, marks, delay } = self;
+        marks.filter(|_| blocks.as_slice().is_empty() && duplicate.is_none() && delay.is_none())
+    }
 }
 
 /// The ACE field counts modulo this (RFC 9768 section 3.2.2).
@@ -105,22 +113,34 @@ impl Marks {
             self.ahead += 1;
             return 1;
         }
-        let before = self.ahead.min(newly);
-        self.ahead -= before;
-        newly - before
+        let delivered = self.would_deliver(newly);
+        self.ahead -= newly - delivered;
+        delivered
+    }
+
+    /// [`Marks::delivered`] for what is no duplicate.
+    #[inline]
+    pub fn would_deliver(&self, newly: u32) -> u32 {
+        newly - self.ahead.min(newly)
     }
 
     /// How many more packets have come marked than before an acknowledgment that says for the first time that
     /// `delivered` packets have arrived.
     pub fn count(&mut self, feedback: Feedback, marks: u32, delivered: u32) -> u32 {
-        let new = match feedback {
+        let new = self.news(feedback, marks, delivered);
+        self.known = self.known.wrapping_add(new);
+        new
+    }
+
+    /// [`Marks::count`] without counting them.
+    #[inline]
+    pub fn news(&self, feedback: Feedback, marks: u32, delivered: u32) -> u32 {
+        match feedback {
             Feedback::Classic => 0,
             // An acknowledgment that others have overtaken counts fewer.
             Feedback::Exact => Some(marks.wrapping_sub(self.known)).filter(|n| *n < 1 << 31).unwrap_or(0),
             Feedback::AccEcn => newly_marked(marks, self.known, delivered),
-        };
-        self.known = self.known.wrapping_add(new);
-        new
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod params;
 mod rate;
 mod receiver;
 mod recovery;
+mod ring;
 mod rtt;
 mod scoreboard;
 mod sender;
@@ -29,7 +30,7 @@ mod slow_start;
 
 pub use congestion::{CongestionControl, cubic};
 pub use feedback::{Feedback, Report};
-pub use params::{Config, Growth, Recovery, TcpParams};
+pub use params::{Config, Growth, Recovery, RtoFloor, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};

@@ -10,7 +10,9 @@ pub(crate) const AVOIDANCE: f64 = 1.2;
 /// A bucket of packets that fills at the rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
-    /// Between packets; zero while no rate is known, and then nothing waits.
+    /// In packets per second; zero while it is not known, and then nothing waits.
+    rate: f64,
+    /// Between packets.
     gap: Duration,
     /// Sooner than `next` packets may leave by that, after the sender was slower.
     credit: Duration,
@@ -25,6 +27,7 @@ impl Pacer {
     /// At most `burst` packets leave at once.
     pub fn new(burst: u32) -> Self {
         Pacer {
+            rate: 0.0,
             gap: Duration::ZERO,
             credit: Duration::ZERO,
             burst: burst as u64,
@@ -34,7 +37,12 @@ impl Pacer {
     }
 
     /// Sets the rate in packets per second.
+    #[inline]
     pub fn set_rate(&mut self, rate: f64) {
+        if rate == self.rate {
+            return;
+        }
+        self.rate = rate;
         self.gap = Duration::from_secs_f64(1.0 / rate);
         self.credit = self.gap * (self.burst - 1);
     }

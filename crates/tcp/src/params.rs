@@ -1,6 +1,7 @@
 //! The parameters of TCP.
 
 use alloc::format;
+use alloc::vec::Vec;
 use core::fmt;
 
 use quell_aqm::Ecn;
@@ -39,6 +40,18 @@ choice! {
         Acknowledgments = "acknowledgments",
         /// Each packet that is acknowledged.
         Packets = "packets",
+        /// The same, and only by whole packets: those acknowledged are counted until they make one more.
+        WholePackets = "whole-packets",
+    }
+}
+
+choice! {
+    /// What `min_rto` is the least of.
+    pub enum RtoFloor {
+        /// The timeout (RFC 6298 rule 2.4).
+        Timeout = "timeout",
+        /// Four variations, to which the smoothed round-trip time is added (Linux).
+        Variation = "variation",
     }
 }
 
@@ -72,6 +85,24 @@ pub(crate) const PACKETS: Entry = Entry {
     ],
 };
 
+/// What a user may read about growth by whole packets.
+pub(crate) const WHOLE_PACKETS: Entry = Entry {
+    key: "growth",
+    name: "whole-packets",
+    title: "Growth by whole packets",
+    summary: "Packets that are acknowledged are counted until they make the window a whole packet larger.",
+    source: "Linux 7.2, as it runs",
+    reads: &[],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
+        "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once.",
+        "A window that is reduced is whole, and the count begins anew. LEDBAT and Prague count as with \"packets\".",
+    ],
+};
+
 params! {
     /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, with which the
     /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
@@ -83,9 +114,9 @@ params! {
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
         /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
         reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
-        /// How slow start ends without a loss: "standard" (it does not) or "hystart++".
-        slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406";
-        /// What the window grows by: "acknowledgments", or "packets" that they acknowledge.
+        /// How slow start ends without a loss: "standard" (it does not), "hystart++" or "hystart".
+        slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406, hystart Ha and Rhee 2011";
+        /// What the window grows by: "acknowledgments", "packets" that they acknowledge, or "whole-packets".
         growth: Growth = Growth::Acknowledgments, unit "name", source "ns-2 and RFC 2581; packets are RFC 5681 section 3.1 and RFC 3465";
         /// Whether packets are paced: at the rate of bbr1 or bbr3, else at 2 windows a round-trip time while the window is below half of ssthresh and at 1.2 after.
         pacing: bool = false, unit "true or false", source "ns-2 and RFC 5681 do not; Linux paces so";
@@ -115,6 +146,8 @@ params! {
         dup_threshold: u32 = 3, unit "1", source "RFC 5681 section 3.2";
         /// Smallest retransmission timeout.
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
+        /// What `min_rto` is the least of: the "timeout", or the "variation" that the smoothed round-trip time is added to.
+        rto_floor: RtoFloor = RtoFloor::Timeout, unit "name", source "RFC 6298 rule 2.4; Linux: variation";
         /// Largest retransmission timeout.
         max_rto: Duration = Duration::from_secs(60), unit "time", source "RFC 6298 rule 2.5";
         /// Most doublings of the retransmission timeout.
@@ -139,6 +172,12 @@ params! {
 /// The largest window, in packets. A larger one would not fit into memory for many flows.
 const MAX_WINDOW: u32 = 1_000_000;
 
+/// Most packets that one acknowledgment may wait for.
+const MOST_TOGETHER: u32 = 1000;
+
+/// RFC 9000 section 18.2: 2^14 ms and more are invalid.
+const LONGEST_DELAY: Duration = Duration::from_millis(16_383);
+
 /// The values that a key may have, as a scenario would state them.
 pub(crate) struct Range {
     pub from: &'static str,
@@ -159,10 +198,6 @@ impl fmt::Display for Range {
     }
 }
 
-const fn least(from: &'static str) -> Range {
-    Range { from, to: None, open: false }
-}
-
 const fn above(from: &'static str) -> Range {
     Range { from, to: None, open: true }
 }
@@ -175,19 +210,19 @@ const fn within(from: &'static str, to: &'static str) -> Range {
 pub(crate) const RANGES: &[(&str, Range)] = &[
     ("packet", within("1 B", "65535 B")),
     ("header", within("0 B", "65534 B")),
-    ("initial_window", least("1")),
-    ("initial_ssthresh", least("2")),
+    ("initial_window", within("1", "1000000")),
+    ("initial_ssthresh", within("2", "1000000")),
     ("max_window", within("1", "1000000")),
-    ("delayed_ack", above("0 s")),
-    ("ack_every", least("1")),
-    ("quick_acks", least("0")),
-    ("dup_threshold", least("1")),
+    ("delayed_ack", Range { from: "0 s", to: Some("16383 ms"), open: true }),
+    ("ack_every", within("1", "1000")),
+    ("quick_acks", within("0", "1000000")),
+    ("dup_threshold", within("1", "1000000")),
     ("min_rto", above("0 s")),
     ("max_rto", above("0 s")),
     ("max_doublings", within("0", "16")),
     ("initial_rto", above("0 s")),
     ("granularity", above("0 s")),
-    ("pacing_burst", least("1")),
+    ("pacing_burst", within("1", "1000000")),
     ("ledbat_target", Range { from: "0 s", to: Some("100 ms"), open: true }),
     ("ledbat_gain", Range { from: "0", to: Some("1"), open: true }),
 ];
@@ -216,6 +251,8 @@ pub struct Config {
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
+    /// Growth counts whole packets.
+    pub(crate) whole: bool,
     pub(crate) ack_every: u32,
     pub(crate) quick_acks: u32,
     /// What a data packet brings its receiver.
@@ -230,6 +267,7 @@ pub struct Config {
     pub(crate) limited_transmit: u32,
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: Duration,
+    pub(crate) rto_floor: RtoFloor,
     pub(crate) max_rto: Duration,
     pub(crate) max_doublings: u32,
     pub(crate) initial_rto: Duration,
@@ -275,28 +313,23 @@ impl Config {
             p.packet,
             "must with its header be at most 65535 B (RFC 791)",
         )?;
-        require(p.initial_window >= 1, "initial_window", p.initial_window, "must be at least 1 packet")?;
-        require(p.max_window >= 1, "max_window", p.max_window, "must be at least 1 packet")?;
-        require(
-            p.max_window <= MAX_WINDOW,
-            "max_window",
-            p.max_window,
-            format!("must be at most {MAX_WINDOW} packets (RFC 7323 section 2.3: 1 GiB)"),
+        let largest = "the largest window";
+        count("initial_window", p.initial_window, 1, MAX_WINDOW, largest)?;
+        count("max_window", p.max_window, 1, MAX_WINDOW, "1 GiB of packets (RFC 7323 section 2.3)")?;
+        if let Some(packets) = p.initial_ssthresh {
+            let reason = "half of two packets in flight (RFC 5681 section 3.1), and the largest window; leave it out for that";
+            count("initial_ssthresh", packets, 2, MAX_WINDOW, reason)?;
+        }
+        let reason = "with more, delayed_ack alone would say when";
+        count("ack_every", p.ack_every, 1, MOST_TOGETHER, reason)?;
+        count("quick_acks", p.quick_acks, 0, MAX_WINDOW, largest)?;
+        count(
+            "dup_threshold",
+            p.dup_threshold,
+            1,
+            MAX_WINDOW,
+            "the largest window, which has no more duplicates",
         )?;
-        require(
-            p.initial_ssthresh.is_none_or(|s| s >= 2),
-            "initial_ssthresh",
-            p.initial_ssthresh.unwrap_or_default(),
-            "must be at least 2 packets (RFC 5681 section 3.1)",
-        )?;
-        require(
-            p.quick_acks == 0 || p.delayed_ack.is_some(),
-            "quick_acks",
-            p.quick_acks,
-            "needs delayed_ack: without it every packet is acknowledged at once",
-        )?;
-        require(p.ack_every >= 1, "ack_every", p.ack_every, "must be at least 1 packet")?;
-        require(p.dup_threshold >= 1, "dup_threshold", p.dup_threshold, "must be at least 1")?;
         require(
             !p.granularity.is_zero(),
             "granularity",
@@ -318,28 +351,24 @@ impl Config {
             p.delayed_ack.unwrap_or_default(),
             "must be longer than 0 s; leave it out to acknowledge each packet",
         )?;
-        require(p.pacing_burst >= 1, "pacing_burst", p.pacing_burst, "must be at least 1 packet")?;
-        let model = matches!(p.congestion, CongestionControl::Bbr1 | CongestionControl::Bbr3);
         require(
-            !model || p.pacing,
-            "pacing",
-            p.pacing,
-            "must be true for bbr1 and bbr3, which send at a rate of their own (draft-ietf-ccwg-bbr)",
+            p.delayed_ack.is_none_or(|d| d <= LONGEST_DELAY),
+            "delayed_ack",
+            p.delayed_ack.unwrap_or_default(),
+            "must be at most 16383 ms (RFC 9000 section 18.2; RFC 5681 section 4.2 has 500 ms)",
         )?;
-        require(
-            !model || p.recovery == Recovery::Rack,
-            "recovery",
-            format!("{:?}", p.recovery).to_lowercase(),
-            "must be rack for bbr1 and bbr3, which sample what each packet delivers",
+        count(
+            "pacing_burst",
+            p.pacing_burst,
+            1,
+            MAX_WINDOW,
+            "the largest window, of which nothing would be paced",
         )?;
-        require(
-            !model || !p.ecn,
-            "ecn",
-            p.ecn,
-            "must be false for bbr1 and bbr3, which do not answer marks (RFC 3168 section 5 asks for it)",
-        )?;
+        let model = p.congestion.is_model();
         demands(p)?;
-        let always_reports = p.feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
+        // Nobody tells of marks where there are none.
+        let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
+        let always_reports = feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
         let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
         Ok(Config {
             recovery: p.recovery,
@@ -352,7 +381,8 @@ impl Config {
             congestion: p.congestion,
             reno_friendly: p.reno_friendly,
             slow_start: p.slow_start,
-            growth_limit: if p.growth == Growth::Packets { u32::MAX } else { 1 },
+            growth_limit: if p.growth == Growth::Acknowledgments { 1 } else { u32::MAX },
+            whole: p.growth == Growth::WholePackets,
             ack_every: p.ack_every,
             quick_acks: p.quick_acks,
             payload: p.packet,
@@ -365,14 +395,15 @@ impl Config {
             limited_transmit: if p.limited_transmit { 2 } else { 0 },
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
+            rto_floor: p.rto_floor,
             max_rto: p.max_rto,
             max_doublings: p.max_doublings,
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,
             ecn_retransmissions: p.ecn_retransmissions,
-            feedback: p.feedback,
-            cwr: p.ecn && p.feedback == Feedback::Classic,
+            feedback,
+            cwr: p.ecn && feedback == Feedback::Classic,
             reports: sack || always_reports,
             always_reports,
             ledbat_target: p.ledbat_target,
@@ -406,9 +437,15 @@ impl Config {
         self.always_reports
     }
 
-    /// Whether data is acknowledged by a number alone, where nothing is marked and nothing told of what is missing.
+    /// Whether data is acknowledged by a number, and where marks are counted their count, alone, where nothing is
+    /// marked and nothing told of what is missing.
     pub fn acknowledges_calmly(&self) -> bool {
-        !self.always_reports
+        !self.measures_delay()
+    }
+
+    /// Whether each acknowledgment says how many packets have come marked.
+    pub fn counts_marks(&self) -> bool {
+        self.feedback != Feedback::Classic
     }
 
     /// Whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
@@ -418,35 +455,36 @@ impl Config {
     }
 }
 
-/// What a congestion control asks of the other parameters.
+/// A number from a range, or the error that says so and why it ends there.
+fn count(field: &'static str, n: u32, from: u32, to: u32, why: &str) -> Result<(), ParamError> {
+    require((from..=to).contains(&n), field, n, format!("must be from {from} to {to}: {why}"))
+}
+
+/// What a congestion control asks of the other parameters: all that is missing, at the key that asks.
 fn demands(p: &TcpParams) -> Result<(), ParamError> {
-    let (field, control) = ("congestion", format!("\"{}\"", p.congestion.show()));
-    let scalable = p.congestion.is_scalable();
-    require(
-        !scalable || p.ecn,
-        field,
-        &control,
-        "answers marks: needs ecn = true (RFC 8257 section 3, RFC 9331 section 4.1)",
-    )?;
-    require(
-        !scalable || p.feedback != Feedback::Classic,
-        field,
-        &control,
-        "must know how many packets are marked: needs feedback = \"accecn\" or \"exact\" (RFC 8257 section 3.2, \
-         RFC 9331 section 4.2)",
-    )?;
-    require(
-        p.congestion != CongestionControl::Prague || p.pacing,
-        "pacing",
-        p.pacing,
-        "must be true for prague, whose queue is too short for bursts (RFC 9331 section 4.3)",
-    )?;
-    require(
-        p.feedback == Feedback::Classic || p.ecn,
-        "feedback",
-        format!("\"{}\"", p.feedback.show()),
-        "tells of marks: needs ecn = true (RFC 9768 section 3.1)",
-    )?;
+    let (model, scalable) = (p.congestion.is_model(), p.congestion.is_scalable());
+    let prague = p.congestion == CongestionControl::Prague;
+    let wants = [
+        (
+            model && p.recovery != Recovery::Rack,
+            "recovery = \"rack\", for it samples what each packet delivers (draft-ietf-ccwg-bbr section 4.1)",
+        ),
+        (
+            model && !p.pacing,
+            "pacing = true, for it sends at a rate of its own (draft-ietf-ccwg-bbr section 5.6)",
+        ),
+        (model && p.ecn, "ecn = false, for it does not answer marks (RFC 3168 section 5)"),
+        (scalable && !p.ecn, "ecn = true, for it answers marks (RFC 8257 section 3, RFC 9331 section 4.1)"),
+        (
+            scalable && p.feedback == Feedback::Classic,
+            "feedback = \"accecn\" or \"exact\", for it must know how many packets are marked (RFC 8257 section 3.2, \
+             RFC 9331 section 4.2)",
+        ),
+        (prague && !p.pacing, "pacing = true, for its queue is too short for bursts (RFC 9331 section 4.3)"),
+    ];
+    let missing: Vec<&str> = wants.into_iter().filter_map(|(is, what)| is.then_some(what)).collect();
+    let control = format!("\"{}\"", p.congestion.show());
+    require(missing.is_empty(), "congestion", control, format!("needs {}", missing.join("; and ")))?;
     require(
         !p.ledbat_target.is_zero() && p.ledbat_target <= Duration::from_millis(100),
         "ledbat_target",

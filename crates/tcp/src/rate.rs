@@ -5,6 +5,8 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
+use crate::ring::Ring;
+
 /// What was known when a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Snapshot {
@@ -59,9 +61,7 @@ pub(crate) enum Repair {
 /// The state of a connection and of its packets in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Rate {
-    /// The number of the first of `packets`.
-    first: u32,
-    packets: VecDeque<Snapshot>,
+    packets: Ring<Snapshot>,
     /// C.delivered, C.delivered_time and C.first_send_time.
     pub delivered: u64,
     delivered_time: Time,
@@ -69,8 +69,8 @@ pub(crate) struct Rate {
     pub lost: u64,
     /// C.app_limited: samples are the application's until so many are delivered; 0 for none.
     app_limited: u64,
-    /// Of the packets that this acknowledgment delivers, the one sent last.
-    newest: Option<(Snapshot, u32)>,
+    /// Of the packets that this acknowledgment delivers, the one sent last; 0 for none.
+    newest: u32,
     acked: u32,
     /// Lost since the last acknowledgment.
     newly_lost: u32,
@@ -79,24 +79,21 @@ pub(crate) struct Rate {
 impl Rate {
     pub fn new() -> Self {
         Rate {
-            first: 1,
-            packets: VecDeque::new(),
+            packets: Ring::new(),
             delivered: 0,
             delivered_time: Time::ZERO,
             first_sent: Time::ZERO,
             lost: 0,
             app_limited: 0,
-            newest: None,
+            newest: 0,
             acked: 0,
             newly_lost: 0,
         }
     }
 
     /// A packet is sent while `flight` others are in flight.
+    #[inline]
     pub fn sent(&mut self, seq: u32, now: Time, flight: u32) {
-        if self.packets.is_empty() {
-            self.first = seq;
-        }
         if flight == 0 {
             self.first_sent = now;
             self.delivered_time = now;
@@ -110,39 +107,44 @@ impl Rate {
             flight: flight + 1,
             app_limited: self.app_limited > 0,
         };
-        match self.packets.get_mut((seq - self.first) as usize) {
-            Some(packet) => *packet = snapshot,
-            None => self.packets.push_back(snapshot),
+        if seq < self.packets.end() && !self.packets.is_empty() {
+            self.packets[seq] = snapshot;
+        } else {
+            self.packets.push(seq, snapshot);
         }
     }
 
     /// What was known when this packet was sent.
     pub fn snapshot(&self, seq: u32) -> Snapshot {
-        self.packets[(seq - self.first) as usize]
+        self.packets[seq]
     }
 
     /// A packet is acknowledged for the first time.
     pub fn deliver(&mut self, seq: u32, now: Time) {
-        let packet = self.snapshot(seq);
+        let sent = self.packets[seq].sent;
         self.delivered += 1;
         self.delivered_time = now;
         self.acked += 1;
-        if self.newest.is_none_or(|(p, s)| (packet.sent, seq) > (p.sent, s)) {
-            self.newest = Some((packet, seq));
-            self.first_sent = packet.sent;
+        if self.newest == 0 || (sent, seq) > (self.packets[self.newest].sent, self.newest) {
+            self.newest = seq;
+            self.first_sent = sent;
         }
+    }
+
+    /// [`Rate::deliver`] for the `n` packets below `ack`, which were sent in their order and are all that this
+    /// acknowledgment delivers.
+    #[inline]
+    pub fn deliver_in_order(&mut self, n: u32, ack: u32, now: Time) {
+        self.delivered += u64::from(n);
+        self.delivered_time = now;
+        self.acked += n;
+        self.newest = ack - 1;
+        self.first_sent = self.packets[ack - 1].sent;
     }
 
     pub fn lose(&mut self) {
         self.lost += 1;
         self.newly_lost += 1;
-    }
-
-    /// All packets below `una` are acknowledged.
-    pub fn forget_below(&mut self, una: u32) {
-        let gone = (una.saturating_sub(self.first) as usize).min(self.packets.len());
-        self.packets.drain(..gone);
-        self.first += gone as u32;
     }
 
     /// The application has nothing to send, or the sender holds itself back, with so many in flight.
@@ -155,10 +157,11 @@ impl Rate {
         self.app_limited > 0
     }
 
-    /// The sample of the acknowledgment that is complete now.
+    /// The sample of the acknowledgment that is complete now, and of all below `una`.
+    #[inline(always)]
     pub fn sample(
         &mut self,
-        now: Time,
+        (now, una): (Time, u32),
         min_rtt: Duration,
         rtt: Option<Duration>,
         (prior_flight, flight): (u32, u32),
@@ -168,7 +171,9 @@ impl Rate {
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let newest = self.newest.take().map(|n| n.0);
+        let newest = core::mem::take(&mut self.newest);
+        let newest = (newest != 0).then(|| self.packets[newest]);
+        self.packets.forget_below(una);
         let delivered = newest.map_or(0, |p| self.delivered - p.delivered);
         let rate = newest.and_then(|p| {
             let interval = (p.sent - p.first_sent).max(self.delivered_time - p.delivered_time);
@@ -196,33 +201,61 @@ impl Rate {
 /// The largest value of the last so many steps of a count, exactly: values that a later one exceeds are gone.
 #[derive(Clone, Debug)]
 pub(crate) struct MaxFilter {
-    values: VecDeque<(u64, f64)>,
+    /// Of steps before that of `peak`: what no later value exceeds.
+    older: VecDeque<(u64, f64)>,
+    /// The largest of the latest step, and the latest value, which alone stays when all are old.
+    peak: (u64, f64),
+    last: f64,
+    length: u64,
+    max: f64,
 }
 
 impl MaxFilter {
     pub fn new() -> Self {
-        MaxFilter { values: VecDeque::new() }
+        let none = f64::NEG_INFINITY;
+        MaxFilter { older: VecDeque::new(), peak: (0, none), last: none, length: 0, max: 0.0 }
     }
 
     /// Takes in a value of step `at`; those of steps before `at - length + 1` go.
+    #[inline]
     pub fn update(&mut self, at: u64, value: f64, length: u64) {
-        while self.values.back().is_some_and(|&(_, v)| v <= value) {
-            self.values.pop_back();
+        if at == self.peak.0 && length == self.length && value < self.peak.1 {
+            self.last = value;
+        } else {
+            self.add(at, value, length);
         }
-        self.values.push_back((at, value));
+    }
+
+    #[inline(never)]
+    fn add(&mut self, at: u64, value: f64, length: u64) {
+        if value < self.peak.1 {
+            self.older.push_back(self.peak);
+        } else {
+            while self.older.back().is_some_and(|&(_, v)| v <= value) {
+                self.older.pop_back();
+            }
+        }
+        (self.peak, self.last, self.length) = ((at, value), value, length);
         self.expire(at, length);
+        self.max = self.older.front().map_or(self.peak.1, |&(_, v)| v);
     }
 
     /// Forgets old values, if others are left.
     pub fn expire(&mut self, at: u64, length: u64) {
-        while self.values.len() > 1 && self.values[0].0 + length <= at {
-            self.values.pop_front();
+        while self.older.front().is_some_and(|&(step, _)| step + length <= at) {
+            self.older.pop_front();
+            self.max = self.older.front().map_or(self.peak.1, |&(_, v)| v);
+        }
+        if self.older.is_empty() && self.last < self.peak.1 && self.peak.0 + length <= at {
+            self.peak.1 = self.last;
+            self.max = self.last;
         }
     }
 
     /// The largest; zero before the first.
+    #[inline]
     pub fn max(&self) -> f64 {
-        self.values.front().map_or(0.0, |&(_, v)| v)
+        self.max
     }
 }
 
@@ -238,13 +271,15 @@ pub(crate) fn chance(now: Time) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)
     }
 
     fn sample(r: &mut Rate, now: Time, min_rtt: Duration) -> Sample {
-        r.sample(now, min_rtt, None, (0, 0), false, Repair::Nothing)
+        r.sample((now, 1), min_rtt, None, (0, 0), false, Repair::Nothing)
     }
 
     #[test]
@@ -254,7 +289,6 @@ mod tests {
         (1..=11).for_each(|seq| r.sent(seq, ms(0), seq - 1));
         for seq in 1..=11u32 {
             r.deliver(seq, ms(90 + 10 * seq as u64));
-            r.forget_below(seq + 1);
             let s = sample(&mut r, ms(90 + 10 * seq as u64), Duration::from_millis(100));
             assert_eq!(s.delivered, seq as u64);
             assert!((s.rate.unwrap() - seq as f64 / (0.09 + 0.01 * seq as f64)).abs() < 1e-9);
@@ -304,6 +338,31 @@ mod tests {
         }
         f.expire(100, 3);
         assert_eq!(f.max(), 2.0, "the last one stays");
+    }
+
+    proptest! {
+        /// As a list of all values, of which the old ones go, but not the last.
+        #[test]
+        fn a_filter_is_a_list_of_values(
+            steps in proptest::collection::vec((0u64..3, 0u32..6, 1u64..4, any::<bool>()), 1..60),
+        ) {
+            let (mut filter, mut list, mut at) = (MaxFilter::new(), Vec::new(), 0);
+            for (later, value, length, only_expire) in steps {
+                at += later;
+                if only_expire {
+                    filter.expire(at, length);
+                } else {
+                    filter.update(at, f64::from(value), length);
+                    list.push((at, f64::from(value)));
+                }
+                let last = list.last().copied();
+                list.retain(|(step, _)| step + length > at);
+                if list.is_empty() {
+                    list.extend(last);
+                }
+                prop_assert_eq!(filter.max(), list.iter().map(|v| v.1).fold(0.0, f64::max));
+            }
+        }
     }
 
     #[test]

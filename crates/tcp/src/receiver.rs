@@ -132,6 +132,16 @@ impl Receiver {
         self.on_late_packet(cfg, now, seq)
     }
 
+    /// What an acknowledgment that goes now says of marks, where they are counted.
+    #[inline]
+    pub fn marks(&self, cfg: &Config) -> Option<u32> {
+        match cfg.feedback {
+            Feedback::Classic => None,
+            Feedback::Exact => Some(self.marks),
+            Feedback::AccEcn => Some(self.marks % ACE),
+        }
+    }
+
     #[inline(never)]
     fn on_late_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
         let new = if seq == self.next && self.blocks.is_empty() {
@@ -289,18 +299,18 @@ impl Receiver {
         let room = 3 - duplicate.is_some() as usize;
         let blocks = if cfg.sack { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
-        let marks = match cfg.feedback {
-            Feedback::Classic => None,
-            Feedback::Exact => Some(self.marks),
-            Feedback::AccEcn => Some(self.marks % ACE),
-        };
-        Report { blocks, duplicate, marks, delay: self.delay.take() }
+        Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
     }
 
     /// So many blocks: those that hold the latest packets, then the highest others (RFC 2018 section 4).
     fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
         let holding = |&seq: &u32| {
+            // Most often it is the last one.
+            let last = self.blocks.back()?;
+            if seq >= last.0 {
+                return (seq < last.1).then_some(last);
+            }
             let at = self.blocks.partition_point(|&(_, to)| to <= seq);
             self.blocks.get(at).filter(|&&(from, _)| from <= seq)
         };

@@ -3,6 +3,7 @@
 use quell_units::{Duration, Time};
 
 use crate::Config;
+use crate::params::RtoFloor;
 
 /// Doublings after which the round-trip time is measured from the beginning again.
 const FORGETTING: u32 = 4;
@@ -58,8 +59,13 @@ impl RttEstimator {
             self.srtt8 = (self.srtt8 + rtt - smoothed).max(1);
             self.rttvar4 = (self.rttvar4 + rtt.abs_diff(smoothed) - self.rttvar4 / 4).max(1);
         }
-        let ticks = (self.srtt8 + 8 * self.rttvar4) / 8;
-        self.base = (cfg.granularity * ticks).max(cfg.min_rto);
+        self.base = match cfg.rto_floor {
+            RtoFloor::Timeout => {
+                let ticks = (self.srtt8 + 8 * self.rttvar4) / 8;
+                (cfg.granularity * ticks).max(cfg.min_rto)
+            }
+            RtoFloor::Variation => self.smoothed(cfg) + (cfg.granularity * self.rttvar4).max(cfg.min_rto),
+        };
     }
 
     /// The smoothed round-trip time; zero before the first measurement.
@@ -102,6 +108,23 @@ mod tests {
 
     fn measure(e: &mut RttEstimator, cfg: &Config, ms: u64) {
         e.sample(cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms));
+    }
+
+    /// A steady round trip of 400 ms: RFC 6298 has a timeout of little more, Linux 200 ms more.
+    #[test]
+    fn the_floor_is_the_timeout_s_or_the_variation_s() {
+        for (rto_floor, ms, want) in [
+            (RtoFloor::Timeout, 400, 400..450),
+            (RtoFloor::Timeout, 50, 200..201),
+            (RtoFloor::Variation, 400, 600..601),
+            (RtoFloor::Variation, 50, 250..251),
+        ] {
+            let cfg = Config::new(&TcpParams { rto_floor, ..Default::default() }).unwrap();
+            let mut e = RttEstimator::new(&cfg);
+            (0..40).for_each(|_| measure(&mut e, &cfg, ms));
+            let rto = e.rto().nanos() / 1_000_000;
+            assert!(want.contains(&rto), "{rto_floor:?} {ms}: {rto}");
+        }
     }
 
     #[test]

@@ -87,6 +87,9 @@ impl Scoreboard {
         self.acknowledge(una);
         let (before, mut above) = (self.count, 0);
         for &(from, to) in blocks {
+            if self.seen.contains(&(from, to)) {
+                continue;
+            }
             // A block may be long and grow by a packet: without what was reported before.
             let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
             let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
@@ -112,6 +115,9 @@ impl Scoreboard {
         }
         sorted.sort_unstable();
         for (from, to) in sorted {
+            if from == to || self.seen.contains(&(from, to)) {
+                continue;
+            }
             let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
             let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
             for (from, to) in [(from, to.min(seen_from)), (from.max(seen_to), to)] {

@@ -23,7 +23,7 @@ use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Block, Scoreboard};
-use crate::slow_start::{HyStart, SendTimes, SlowStart};
+use crate::slow_start::{Search, SendTimes, SlowStart};
 
 mod pace;
 #[cfg(test)]
@@ -98,7 +98,9 @@ impl Used {
 #[derive(Clone, Debug)]
 struct Kept {
     control: Control,
-    start: Option<HyStart>,
+    start: Option<Search>,
+    /// Growth counts whole packets.
+    whole: bool,
     /// Where every acknowledgment measures a round-trip time.
     sent: Option<SendTimes>,
     /// The one that the acknowledgment under way measured.
@@ -322,10 +324,21 @@ impl Sender {
     }
 
     /// Whether [`Sender::on_calm_ack`] does at `now` what [`Sender::on_ack`] and [`Sender::poll`] do for an
-    /// acknowledgment without echo and report.
+    /// acknowledgment without echo, and with a report only where that is of marks and [says
+    /// nothing](Sender::hears_nothing).
     #[inline]
     pub fn takes_calmly(&self, now: Time, ack: u32) -> bool {
         self.calm && ack > self.una && self.deadline() > now
+    }
+
+    /// Whether the marks that an acknowledgment tells of were known, where [`Sender::takes_calmly`].
+    #[inline]
+    pub fn hears_nothing(&self, cfg: &Config, ack: u32, marks: u32) -> bool {
+        let newly = ack - self.una;
+        self.kept.as_ref().is_some_and(|kept| {
+            let delivered = if cfg.sack { newly } else { kept.marks.would_deliver(newly) };
+            kept.marks.news(cfg.feedback, marks, delivered) == 0
+        })
     }
 
     /// As [`Sender::on_ack`], in the usual case; all packets that are to be sent now are new ones, and those.
@@ -344,20 +357,172 @@ impl Sender {
         self.send_calmly(now, self.end_of_window(cfg))
     }
 
-    /// [`Sender::on_calm_ack`] for who keeps more.
-    #[inline(never)]
+    /// [`Sender::on_calm_ack`] for who keeps more: compiled for each kind, which would else be asked for at every step.
+    #[inline(always)]
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        let newly = ack - self.una;
-        self.deliver_calmly(now, ack);
+        match (cfg.rack, cfg.paced, cfg.model) {
+            (false, false, _) => self.on_calm_ack_of::<false, false, false>(cfg, now, ack),
+            (false, true, _) => self.on_calm_ack_of::<false, true, false>(cfg, now, ack),
+            (true, false, _) => self.on_calm_ack_of::<true, false, false>(cfg, now, ack),
+            (true, true, false) => self.on_calm_ack_of::<true, true, false>(cfg, now, ack),
+            (true, true, true) => self.on_calm_ack_of::<true, true, true>(cfg, now, ack),
+        }
+    }
+
+    #[inline(never)]
+    fn on_calm_ack_of<const RACK: bool, const PACED: bool, const MODEL: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+    ) -> Range<u32> {
+        let (newly, flight) = (ack - self.una, self.max - self.una);
+        let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
+        if RACK {
+            if let Some(rack) = &mut kept.rack {
+                let rtt = rack.deliver_first(newly, now);
+                rack.tlp.measured = true;
+                kept.measure(Some(rtt));
+            }
+        } else if let Some(sent) = &mut kept.sent {
+            let measured = sent.acknowledged(ack, now);
+            kept.measure(measured);
+        }
+        if MODEL && let Some(rate) = &mut kept.rate {
+            rate.deliver_in_order(newly, ack, now);
+        }
+        if cfg.always_reports {
+            let delivered = if cfg.sack { newly } else { kept.marks.delivered(newly, false) };
+            let delivery = Delivery { now, ack, next: self.max, delivered, marked: 0, may_reduce: true };
+            kept.marked = 0;
+            kept.control.on_delivery(&mut self.window, delivery);
+        }
         self.acknowledge_calmly(cfg, now, ack);
-        self.grow(cfg, now, (newly, newly), false);
-        if cfg.paced {
+        if MODEL {
+            self.feed_model(now, flight);
+        } else {
+            self.grow_kept(cfg, now, newly.min(cfg.growth_limit), flight);
+        }
+        if PACED {
             self.set_pace();
         }
-        let end = self.pace_calmly(now, self.end_of_window(cfg));
-        let new = self.send_calmly(now, end);
-        self.note_calmly(now, new.clone());
+        let new = self.send_calmly_of::<RACK, PACED, MODEL>(cfg, now);
+        self.arm_calmly(now);
+        self.look_ahead_calmly::<RACK, PACED>(now);
         new
+    }
+
+    /// Whether [`Sender::on_calm_timer`] does what [`Sender::on_timer`] and [`Sender::poll`] do at `now`, when a timer
+    /// runs out.
+    #[inline]
+    pub fn takes_timer_calmly(&self, now: Time) -> bool {
+        self.calm
+            && self.deadline > now
+            && self.kept.as_ref().is_some_and(|k| k.rack.as_ref().is_none_or(|r| r.tlp.due > now))
+    }
+
+    /// As [`Sender::on_timer`], where pacing has kept packets back; all that are to be sent now are new ones, and those.
+    #[inline]
+    pub fn on_calm_timer(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        debug_assert!(self.takes_timer_calmly(now) && self.is_calm());
+        match (cfg.rack, cfg.model) {
+            (false, _) => self.on_calm_timer_of::<false, false>(cfg, now),
+            (true, false) => self.on_calm_timer_of::<true, false>(cfg, now),
+            (true, true) => self.on_calm_timer_of::<true, true>(cfg, now),
+        }
+    }
+
+    #[inline(never)]
+    fn on_calm_timer_of<const RACK: bool, const MODEL: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+    ) -> Range<u32> {
+        if let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) {
+            pacer.wake = Time::MAX;
+        }
+        self.set_pace();
+        let new = self.send_calmly_of::<RACK, true, MODEL>(cfg, now);
+        if new.is_empty() {
+            self.look_ahead();
+            return new;
+        }
+        if self.deadline == Time::MAX {
+            self.arm(now);
+        }
+        self.look_ahead_calmly::<RACK, true>(now);
+        new
+    }
+
+    /// New packets leave, as many as the window and pacing allow.
+    #[inline(always)]
+    fn send_calmly_of<const RACK: bool, const PACED: bool, const MODEL: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+    ) -> Range<u32> {
+        let first = self.max;
+        let mut end = self.end_of_window(cfg);
+        let mut next = first;
+        let (una, limit, window) = (self.una, self.limit, &mut self.window);
+        let Some(kept) = self.kept.as_deref_mut() else { return first..first };
+        while next < end {
+            if PACED && let Some(pacer) = &mut kept.pacer {
+                if !pacer.releases(now) {
+                    break;
+                }
+                pacer.sent(now);
+            }
+            if MODEL && let (Some(model), Some(rate)) = (&mut kept.model, &mut kept.rate) {
+                if next == una && rate.is_limited() {
+                    model.on_restart(window, now, rate.delivered);
+                    end = una.saturating_add(window.packets(cfg)).min(limit);
+                }
+                rate.sent(next, now, next - una);
+            }
+            if RACK {
+                if let Some(rack) = &mut kept.rack {
+                    rack.sent_first(next, now);
+                }
+            } else if let Some(sent) = &mut kept.sent {
+                sent.sent(next, now);
+            }
+            next += 1;
+        }
+        if MODEL && next >= end {
+            if next < limit && f64::from(next - una) < cfg.max_window {
+                kept.limited = true;
+            } else if f64::from(next - una) + 1.0 <= window.cwnd
+                && let Some(rate) = &mut kept.rate
+            {
+                rate.limit(next - una);
+            }
+        }
+        if next > first {
+            // What the last one says of the window, the others do not.
+            kept.used.sent(una, next, window.cwnd);
+            self.sent_calmly(now, first, next);
+        }
+        first..next
+    }
+
+    /// Finds out which of the timers other than the retransmission timer is the first, and starts that of the probe.
+    #[inline(always)]
+    fn look_ahead_calmly<const RACK: bool, const PACED: bool>(&mut self, now: Time) {
+        let Some(kept) = self.kept.as_deref_mut() else { return };
+        let mut sooner = Time::MAX;
+        if RACK && let Some(rack) = &mut kept.rack {
+            if self.max == self.una {
+                rack.tlp.due = Time::MAX;
+            } else {
+                rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
+            }
+            sooner = rack.tlp.due;
+        }
+        if PACED && let Some(pacer) = &kept.pacer {
+            sooner = sooner.min(pacer.wake);
+        }
+        self.sooner = sooner;
     }
 
     #[inline(always)]
@@ -370,73 +535,35 @@ impl Sender {
         }
     }
 
-    /// Up to which packet pacing lets new ones leave, of those before `end`.
-    #[inline]
-    fn pace_calmly(&mut self, now: Time, end: u32) -> u32 {
-        let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) else { return end };
-        let mut next = self.max;
-        while next < end && pacer.releases(now) {
-            pacer.sent(now);
-            next += 1;
-        }
-        next
-    }
-
     /// The new packets before `end`.
     #[inline(always)]
     fn send_calmly(&mut self, now: Time, end: u32) -> Range<u32> {
         let first = self.max;
         let end = end.max(first);
         if end > first {
-            (self.next, self.max) = (end, end);
-            if self.timed == UNTIMED {
-                (self.timed, self.timed_at) = (first, now);
-            }
+            self.sent_calmly(now, first, end);
         }
+        self.arm_calmly(now);
+        first..end
+    }
+
+    /// New packets from `first` to before `end` have been sent.
+    #[inline(always)]
+    fn sent_calmly(&mut self, now: Time, first: u32, end: u32) {
+        (self.next, self.max) = (end, end);
+        if self.timed == UNTIMED {
+            (self.timed, self.timed_at) = (first, now);
+        }
+    }
+
+    /// The retransmission timer starts again with an acknowledgment, if anything is outstanding.
+    #[inline(always)]
+    fn arm_calmly(&mut self, now: Time) {
         if self.una >= self.max && self.window.cwnd >= 1.0 {
             self.deadline = Time::MAX;
         } else {
             self.arm(now);
         }
-        first..end
-    }
-
-    /// What else [`Sender::on_calm_ack`] does with what is delivered, before it is acknowledged.
-    fn deliver_calmly(&mut self, now: Time, ack: u32) {
-        let Some(kept) = &mut self.kept else { return };
-        if let Some(rack) = &mut kept.rack {
-            let rtt = rack.deliver_first(ack - self.una, now);
-            rack.tlp.measured = true;
-            kept.measure(Some(rtt));
-            if let Some(rack) = &mut kept.rack {
-                rack.set_window(false, kept.srtt);
-            }
-            kept.lost = 0;
-        } else if let Some(sent) = &mut kept.sent {
-            let measured = sent.acknowledged(ack, now);
-            kept.measure(measured);
-        }
-    }
-
-    /// What else [`Sender::on_calm_ack`] does for the packets that it sends.
-    fn note_calmly(&mut self, now: Time, new: Range<u32>) {
-        let Some(kept) = &mut self.kept else { return };
-        for seq in new {
-            kept.used.sent(self.una, seq + 1, self.window.cwnd);
-            if let Some(rack) = &mut kept.rack {
-                rack.sent(seq, now);
-            } else if let Some(sent) = &mut kept.sent {
-                sent.sent(seq, now);
-            }
-        }
-        if let Some(rack) = &mut kept.rack {
-            if self.max == self.una {
-                rack.tlp.due = Time::MAX;
-            } else {
-                rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
-            }
-        }
-        self.look_ahead();
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
@@ -579,7 +706,7 @@ impl Sender {
                     kept.undo = None;
                 }
                 if reduced && let Some(start) = &mut kept.start {
-                    start.end();
+                    start.on_reduction(Cause::Echo);
                 }
                 false
             }
@@ -715,25 +842,27 @@ impl Sender {
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
         // 3465 section 2.3).
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
-        let acked = delivered.min(if again { 1 } else { cfg.growth_limit }) as f64;
-        match &mut self.kept {
-            None => {
-                let left = self.window.slow_start(acked);
-                if left > 0.0 {
-                    reno::avoid(&mut self.window, left);
-                }
-            }
-            Some(kept) => {
-                // A window that was not used says nothing about the path (RFC 9438 section 5.8).
-                let flight = (self.max - self.una + newly) as f64;
-                let slow_start = self.window.cwnd < self.window.ssthresh;
-                if kept.used.full || (slow_start && 2.0 * f64::from(kept.used.most) > self.window.cwnd) {
-                    let ends = (self.una, self.max);
-                    kept.grow(&mut self.window, now, (acked, flight), ends, self.rtt.smoothed(cfg));
-                } else {
-                    kept.control.pause(&mut self.window, flight, now);
-                }
-            }
+        let acked = delivered.min(if again { 1 } else { cfg.growth_limit });
+        if self.kept.is_some() {
+            return self.grow_kept(cfg, now, acked, self.max - self.una + newly);
+        }
+        let left = self.window.slow_start(acked as f64);
+        if left > 0.0 {
+            reno::avoid(&mut self.window, left);
+        }
+    }
+
+    /// As [`Sender::grow`], by `acked` packets, with `flight` outstanding before.
+    #[inline(always)]
+    fn grow_kept(&mut self, cfg: &Config, now: Time, acked: u32, flight: u32) {
+        let Some(kept) = self.kept.as_deref_mut() else { return };
+        // A window that was not used says nothing about the path (RFC 9438 section 5.8).
+        let slow_start = self.window.cwnd < self.window.ssthresh;
+        if kept.used.full || (slow_start && 2.0 * f64::from(kept.used.most) > self.window.cwnd) {
+            let (counts, ends) = ((f64::from(acked), f64::from(flight)), (self.una, self.max));
+            kept.grow(&mut self.window, now, counts, ends, || self.rtt.smoothed(cfg));
+        } else {
+            kept.control.pause(&mut self.window, f64::from(flight), now);
         }
     }
 
@@ -785,7 +914,11 @@ impl Sender {
 
     /// A timer has run out.
     pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
-        self.calm = false;
+        if core::mem::take(&mut self.calm)
+            && let Some(Kept { rack: Some(rack), srtt, .. }) = self.kept.as_deref_mut()
+        {
+            rack.set_calm_window(*srtt);
+        }
         let did = if self.sooner <= now {
             if let Some(pacer) = self.kept.as_mut().and_then(|k| k.pacer.as_mut())
                 && pacer.wake <= now
@@ -860,14 +993,7 @@ impl Sender {
         // timeout that may be one sent before, as in ns-2: with small windows it is what keeps
         // recovery going, and new data alone cost 100 flows under RED 4 % of their link.
         let more = if self.dup_acks <= cfg.limited_transmit { self.dup_acks } else { 0 };
-        self.una.saturating_add(self.window(cfg)).saturating_add(more).min(self.limit)
-    }
-
-    /// The window in whole packets.
-    #[inline]
-    fn window(&self, cfg: &Config) -> u32 {
-        let window = if self.window.cwnd < cfg.max_window { self.window.cwnd } else { cfg.max_window };
-        window as i64 as u32
+        self.una.saturating_add(self.window.packets(cfg)).saturating_add(more).min(self.limit)
     }
 
     /// The next packet if it comes before `end`.
@@ -903,7 +1029,7 @@ impl Sender {
         if self.phase == Phase::Open {
             return self.poll_paced(cfg, now, self.end_of_window(cfg));
         }
-        let window = self.window(cfg).saturating_add_signed(self.inflation);
+        let window = self.window.packets(cfg).saturating_add_signed(self.inflation);
         self.poll_paced(cfg, now, self.una.saturating_add(window).min(self.limit))
     }
 
@@ -989,20 +1115,23 @@ impl Sender {
 impl Kept {
     /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
     fn is_calm(&self) -> bool {
-        self.model.is_none() && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
+        // LEDBAT's packets say when they were sent.
+        let plain = !matches!(self.control, Control::Ledbat(_));
+        plain && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
-        let hystart = cfg.slow_start == SlowStart::HyStartPlusPlus;
+        let hystart = cfg.slow_start != SlowStart::Standard;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers;
+        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers && !cfg.whole;
         let needed = !plain || cfg.paced || cfg.always_reports;
         let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
             control: Control::new(cfg),
-            start: hystart.then(|| HyStart::new(cfg.paced)),
-            sent: (measures && !cfg.rack).then(SendTimes::default),
+            start: Search::new(cfg.slow_start, cfg.paced),
+            whole: cfg.whole,
+            sent: (measures && !cfg.rack).then(SendTimes::new),
             measured: None,
             srtt: None,
             prr: Prr::default(),
@@ -1036,6 +1165,7 @@ impl Kept {
     }
 
     /// What an acknowledgment measured.
+    #[inline]
     fn measure(&mut self, rtt: Option<Duration>) {
         self.measured = rtt;
         if let Some(rtt) = rtt {
@@ -1045,14 +1175,14 @@ impl Kept {
 
     /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
     /// past the highest packet sent. What came marked makes nothing grow.
-    #[inline]
+    #[inline(always)]
     fn grow(
         &mut self,
         window: &mut Window,
         now: Time,
         (acked, flight): (f64, f64),
         (ack, next): (u32, u32),
-        smoothed: Duration,
+        smoothed: impl Fn() -> Duration,
     ) {
         let acked = (acked - f64::from(core::mem::take(&mut self.marked))).max(0.0);
         if let Some(srtt) = self.srtt {
@@ -1060,18 +1190,18 @@ impl Kept {
         }
         let left = match &mut self.start {
             _ if !self.control.slow_starts() => acked,
-            Some(start) => start.on_ack(window, acked, (ack, next), self.measured.take()),
+            Some(start) => start.on_ack(window, acked, (ack, next), now, self.measured.take()),
             None => window.slow_start(acked),
         };
         if left > 0.0 {
-            self.control.avoid(window, left, flight, now, smoothed);
+            self.control.avoid(window, (left, self.whole), flight, now, smoothed);
         }
     }
 
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         self.control.reduce(window, cause);
         if let Some(start) = &mut self.start {
-            start.end();
+            start.on_reduction(cause);
         }
     }
 }

@@ -4,7 +4,8 @@ use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
 use crate::catalog::Entry;
-use crate::congestion::Window;
+use crate::congestion::{Cause, Window};
+use crate::ring::Ring;
 
 choice! {
     /// How slow start ends.
@@ -13,6 +14,9 @@ choice! {
         Standard = "standard",
         /// Also when the round-trip time rises (RFC 9406).
         HyStartPlusPlus = "hystart++",
+        /// Also when the round-trip time rises, or with a train of acknowledgments half a round trip long (Ha and
+        /// Rhee 2011).
+        HyStart = "hystart",
     }
 }
 
@@ -47,7 +51,27 @@ pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
         "An acknowledgment adds eight packets at most, or any number if packets are paced.",
         "The round-trip time of each acknowledgment is measured.",
         "A window that is not used does not grow.",
-        "Linux's HyStart is another algorithm: trains of acknowledgments, and no conservative slow start.",
+        "HyStart, from which it comes and which Linux has, is another value: \"hystart\".",
+    ],
+};
+
+/// What a user may read about HyStart.
+pub(crate) const HYSTART: Entry = Entry {
+    key: "slow_start",
+    name: "hystart",
+    title: "HyStart",
+    summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most, and when acknowledgments have followed each other closely for half of the smallest one.",
+    source: "Ha and Rhee 2011",
+    reads: &["initial_ssthresh"],
+    needs: &[],
+    refuses: &[],
+    network: "",
+    choices: &[
+        "Acknowledgments follow each other closely if 2 ms at most lie between them. The train begins with the round and ends with the first longer gap; below a window of 16 packets nothing is looked for.",
+        "Where packets are paced, a train takes as long as the pace has it: it must last for a whole round-trip time (as in Linux).",
+        "The rise is that of the round's smallest round-trip time, of at least eight, over the smallest of all (as in Linux); in the paper, over that of the round before.",
+        "After a timeout it begins anew. After a loss slow start is over.",
+        "A window that is not used does not grow.",
     ],
 };
 
@@ -56,14 +80,128 @@ const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
+/// HyStart's: the window below which it does not look, and the gap that ends a train.
+const LOW_WINDOW: f64 = 16.0;
+const TRAIN_GAP: Duration = Duration::from_millis(2);
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 /// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
-/// The state of HyStart++ (RFC 9406 section 4.2).
+/// By how much a round-trip time must exceed another to tell of a queue.
+fn rise(rtt: Duration) -> Duration {
+    (rtt / MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
+}
+
+/// What looks for the end of slow start.
+#[derive(Clone, Debug)]
+pub(crate) enum Search {
+    PlusPlus(HyStartPlusPlus),
+    HyStart(HyStart),
+}
+
+impl Search {
+    /// None for standard slow start.
+    pub fn new(slow_start: SlowStart, paced: bool) -> Option<Self> {
+        match slow_start {
+            SlowStart::Standard => None,
+            SlowStart::HyStartPlusPlus => Some(Search::PlusPlus(HyStartPlusPlus::new(paced))),
+            SlowStart::HyStart => Some(Search::HyStart(HyStart::new(paced))),
+        }
+    }
+
+    /// Takes in an acknowledgment of `acked` packets at `now`, all below `ack`, that measured `rtt`; `next` is one
+    /// past the highest packet sent. Returns how many are left for congestion avoidance.
+    pub fn on_ack(
+        &mut self,
+        window: &mut Window,
+        acked: f64,
+        ends: (u32, u32),
+        now: Time,
+        rtt: Option<Duration>,
+    ) -> f64 {
+        match self {
+            Search::PlusPlus(h) => h.on_ack(window, acked, ends, rtt),
+            Search::HyStart(h) => {
+                if let Some(rtt) = rtt {
+                    h.look(window, ends, now, rtt);
+                }
+                window.slow_start(acked)
+            }
+        }
+    }
+
+    /// The window has been reduced.
+    pub fn on_reduction(&mut self, cause: Cause) {
+        match self {
+            Search::PlusPlus(h) => h.over = true,
+            Search::HyStart(h) if cause == Cause::Timeout => *h = HyStart::new(h.paced),
+            Search::HyStart(h) => h.over = true,
+        }
+    }
+}
+
+/// The state of HyStart (Ha and Rhee 2011).
 #[derive(Clone, Debug)]
 pub(crate) struct HyStart {
+    paced: bool,
+    /// The round ends when this packet is acknowledged.
+    window_end: u32,
+    began: Time,
+    /// The last acknowledgment of the train that began with the round.
+    train: Time,
+    min: Duration,
+    current_round_min: Duration,
+    samples: u32,
+    over: bool,
+}
+
+impl HyStart {
+    fn new(paced: bool) -> Self {
+        HyStart {
+            paced,
+            window_end: 0,
+            began: Time::ZERO,
+            train: Time::ZERO,
+            min: Duration::MAX,
+            current_round_min: Duration::MAX,
+            samples: 0,
+            over: false,
+        }
+    }
+
+    /// Ends slow start if the acknowledgment of all below `ack` tells of a full pipe.
+    fn look(&mut self, window: &mut Window, (ack, next): (u32, u32), now: Time, rtt: Duration) {
+        if self.over || window.cwnd >= window.ssthresh {
+            return;
+        }
+        self.min = self.min.min(rtt);
+        if ack > self.window_end {
+            self.window_end = next;
+            (self.began, self.train) = (now, now);
+            (self.current_round_min, self.samples) = (Duration::MAX, 0);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return;
+        }
+        self.current_round_min = self.current_round_min.min(rtt);
+        self.samples += 1;
+        if now - self.train <= TRAIN_GAP {
+            self.train = now;
+            let length = if self.paced { self.min } else { self.min / 2 };
+            self.over = now - self.began > length;
+        }
+        let risen = self.current_round_min > self.min + rise(self.min);
+        self.over |= self.samples > N_RTT_SAMPLE && risen;
+        if self.over {
+            window.ssthresh = window.cwnd;
+        }
+    }
+}
+
+/// The state of HyStart++ (RFC 9406 section 4.2).
+#[derive(Clone, Debug)]
+pub(crate) struct HyStartPlusPlus {
     /// The round ends when this packet is acknowledged.
     window_end: u32,
     last_round_min: Duration,
@@ -77,9 +215,9 @@ pub(crate) struct HyStart {
     limit: f64,
 }
 
-impl HyStart {
-    pub fn new(paced: bool) -> Self {
-        HyStart {
+impl HyStartPlusPlus {
+    fn new(paced: bool) -> Self {
+        HyStartPlusPlus {
             limit: if paced { f64::INFINITY } else { L },
             window_end: 0,
             last_round_min: Duration::MAX,
@@ -92,7 +230,7 @@ impl HyStart {
 
     /// Takes in an acknowledgment of `acked` packets, all below `ack`, that measured `rtt`; `next` is one past
     /// the highest packet sent. Returns how many are left for congestion avoidance.
-    pub fn on_ack(
+    fn on_ack(
         &mut self,
         window: &mut Window,
         acked: f64,
@@ -119,9 +257,7 @@ impl HyStart {
         }
         match self.conservative {
             None => {
-                let thresh = self.last_round_min / MIN_RTT_DIVISOR;
-                let thresh = thresh.max(MIN_RTT_THRESH).min(MAX_RTT_THRESH);
-                if self.current_round_min >= self.last_round_min + thresh {
+                if self.current_round_min >= self.last_round_min + rise(self.last_round_min) {
                     self.conservative = Some((self.current_round_min, 0));
                 }
             }
@@ -145,39 +281,39 @@ impl HyStart {
             }
         }
     }
-
-    /// A loss or a mark ends it.
-    pub fn end(&mut self) {
-        self.over = true;
-    }
 }
 
 /// When the packets in flight were sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct SendTimes {
-    /// The number of the first.
-    first: u32,
-    /// None for a packet that was sent again: what its acknowledgment is of is not known (Karn's rule).
-    times: alloc::collections::VecDeque<Option<Time>>,
+    /// [`Time::MAX`] for a packet that was sent again: what its acknowledgment is of is not known (Karn's rule).
+    times: Ring<Time>,
 }
 
 impl SendTimes {
+    pub fn new() -> Self {
+        SendTimes { times: Ring::new() }
+    }
+
+    #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) {
-        if self.times.is_empty() {
-            self.first = seq;
-        }
-        match self.times.get_mut((seq - self.first) as usize) {
-            Some(time) => *time = None,
-            None => self.times.push_back(Some(now)),
+        if seq < self.times.end() && !self.times.is_empty() {
+            self.times[seq] = Time::MAX;
+        } else {
+            self.times.push(seq, now);
         }
     }
 
     /// The round-trip time that an acknowledgment of all below `ack` measures: that of the last of them.
+    #[inline]
     pub fn acknowledged(&mut self, ack: u32, now: Time) -> Option<Duration> {
-        let count = (ack.saturating_sub(self.first) as usize).min(self.times.len());
-        let last = self.times.drain(..count).next_back().flatten();
-        self.first += count as u32;
-        last.map(|sent| now - sent)
+        let end = ack.min(self.times.end());
+        if end <= self.times.first() {
+            return None;
+        }
+        let sent = self.times[end - 1];
+        self.times.forget_below(end);
+        (sent != Time::MAX).then(|| now - sent)
     }
 
     pub fn clear(&mut self) {
@@ -195,7 +331,7 @@ mod tests {
 
     /// A slow start whose n-th round trip takes `rtt(n)`; windows after each round until it ends.
     fn windows(rtt: impl Fn(u32) -> Duration) -> alloc::vec::Vec<u32> {
-        let mut h = HyStart::new(false);
+        let mut h = HyStartPlusPlus::new(false);
         let mut w = Window { cwnd: 10.0, ssthresh: 1e9 };
         let (mut ack, mut next) = (1, 11);
         let mut out = alloc::vec::Vec::new();
@@ -245,10 +381,62 @@ mod tests {
         assert!(windows(|r| if r < 3 { ms(300) } else { ms(316) }).len() < 15);
     }
 
+    /// HyStart's window when slow start ends or after seven rounds, on a path of 40 ms whose bottleneck spaces
+    /// acknowledgments by `gap`, and whose round-trip time is `more` longer from the third round on.
+    fn hystart(paced: bool, gap: Duration, more: Duration) -> u32 {
+        let mut h = HyStart::new(paced);
+        let mut w = Window { cwnd: 10.0, ssthresh: 1e9 };
+        let (mut ack, mut next) = (1, 11);
+        for round in 0..7 {
+            let (end, start) = (next, Time::ZERO + ms(40) * round);
+            let rtt = if round < 2 { ms(40) } else { ms(40) + more };
+            for n in 0..end - ack {
+                ack += 1;
+                h.look(&mut w, (ack, next), start + gap * u64::from(n), rtt);
+                if h.over {
+                    assert_eq!(w.ssthresh, w.cwnd);
+                    return w.cwnd as u32;
+                }
+                w.slow_start(1.0);
+                next = ack + w.cwnd as u32;
+            }
+        }
+        w.cwnd as u32
+    }
+
+    #[test]
+    fn a_train_of_half_a_round_trip_ends_hystart() {
+        let gap = Duration::from_micros(250);
+        // 20 ms are 80 gaps, which the fourth round, of 160 packets, has first: 160 and 81.
+        assert_eq!(hystart(false, gap, Duration::ZERO), 241);
+        // With pacing 40 ms: no more than the 160 of that round.
+        assert_eq!(hystart(true, gap, Duration::ZERO), 481);
+        // Gaps of more than 2 ms are no train.
+        assert_eq!(hystart(false, Duration::from_micros(2001), Duration::ZERO), 1280);
+    }
+
+    #[test]
+    fn a_rise_after_eight_samples_ends_hystart() {
+        let gap = Duration::from_micros(2001);
+        // An eighth of 40 ms is 5 ms; the third round has 40 packets.
+        assert_eq!(hystart(false, gap, ms(5)), 1280);
+        assert_eq!(hystart(false, gap, ms(6)), 48);
+    }
+
+    #[test]
+    fn a_timeout_begins_the_search_anew() {
+        let mut s = Search::new(SlowStart::HyStart, false).unwrap();
+        let over = |s: &Search| matches!(s, Search::HyStart(h) if h.over);
+        s.on_reduction(Cause::Loss);
+        assert!(over(&s));
+        s.on_reduction(Cause::Timeout);
+        assert!(!over(&s));
+    }
+
     #[test]
     fn what_was_sent_twice_measures_nothing() {
         let at = |x| Time::ZERO + ms(x);
-        let mut s = SendTimes::default();
+        let mut s = SendTimes::new();
         (5..9).for_each(|seq| s.sent(seq, at(seq as u64)));
         s.sent(6, at(20));
         assert_eq!(s.acknowledged(6, at(105)), Some(ms(100)));

@@ -58,7 +58,7 @@ fn lower(sentence: &str) -> String {
 
 /// Settings are code, sentences are not.
 fn code(line: &str) -> String {
-    if line.split(' ').nth(1) == Some("=") {
+    if line.split(' ').nth(1) == Some("=") && !line.contains(':') {
         format!("`{line}`").replace(" or ", "` or `")
     } else {
         line.into()
@@ -123,6 +123,24 @@ fn the_index_lists_the_catalog_and_the_keys_of_all() {
     let all = Parameter::all();
     let common = all.iter().filter(|p| COMMON.contains(&p.doc.name));
     check("README.md", "The senders", "common", &table(common));
+}
+
+/// The overview is written by hand; the defaults that it states are those of the code.
+#[test]
+fn the_overview_states_the_defaults() {
+    let page = std::fs::read_to_string(path("../senders.md")).unwrap();
+    let all = Parameter::all();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let stated: Vec<&str> = rows
+        .filter_map(|(key, rest)| {
+            let default = rest.split(" | ").next()?;
+            let parameter =
+                all.iter().find(|p| p.doc.name == key).unwrap_or_else(|| panic!("{key} is no key"));
+            assert_eq!(parameter.doc.default, default, "{key}");
+            Some(key)
+        })
+        .collect();
+    assert!(["congestion", "ecn", "initial_window", "max_window"].iter().all(|key| stated.contains(key)));
 }
 
 #[test]

@@ -24,8 +24,8 @@ pub(crate) const ENTRY: Entry = Entry {
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one; the send quantum counts for the window alone.",
         "Marks are not answered, so ecn = true is refused.",
-        "Two things are Linux's: the rate is a hundredth below the bandwidth, and a timeout begins the search for a plateau anew.",
-        "There is no allowance for aggregated acknowledgments and no detection of policers, which came later.",
+        "Three things are Linux's: the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, and only a smaller round-trip time renews the smallest, where by the draft an equal one does: in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for.",
+        "Linux has what came later and is not here: the window has room for aggregated acknowledgments, and policers are detected.",
     ],
 };
 
@@ -255,7 +255,7 @@ impl Bbr1 {
     fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
         let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         if let Some(rtt) = s.rtt
-            && (rtt <= self.min_rtt || expired)
+            && (rtt < self.min_rtt || expired)
         {
             (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
         }

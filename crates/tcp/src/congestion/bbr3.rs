@@ -31,6 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "InflightAtLoss() adds no negative prefix: what was in flight before the packet that was too much is safe.",
         "\"In fast recovery for a full round\" (section 5.3.1.3) is at both ends of the round that the first loss begins.",
         "The filters forget exactly what is older than their length.",
+        "A sample of the rate over less than BBR.min_rtt is left out; the draft compares with C.min_rtt, the lowest round-trip time of the connection (section 4.1.2.3).",
     ],
 };
 
@@ -1222,6 +1223,30 @@ mod tests {
         println!("half after {}, a tenth after {} and {} cycles", low - from, fell - from, last - cycle);
         assert!(low - from < Duration::from_secs(3));
         assert!(last - cycle <= 2 && fell - from < Duration::from_secs(12));
+    }
+
+    /// A probe of the bandwidth takes five round trips and the wait before it. Where that is longer than the time
+    /// between two probes of the round-trip time no cycle ends, and the filter keeps the old bandwidth.
+    #[test]
+    fn a16_with_a_queue_of_a_second_no_cycle_ends_and_the_old_bandwidth_stays() {
+        let path = Path { buffer: 400, ..Path::new(2477.0, 40, 0) };
+        let (mut cycle, mut probes, mut flights) = (None, 0, (f64::INFINITY, f64::INFINITY));
+        drive(path, 80, |bbr, path, seen| {
+            if seen.now < secs(20.0) {
+                return;
+            }
+            path.rate = 247.7;
+            let from = *cycle.get_or_insert(bbr.cycle_count);
+            assert!(bbr.cycle_count <= from + 1 && bbr.max_bw.max() > 2400.0, "{:?}", seen.now);
+            // The first probe drains the queue, the later ones do not.
+            if bbr.state == State::ProbeRtt {
+                let least = if seen.now < secs(25.0) { &mut flights.0 } else { &mut flights.1 };
+                *least = least.min(seen.flight as f64);
+                probes += (seen.now > secs(25.0)) as u32;
+            }
+        });
+        println!("in flight: {flights:?}");
+        assert!(probes > 0 && flights.0 < 60.0 && flights.1 > 200.0, "{probes} {flights:?}");
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub fn alpha() -> f64 {
     3.0 * (1.0 - BETA) / (1.0 + BETA)
 }
 
+/// Where the window before a reduction is not known, this many packets make one more at least if whole ones are
+/// counted.
+const MOST_UNKNOWN: f64 = 20.0;
+
 choice! {
     /// How fast CUBIC's window grows where Reno's would be the larger one.
     pub enum RenoFriendly {
@@ -66,6 +70,10 @@ pub(crate) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     friendly: RenoFriendly,
+    /// Growth counts whole packets; so many are counted, and the smallest smoothed round-trip time is this.
+    whole: bool,
+    counted: f64,
+    min_rtt: Duration,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
     w_max: f64,
     /// The window before the last reduction.
@@ -87,11 +95,24 @@ struct Epoch {
     k: f64,
     /// The window that Reno would have (section 4.3).
     w_est: f64,
+    /// Nothing was known of the window before the last reduction.
+    unknown: bool,
 }
 
 impl Cubic {
-    pub fn new(friendly: RenoFriendly) -> Self {
-        Cubic { friendly, w_max: 0.0, prior: 0.0, anew: false, epoch: None, last: Time::ZERO, resumes: false }
+    pub fn new(friendly: RenoFriendly, whole: bool) -> Self {
+        Cubic {
+            friendly,
+            whole,
+            counted: 0.0,
+            min_rtt: Duration::MAX,
+            w_max: 0.0,
+            prior: 0.0,
+            anew: false,
+            epoch: None,
+            last: Time::ZERO,
+            resumes: false,
+        }
     }
 
     #[inline]
@@ -104,16 +125,21 @@ impl Cubic {
         let epoch = match &mut self.epoch {
             Some(epoch) => epoch,
             none => {
-                if self.anew || self.w_max == 0.0 {
+                let unknown = self.anew || self.w_max == 0.0;
+                if unknown {
                     self.w_max = cwnd;
                 }
                 // A window above w_max is beyond the inflection already.
                 let k = if cwnd < self.w_max { k(self.w_max, cwnd) } else { 0.0 };
                 self.w_max = self.w_max.max(cwnd);
-                none.insert(Epoch { start: now, k, w_est: cwnd })
+                none.insert(Epoch { start: now, k, w_est: cwnd, unknown })
             }
         };
         let t = (now - epoch.start).as_secs_f64();
+        if self.whole {
+            self.min_rtt = self.min_rtt.min(rtt);
+            return self.count(window, acked, t + self.min_rtt.as_secs_f64());
+        }
         // Eq. 4: as Reno once the window is what it was before the reduction.
         let as_reno = epoch.w_est >= self.prior && self.friendly == RenoFriendly::Rfc9438;
         let alpha = if as_reno { 1.0 } else { alpha() };
@@ -127,6 +153,30 @@ impl Cubic {
         }
     }
 
+    /// Growth in whole packets towards the window at `t` seconds of the epoch.
+    fn count(&mut self, window: &mut Window, acked: f64, t: f64) {
+        let Some(epoch) = &mut self.epoch else { return };
+        let cwnd = libm::floor(window.cwnd);
+        let as_reno = epoch.w_est >= self.prior && self.friendly == RenoFriendly::Rfc9438;
+        epoch.w_est += if as_reno { 1.0 } else { alpha() } * acked / cwnd;
+        // How many packets make one more.
+        let toward = |target: f64| match target > cwnd {
+            true => libm::floor(cwnd / (target - cwnd)),
+            false => f64::INFINITY,
+        };
+        let target = self.w_max + libm::trunc(w_cubic(t, epoch.k, 0.0));
+        let mut every = toward(target).min(100.0 * cwnd);
+        if epoch.unknown {
+            every = every.min(MOST_UNKNOWN);
+        }
+        let every = every.min(toward(libm::floor(epoch.w_est))).max(2.0);
+        // What was counted may be enough for one more already, but never for two.
+        let counted = if self.counted >= every { every } else { self.counted } + acked;
+        let more = libm::floor(counted / every);
+        self.counted = counted - more * every;
+        window.cwnd = cwnd + more;
+    }
+
     /// Sections 4.6 to 4.8.
     pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
         let cwnd = window.cwnd;
@@ -134,7 +184,11 @@ impl Cubic {
         self.prior = cwnd;
         self.anew = cause == Cause::Timeout;
         self.epoch = None;
-        let left = cwnd * BETA;
+        let mut left = cwnd * BETA;
+        if self.whole {
+            self.counted = 0.0;
+            left = libm::floor(left);
+        }
         window.ssthresh = left.max(2.0);
         match cause {
             Cause::Loss => window.cwnd = left.max(2.0),
@@ -190,7 +244,7 @@ mod tests {
         for (friendly, more) in [(RenoFriendly::Rfc9438, 20.0), (RenoFriendly::Rfc8312, 20.0 * alpha())] {
             let rtt = Duration::from_millis(1);
             let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-            let mut c = Cubic::new(friendly);
+            let mut c = Cubic::new(friendly, false);
             c.reduce(&mut window, Cause::Loss);
             let rounds = (30.0 / alpha()) as u64 + 20;
             for round in 0..rounds {
@@ -205,14 +259,14 @@ mod tests {
     fn the_window_is_back_after_k() {
         for per_ack in [1, 2] {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438);
+            let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
             c.reduce(&mut window, Cause::Loss);
             assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
             // K = cbrt(300 / 0.4) = 9.086 s; the region around it is flat.
             run(&mut c, &mut window, 9, per_ack);
             assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
             let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
-            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438) };
+            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false) };
             run(&mut c, &mut longer, 18, per_ack);
             let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
             assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);
@@ -222,7 +276,7 @@ mod tests {
     #[test]
     fn small_windows_grow_as_reno_s_would() {
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
         c.reduce(&mut window, Cause::Loss);
         run(&mut c, &mut window, 2, 1);
         // 20 round trips of 9/17 of a packet, less once it has 10 again; eq. 1 has 9.9 then.
@@ -234,7 +288,7 @@ mod tests {
     #[test]
     fn fast_convergence_gives_way_after_a_second_reduction() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
         c.reduce(&mut window, Cause::Loss);
         assert_eq!(c.w_max, 100.0);
         c.reduce(&mut window, Cause::Loss);
@@ -245,13 +299,13 @@ mod tests {
     #[test]
     fn a_timeout_and_a_slow_start_without_loss_begin_at_the_inflection() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
         c.reduce(&mut window, Cause::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
         window.cwnd = 70.0;
         c.avoid(&mut window, 1.0, Time::ZERO, RTT);
         assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
-        let mut first = Cubic::new(RenoFriendly::Rfc9438);
+        let mut first = Cubic::new(RenoFriendly::Rfc9438, false);
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
         first.avoid(&mut window, 1.0, Time::ZERO, RTT);
         assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
@@ -261,7 +315,7 @@ mod tests {
     fn time_in_which_the_window_is_not_used_is_not_the_epoch_s() {
         let after = |gap: u64| {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438);
+            let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
             c.reduce(&mut window, Cause::Loss);
             run(&mut c, &mut window, 5, 1);
             let now = Time::ZERO + Duration::from_secs(5);
@@ -275,11 +329,47 @@ mod tests {
         assert!((950.0..1000.0).contains(&after(100)));
     }
 
+    /// Whole packets, of which none is without `every` others. Time stands still.
+    fn grown(c: &mut Cubic, cwnd: f64, acked: u32) -> f64 {
+        let mut window = Window { cwnd, ssthresh: 2.0 };
+        (0..acked).for_each(|_| c.avoid(&mut window, 1.0, Time::ZERO, Duration::ZERO));
+        window.cwnd
+    }
+
+    #[test]
+    fn whole_packets_grow_by_a_twentieth_where_nothing_is_known() {
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        assert_eq!(grown(&mut c, 100.0, 19), 100.0);
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        assert_eq!(grown(&mut c, 100.0, 100), 105.0);
+        // After a loss the target is known: what is left, at first.
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        let mut window = Window { cwnd: 100.0, ssthresh: 2.0 };
+        c.reduce(&mut window, Cause::Loss);
+        assert_eq!((window.cwnd, window.ssthresh), (70.0, 70.0));
+        assert_eq!(grown(&mut c, 70.0, 70), 70.0);
+        // After a timeout it is not.
+        c.reduce(&mut window, Cause::Timeout);
+        assert_eq!(grown(&mut c, 70.0, 20), 71.0);
+    }
+
+    #[test]
+    fn two_packets_make_one_more_at_least() {
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        c.reduce(&mut Window { cwnd: 1000.0, ssthresh: 2.0 }, Cause::Loss);
+        // Far below the window before, and far from it in time.
+        c.avoid(&mut Window { cwnd: 10.0, ssthresh: 2.0 }, 0.0, Time::ZERO, Duration::ZERO);
+        let late = Time::ZERO + Duration::from_secs(60);
+        let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
+        (0..10).for_each(|_| c.avoid(&mut window, 1.0, late, Duration::ZERO));
+        assert_eq!(window.cwnd, 15.0);
+    }
+
     #[test]
     fn a_mark_may_leave_a_window_of_one() {
         let (mut loss, mut mark) = (Window { cwnd: 1.2, ssthresh: 9.0 }, Window { cwnd: 1.2, ssthresh: 9.0 });
-        Cubic::new(RenoFriendly::Rfc9438).reduce(&mut loss, Cause::Loss);
-        Cubic::new(RenoFriendly::Rfc9438).reduce(&mut mark, Cause::Echo);
+        Cubic::new(RenoFriendly::Rfc9438, false).reduce(&mut loss, Cause::Loss);
+        Cubic::new(RenoFriendly::Rfc9438, false).reduce(&mut mark, Cause::Echo);
         assert_eq!((loss.cwnd, loss.ssthresh, mark.cwnd, mark.ssthresh), (2.0, 2.0, 1.0, 2.0));
     }
 }

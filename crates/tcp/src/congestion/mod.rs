@@ -47,6 +47,11 @@ impl CongestionControl {
         matches!(self, CongestionControl::Dctcp | CongestionControl::Prague)
     }
 
+    /// Whether window and rate follow a model of the path.
+    pub fn is_model(self) -> bool {
+        matches!(self, CongestionControl::Bbr1 | CongestionControl::Bbr3)
+    }
+
     /// Whether its packets ask for the low-latency queue: they are ECT(1) (RFC 9331 section 4.1).
     pub fn is_l4s(self) -> bool {
         self == CongestionControl::Prague
@@ -61,6 +66,13 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The window in whole packets.
+    #[inline]
+    pub fn packets(&self, cfg: &Config) -> u32 {
+        let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window };
+        window as i64 as u32
+    }
+
     /// Slow start takes as much of `acked` packets as lies below `ssthresh`, whole packets of it; returns the
     /// rest, which is congestion avoidance's.
     #[inline]
@@ -118,18 +130,28 @@ impl Control {
         match cfg.congestion {
             // A model has its own ways; see `Model`.
             CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly)),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly, cfg.whole)),
             CongestionControl::Dctcp => Control::Dctcp(Estimate::new()),
             CongestionControl::Prague => Control::Prague(Prague::new()),
             CongestionControl::Ledbat => Control::Ledbat(Ledbat::new(cfg.ledbat_target, cfg.ledbat_gain)),
         }
     }
 
-    /// So many packets are acknowledged, in congestion avoidance; `flight` were outstanding before.
-    pub fn avoid(&mut self, window: &mut Window, acked: f64, flight: f64, now: Time, rtt: Duration) {
+    /// So many packets are acknowledged, in congestion avoidance, and counted in `whole` ones or not; `flight` were
+    /// outstanding before.
+    #[inline(always)]
+    pub fn avoid(
+        &mut self,
+        window: &mut Window,
+        (acked, whole): (f64, bool),
+        flight: f64,
+        now: Time,
+        rtt: impl Fn() -> Duration,
+    ) {
         match self {
+            Control::Reno | Control::Dctcp(_) if whole => reno::count(window, acked),
             Control::Reno | Control::Dctcp(_) => reno::avoid(window, acked),
-            Control::Cubic(c) => c.avoid(window, acked, now, rtt),
+            Control::Cubic(c) => c.avoid(window, acked, now, rtt()),
             Control::Prague(p) => p.avoid(window, acked),
             Control::Ledbat(l) => l.avoid(window, acked, flight),
         }

@@ -29,10 +29,50 @@ pub(crate) fn avoid(window: &mut Window, acked: f64) {
     window.cwnd += acked / window.cwnd;
 }
 
+/// The same in whole packets: the fraction of the window is how many of it have been acknowledged.
+pub(crate) fn count(window: &mut Window, acked: f64) {
+    let w = libm::floor(window.cwnd).max(1.0);
+    let counted = libm::rint((window.cwnd - w) * w) + acked;
+    let more = libm::floor(counted / w);
+    window.cwnd = w + more + (counted - more * w) / (w + more);
+}
+
 /// RFC 5681 eq. 4, in whole packets.
 pub(crate) fn reduce(window: &mut Window, cause: Cause) {
     window.ssthresh = libm::floor(window.cwnd / 2.0).max(2.0);
     if cause != Cause::Timeout {
         window.cwnd /= 2.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From 3 packets to 6: 3 + 4 + 5 acknowledged ones; where each adds 1/w to a fraction, 14.
+    #[test]
+    fn whole_packets_grow_with_every_window_of_them() {
+        let packets = |grow: fn(&mut Window, f64), to: f64| {
+            let mut window = Window { cwnd: 3.0, ssthresh: 2.0 };
+            (1..).find(|_| {
+                grow(&mut window, 1.0);
+                window.cwnd >= to
+            })
+        };
+        assert_eq!(packets(count, 6.0), Some(12));
+        assert_eq!(packets(avoid, 6.0), Some(14));
+        assert_eq!(packets(count, 300.0), Some((3..300).sum()));
+    }
+
+    #[test]
+    fn whole_packets_may_be_acknowledged_together() {
+        let mut window = Window { cwnd: 5.0, ssthresh: 2.0 };
+        (0..2).for_each(|_| count(&mut window, 2.0));
+        assert_eq!(libm::floor(window.cwnd), 5.0);
+        // The sixth is the first of the window of six.
+        count(&mut window, 2.0);
+        assert_eq!(libm::rint(window.cwnd * 6.0), 37.0);
+        count(&mut window, 12.0);
+        assert_eq!(libm::floor(window.cwnd), 8.0);
     }
 }

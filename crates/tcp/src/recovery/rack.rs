@@ -4,12 +4,13 @@
 //! An acknowledgment costs the same in every window. The packets in flight are linked in the order of their
 //! last transmission, so that those that may be lost come first; a mark stays at the last of them.
 
-use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
 use crate::catalog::Entry;
+use crate::ring::Ring;
 
 /// What a user may read about it.
 pub(crate) const ENTRY: Entry = Entry {
@@ -54,7 +55,8 @@ enum State {
 struct Packet {
     /// When it was sent last.
     sent: Time,
-    /// Those that were sent before and after it, of the flying ones.
+    /// Those that were sent before and after it, of the flying ones. Before the first of them is any, and after the
+    /// last the next number, which is most often the next to be sent.
     before: u32,
     after: u32,
     state: State,
@@ -74,9 +76,7 @@ pub(crate) struct Delivery {
 /// The state of RACK-TLP.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// The number of the first of `packets`.
-    first: u32,
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     /// One past the highest packet that was sent more than once.
     again_below: u32,
     /// The flying packets that were sent first and last.
@@ -130,6 +130,7 @@ impl Tlp {
 
     /// Starts the timer again for a flight of so many packets (RFC 8985 section 7.2); `rto` is when the
     /// retransmission timer runs out.
+    #[inline]
     pub fn schedule(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.due = Time::MAX;
         self.decided = now;
@@ -162,8 +163,7 @@ impl Tlp {
 impl Rack {
     pub fn new() -> Self {
         Rack {
-            first: 1,
-            packets: VecDeque::new(),
+            packets: Ring::new(),
             again_below: 0,
             head: NONE,
             tail: NONE,
@@ -186,14 +186,15 @@ impl Rack {
 
     /// A new connection; keeps the memory.
     pub fn clear(&mut self) {
-        let (mut packets, mut lost) = (core::mem::take(&mut self.packets), core::mem::take(&mut self.lost));
+        let mut packets = core::mem::replace(&mut self.packets, Ring::new());
+        let mut lost = core::mem::take(&mut self.lost);
         packets.clear();
         lost.clear();
         *self = Rack { packets, lost, ..Rack::new() };
     }
 
     fn packet(&mut self, seq: u32) -> &mut Packet {
-        &mut self.packets[(seq - self.first) as usize]
+        &mut self.packets[seq]
     }
 
     /// Packets thought to be on their way.
@@ -201,11 +202,21 @@ impl Rack {
         self.flying
     }
 
+    /// The flying packet that was sent before this one, if there is one.
+    fn before(&self, seq: u32) -> u32 {
+        if seq == self.head { NONE } else { self.packets[seq].before }
+    }
+
+    /// And the one that was sent after it.
+    fn after(&self, seq: u32) -> u32 {
+        if seq == self.tail { NONE } else { self.packets[seq].after }
+    }
+
     fn unlink(&mut self, seq: u32) {
-        let Packet { before, after, .. } = *self.packet(seq);
+        let (before, after) = (self.before(seq), self.after(seq));
         match before {
             NONE => self.head = after,
-            _ => self.packet(before).after = after,
+            _ => self.packet(before).after = if after == NONE { before + 1 } else { after },
         }
         match after {
             NONE => self.tail = before,
@@ -220,67 +231,73 @@ impl Rack {
     /// Whether the packets are in flight as they were first sent, none of them is suspect, and no probe is on its way.
     pub fn is_calm(&self) -> bool {
         self.mark == NONE
-            && self.first >= self.again_below
+            && self.packets.first() >= self.again_below
             && self.lost.is_empty()
-            && self.flying as usize == self.packets.len()
+            && self.flying == self.packets.len()
             && self.tlp.sent.is_none()
             && !self.tlp.pending
     }
 
     /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_calm`]; the round-trip
-    /// time of the last of them.
+    /// time of the last of them, which is the smallest.
+    #[inline(always)]
     pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
-        debug_assert!(self.is_calm() && n > 0 && self.head == self.first);
-        let mut rtt = Duration::ZERO;
-        for _ in 0..n {
-            let Some(packet) = self.packets.pop_front() else { break };
-            debug_assert!(packet.state == State::Flying && !packet.again);
-            rtt = now - packet.sent;
-            self.min_rtt = self.min_rtt.min(rtt);
-            if (packet.sent, self.first) > self.latest {
-                self.latest = (packet.sent, self.first);
-                self.rtt = rtt;
-            }
-            self.first += 1;
+        debug_assert!(self.is_calm() && self.due == Time::MAX && n > 0 && self.head == self.packets.first());
+        let una = self.head + n;
+        let sent = self.packets[una - 1].sent;
+        let rtt = now - sent;
+        self.min_rtt = self.min_rtt.min(rtt);
+        if (sent, una - 1) > self.latest {
+            self.latest = (sent, una - 1);
+            self.rtt = rtt;
         }
-        self.fack = self.fack.max(self.first);
+        self.packets.forget_below(una);
+        self.fack = self.fack.max(una);
         self.flying -= n;
-        match self.packets.front_mut() {
-            Some(front) => {
-                front.before = NONE;
-                self.head = self.first;
-            }
-            None => (self.head, self.tail) = (NONE, NONE),
+        self.head = una;
+        if self.flying == 0 {
+            (self.head, self.tail) = (NONE, NONE);
         }
         rtt
     }
 
     /// A packet is sent (section 6.1).
+    #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) {
-        if self.packets.is_empty() {
-            self.first = seq;
-        }
-        let again = seq < self.first + self.packets.len() as u32;
-        if again {
-            if self.packet(seq).state == State::Flying {
-                self.unlink(seq);
-            }
+        if seq < self.packets.end() && !self.packets.is_empty() {
+            self.sent_again(seq, now);
         } else {
-            debug_assert_eq!(seq, self.first + self.packets.len() as u32);
+            self.sent_first(seq, now);
         }
-        let tail = self.tail;
-        let packet = Packet { sent: now, before: tail, after: NONE, state: State::Flying, again };
-        if again {
-            *self.packet(seq) = packet;
-            self.again_below = self.again_below.max(seq + 1);
-        } else {
-            self.packets.push_back(packet);
+    }
+
+    /// [`Rack::sent`] for a new packet.
+    #[inline(always)]
+    pub fn sent_first(&mut self, seq: u32, now: Time) {
+        let tail = core::mem::replace(&mut self.tail, seq);
+        let packet = Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: false };
+        self.packets.push(seq, packet);
+        if self.flying == 0 {
+            self.head = seq;
+        } else if tail != seq - 1 {
+            self.packet(tail).after = seq;
         }
+        self.flying += 1;
+    }
+
+    #[inline(never)]
+    fn sent_again(&mut self, seq: u32, now: Time) {
+        if self.packet(seq).state == State::Flying {
+            self.unlink(seq);
+        }
+        let tail = core::mem::replace(&mut self.tail, seq);
+        *self.packet(seq) =
+            Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: true };
+        self.again_below = self.again_below.max(seq + 1);
         match tail {
             NONE => self.head = seq,
             _ => self.packet(tail).after = seq,
         }
-        self.tail = seq;
         self.flying += 1;
     }
 
@@ -313,9 +330,7 @@ impl Rack {
 
     /// All packets below `una` are acknowledged.
     pub fn forget_below(&mut self, una: u32) {
-        let gone = (una.saturating_sub(self.first) as usize).min(self.packets.len());
-        self.packets.drain(..gone);
-        self.first += gone as u32;
+        self.packets.forget_below(una);
     }
 
     /// An acknowledgment of all below `una` says that a packet came twice, while those below `next` had been sent:
@@ -346,11 +361,19 @@ impl Rack {
         };
     }
 
+    /// [`Rack::set_window`] after acknowledgments that [`Rack::deliver_first`] took: it is asked for when a timer runs
+    /// out.
+    pub fn set_calm_window(&mut self, srtt: Option<Duration>) {
+        if self.min_rtt != Duration::MAX {
+            self.set_window(false, srtt);
+        }
+    }
+
     /// RACK_detect_loss_and_arm_timer() (section 6.2 step 5). Calls `each` for each lost packet and returns
     /// how many there are.
     pub fn detect(&mut self, now: Time, mut each: impl FnMut(u32)) -> u32 {
         loop {
-            let next = if self.mark == NONE { self.head } else { self.packet(self.mark).after };
+            let next = if self.mark == NONE { self.head } else { self.after(self.mark) };
             if next == NONE || (self.packet(next).sent, next) >= self.latest {
                 break;
             }
@@ -394,7 +417,7 @@ impl Rack {
     /// The first packet that is to be sent again.
     pub fn next_lost(&mut self) -> Option<u32> {
         while let Some(&Reverse(seq)) = self.lost.peek() {
-            if seq >= self.first && self.packet(seq).state == State::Lost {
+            if seq >= self.packets.first() && self.packet(seq).state == State::Lost {
                 return Some(seq);
             }
             self.lost.pop();
@@ -565,9 +588,13 @@ mod tests {
         assert_eq!(t.sent, None);
     }
 
+    fn all(r: &Rack) -> impl Iterator<Item = (Packet, u32)> {
+        (r.packets.first()..r.packets.end()).map(|seq| (r.packets[seq], seq))
+    }
+
     /// What is lost by the definition: walks over all packets.
     fn by_definition(r: &Rack, now: Time) -> Vec<u32> {
-        let flying = r.packets.iter().zip(r.first..).filter(|(p, _)| p.state == State::Flying);
+        let flying = all(r).filter(|(p, _)| p.state == State::Flying);
         let before = flying.filter(|(p, seq)| (p.sent, *seq) < r.latest);
         before.filter(|(p, _)| p.sent + r.rtt + r.window <= now).map(|(_, seq)| seq).collect()
     }
@@ -586,11 +613,12 @@ mod tests {
                         r.sent(seq, now);
                         max = max.max(seq + 1);
                     }
-                    2 | 3 if max > r.first => {
-                        r.deliver(r.first + which % (max - r.first), now);
+                    2 | 3 if max > r.packets.first() => {
+                        let first = r.packets.first();
+                        r.deliver(first + which % (max - first), now);
                     }
                     4 => {
-                        let mut una = r.first;
+                        let mut una = r.packets.first();
                         while una < max && r.packet(una).state == State::Delivered {
                             una += 1;
                         }
@@ -606,9 +634,9 @@ mod tests {
                 let mut got = lost(&mut r, now);
                 got.sort();
                 prop_assert_eq!(got, want);
-                let flying = r.packets.iter().filter(|p| p.state == State::Flying).count();
+                let flying = all(&r).filter(|(p, _)| p.state == State::Flying).count();
                 prop_assert_eq!(r.flying() as usize, flying);
-                let last = r.packets.iter().zip(r.first..)
+                let last = all(&r)
                     .filter(|(p, seq)| p.state == State::Flying && (p.sent, *seq) < r.latest)
                     .map(|(p, _)| p.sent + r.rtt + r.window).max();
                 prop_assert_eq!(r.due, last.unwrap_or(Time::MAX));

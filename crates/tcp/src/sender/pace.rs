@@ -30,6 +30,7 @@ impl Sender {
     }
 
     /// The rate follows what an acknowledgment or a timer has changed.
+    #[inline]
     pub(super) fn set_pace(&mut self) {
         let window = self.window;
         let Some(kept) = &mut self.kept else { return };
@@ -53,6 +54,7 @@ impl Sender {
     }
 
     /// The model learns from an acknowledgment before which so many packets were in flight.
+    #[inline(never)]
     pub(super) fn feed_model(&mut self, now: Time, prior_flight: u32) {
         let phase = self.repair();
         let Some(Kept { model: Some(model), rate: Some(rate), rack: Some(rack), measured, limited, .. }) =
@@ -65,7 +67,8 @@ impl Sender {
             rate.limit(flight);
         }
         let limited = core::mem::take(limited);
-        let sample = rate.sample(now, model.min_rtt(), *measured, (prior_flight, flight), limited, phase);
+        let sample =
+            rate.sample((now, self.una), model.min_rtt(), *measured, (prior_flight, flight), limited, phase);
         model.on_ack(&mut self.window, &sample);
     }
 

@@ -49,9 +49,6 @@ impl Sender {
         (self.una..ack).for_each(&mut arrived);
         board.news(ack, blocks, arrived);
         rack.forget_below(ack);
-        if let Some(rate) = rate {
-            rate.forget_below(ack);
-        }
         rack.tlp.measured |= measured.is_some();
         kept.measure(measured);
         flight

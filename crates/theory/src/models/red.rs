@@ -101,6 +101,18 @@ impl Red {
         let packets = |size: quell_units::QueueSize| size.in_packets(link.mean_packet);
         let spread = Spread::of(params.spacing);
         let (min_th, max_th) = (packets(params.min_th), packets(params.max_th));
+        // Queues are whole packets: none lies within. With `gentle` and a lower max_p the slope beyond may hold it.
+        if max_th - min_th <= 1.0 && (!params.gentle || params.max_p >= 1.0) {
+            return Err(TheoryError::NoModel {
+                algorithm: "red".into(),
+                reason: format!(
+                    "from {} to {} packets its probability is a step, a relay: it has no slope to linearize, and a queue \
+                     that it holds swings around it (a limit cycle); thresholds more than a packet apart have a slope",
+                    figure(min_th),
+                    figure(max_th)
+                ),
+            });
+        }
         Ok(Red {
             min_th,
             max_th,
