@@ -73,6 +73,13 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// One run on several cores
+    OneRun {
+        #[command(flatten)]
+        times: Times,
+        #[command(flatten)]
+        write: Write,
+    },
     /// What keeping replications costs, and what a thousand cores would do, on paper
     Store {
         #[command(flatten)]
@@ -137,6 +144,7 @@ fn main() -> ExitCode {
         Command::Lanes { write } => lanes::few_and_many().and_then(|s| write.publish(&s)),
         Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
+        Command::OneRun { times, write } => scaling::one_run(times.times).and_then(|s| write.publish(&s)),
         Command::Store { times, write } => store::overhead(times.times)
             .and_then(|s| write.publish(&s))
             .and_then(|()| store::thousand_cores())

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use quell_scenario::Plugins;
@@ -29,11 +30,25 @@ pub struct Args {
     /// Only count hops: record every queue, which costs time that is not the case's
     #[arg(long)]
     pub hops: bool,
+    /// How many cores may help with the run
+    #[arg(long, default_value_t = 1)]
+    pub cores: usize,
+    /// Into how many parts the flows are divided; none for what suits their number
+    #[arg(long)]
+    pub parts: Option<usize>,
 }
 
 impl Args {
     pub fn new(case: &str, aqm: &str) -> Self {
-        Args { case: case.to_string(), aqm: aqm.to_string(), set: Vec::new(), reference: false, hops: false }
+        Args {
+            case: case.to_string(),
+            aqm: aqm.to_string(),
+            set: Vec::new(),
+            reference: false,
+            hops: false,
+            cores: 1,
+            parts: None,
+        }
     }
 
     /// The same on the command line of this program.
@@ -42,6 +57,8 @@ impl Args {
         words.extend(self.set.iter().flat_map(|s| ["--set".to_string(), s.clone()]));
         words.extend(self.hops.then(|| "--hops".into()));
         words.extend(self.reference.then(|| "--reference".into()));
+        words.extend(["--cores".into(), self.cores.to_string()]);
+        words.extend(self.parts.into_iter().flat_map(|n| ["--parts".to_string(), n.to_string()]));
         words
     }
 }
@@ -53,6 +70,8 @@ pub struct Cost {
     pub aqm: String,
     /// `quell_sim::run`, from a network to an outcome.
     pub run_ns: u64,
+    /// The same in time that passed.
+    pub wall_ns: u64,
     /// What of that comes before the first event: planning, flows, recorders.
     pub prepare_ns: u64,
     /// The process from its start until the outcome is there.
@@ -117,7 +136,11 @@ fn measure(args: &Args) -> Outcome<Cost> {
     let (flows, classes) = (network.flows.len() as u64, network.classes.clone());
     let access = share_of_access(&network);
     let before = cpu_ns();
-    let outcome = quell_sim::run(network, engine, &Control::default()).map_err(|e| e.to_string())?;
+    let control = Control { parts: args.parts, ..Control::default() };
+    control.idle.add(args.cores - 1);
+    let clock = Instant::now();
+    let outcome = quell_sim::run(network, engine, &control).map_err(|e| e.to_string())?;
+    let wall_ns = clock.elapsed().as_nanos() as u64;
     let process_ns = cpu_ns();
     let peak_bytes = peak_bytes()?;
 
@@ -137,6 +160,7 @@ fn measure(args: &Args) -> Outcome<Cost> {
         case: args.case.clone(),
         aqm: args.aqm.clone(),
         run_ns: process_ns - before,
+        wall_ns,
         prepare_ns,
         process_ns,
         packets: sum(&outcome, data, |c| c.arrived),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use quell_scenario::{Identity, Plugins, Point, Study};
-use quell_sim::{Control, Engine};
+use quell_sim::{Control, Engine, IdleCores};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{About, Cache, Hit, Indexed, Key, Lookup, Syncer};
@@ -334,13 +334,15 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
         Series::None => 0,
     };
     let mut jobs = Vec::new();
+    let idle = Arc::new(IdleCores::default());
     for (point, spec) in study.points.iter().enumerate() {
         let weight = spec.scenario.estimated_packets();
         for aqm in 0..spec.scenario.aqm.len() {
             let kept = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {
                 let (series, kept) = (seed_index < drawn, kept.clone());
-                let (control, over) = (Control::default(), AtomicBool::new(false));
+                let control = Control { idle: Arc::clone(&idle), ..Control::default() };
+                let over = AtomicBool::new(false);
                 jobs.push(Job { point, spec, aqm, seed, seed_index, weight, series, kept, control, over });
             }
         }
@@ -377,7 +379,10 @@ pub(crate) fn execute(jobs: &[Job<'_>], options: &Options<'_>, done: &Done<'_>) 
     let work = || {
         while !stopped() {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(at).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
+            let Some(job) = jobs.get(at).filter(|_| !failed.load(Ordering::Relaxed)) else {
+                // The replications that still run may use the core.
+                return jobs.iter().take(1).for_each(|job| job.control.idle.add(1));
+            };
             if let Some(outcome) = from_cache_or(job, options, &keeps) {
                 job.over.store(true, Ordering::Relaxed);
                 failed.fetch_or(!done(at, outcome), Ordering::Relaxed);

@@ -4,6 +4,7 @@
 //! end's own time, which may run ahead of the simulation's: [`Flow::on_packet`] first does what was
 //! due there before.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use quell_aqm::{Ecn, Rng, Seed};
@@ -11,8 +12,8 @@ use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackId, SackTable};
-use quell_tcp::{Arrival, Config, Outgoing, Receiver, Sender};
+use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
+use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 
 mod dialog;
 mod watched;
@@ -100,8 +101,9 @@ pub(crate) struct Group {
     pub tcp: Config,
     /// What a data packet brings.
     payload: u64,
-    /// See [`Config::acknowledges_calmly`].
+    /// See [`Config::acknowledges_calmly`] and [`Config::counts_marks`].
     calm: bool,
+    counts: bool,
     /// Data for the first time, and data again.
     data: Pkt,
     again: Pkt,
@@ -125,6 +127,7 @@ impl Group {
             ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
             payload: tcp.payload().get(),
             calm: tcp.acknowledges_calmly(),
+            counts: tcp.counts_marks(),
             tcp,
         }
     }
@@ -398,6 +401,10 @@ impl TcpFlow {
             }
             if self.app_due == due {
                 self.on_application(cfg, due);
+            } else if self.sender.takes_timer_calmly(due) {
+                let new = self.sender.on_calm_timer(&cfg.tcp, due);
+                self.send_new(cfg, due, new, host);
+                continue;
             } else {
                 let did = self.sender.on_timer(&cfg.tcp, due);
                 if did.timeout || did.fast_retransmit {
@@ -482,7 +489,7 @@ impl TcpFlow {
     #[inline(always)]
     fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_plain_ack() {
-            if self.sender.takes_calmly(now, pkt.seq()) && self.app_due > now && pkt.epoch() == self.epoch {
+            if self.takes_calmly(cfg, now, pkt) {
                 return self.on_calm_ack(cfg, now, pkt.seq(), host);
             }
         } else if pkt.is_plain_data()
@@ -492,7 +499,11 @@ impl TcpFlow {
             let (new, next) = self.receiver.on_calm_packet(&cfg.tcp, now, pkt.seq());
             *self.received.at(now, host) += if new { cfg.payload } else { 0 };
             if let Some(next) = next {
-                host.send(now, cfg.ack.with(self.id, pkt.epoch(), next), Direction::Back);
+                let mut ack = cfg.ack.with(self.id, pkt.epoch(), next);
+                if cfg.counts && !self.receiver.marks(&cfg.tcp).is_some_and(|marks| ack.set_marks(marks)) {
+                    self.report(cfg, &mut ack, host);
+                }
+                host.send(now, ack, Direction::Back);
             }
             return self.receiver.deadline();
         }
@@ -500,12 +511,25 @@ impl TcpFlow {
         self.due()
     }
 
+    /// Whether [`TcpFlow::on_calm_ack`] takes this acknowledgment.
+    #[inline(always)]
+    fn takes_calmly(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
+        self.sender.takes_calmly(now, ack.seq())
+            && self.app_due > now
+            && ack.epoch() == self.epoch
+            && (!cfg.counts || ack.marks().is_some_and(|m| self.sender.hears_nothing(&cfg.tcp, ack.seq(), m)))
+    }
+
     #[inline(never)]
     fn on_any_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
-            self.on_ack(cfg, now, pkt, host);
+            if pkt.is_plain_ack() && self.takes_calmly(cfg, now, pkt) {
+                self.on_calm_ack(cfg, now, pkt.seq(), host);
+            } else {
+                self.on_ack(cfg, now, pkt, host);
+            }
         } else {
             self.advance_receiver(cfg, now, host);
             self.on_data(cfg, now, pkt, host);
@@ -519,15 +543,21 @@ impl TcpFlow {
             self.sent.round_trip(now, rtt, self.id, host);
         }
         if !new.is_empty() {
-            self.sent.at(now, host).sent_packets += u64::from(new.end - new.start);
-            for seq in new {
-                host.send(now, cfg.data.with(self.id, self.epoch, seq), Direction::Forward);
-            }
+            self.send_new(cfg, now, new, host);
         } else if self.sender.is_done() {
             self.on_all_acknowledged(now, host);
             return self.due();
         }
         self.sender.deadline()
+    }
+
+    /// Sends new packets.
+    #[inline(always)]
+    fn send_new(&mut self, cfg: &Group, now: Time, new: Range<u32>, host: &mut impl Host) {
+        self.sent.at(now, host).sent_packets += u64::from(new.end - new.start);
+        for seq in new {
+            host.send(now, cfg.data.with(self.id, self.epoch, seq), Direction::Forward);
+        }
     }
 
     #[inline(always)]
@@ -558,9 +588,13 @@ impl TcpFlow {
         if pkt.epoch() != self.epoch {
             return;
         }
-        let did = match entry {
-            Some(Entry::Report(report)) => {
+        let did = match (entry, pkt.marks()) {
+            (Some(Entry::Report(report)), _) => {
                 self.sender.on_report(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), report)
+            }
+            (_, marks @ Some(_)) => {
+                let report = Report { marks, ..Default::default() };
+                self.sender.on_report(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), &report)
             }
             _ => self.sender.on_ack(&cfg.tcp, now, pkt.seq(), pkt.is_ece(), &[]),
         };
@@ -583,15 +617,18 @@ impl TcpFlow {
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
         if self.receiver.reports(&cfg.tcp) {
-            ack.set_sack(self.report(cfg, host));
+            self.report(cfg, &mut ack, host);
         }
         host.send(now, ack, Direction::Back);
     }
 
     /// What an acknowledgment carries beside itself.
     #[inline(never)]
-    fn report(&mut self, cfg: &Group, host: &mut impl Host) -> SackId {
-        host.sacks().put(Entry::Report(self.receiver.report(&cfg.tcp)))
+    fn report(&mut self, cfg: &Group, ack: &mut Pkt, host: &mut impl Host) {
+        let report = self.receiver.report(&cfg.tcp);
+        if !report.only_marks().is_some_and(|marks| ack.set_marks(marks)) {
+            ack.set_sack(host.sacks().put(Entry::Report(report)));
+        }
     }
 
     /// Sends all that may be sent now.

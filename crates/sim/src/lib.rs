@@ -17,7 +17,8 @@ mod route;
 pub mod topology;
 mod wire;
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use network::Network;
 use outcome::Outcome;
@@ -43,6 +44,27 @@ pub struct Control {
     /// The step at which the windows of TCP flows (those without requests) are recorded, if they are:
     /// [`FlowOutcome::windows`](outcome::FlowOutcome::windows). Not zero.
     pub windows: Option<Duration>,
+    /// Cores that a run may use beside its own. The sample path is the same.
+    pub idle: Arc<IdleCores>,
+    /// Into how many parts the fast engine divides the flows, each of which another core can take further, even
+    /// where that does not pay; none for what does. The sample path is the same.
+    pub parts: Option<usize>,
+}
+
+/// How many cores nobody uses; whoever takes one gives it back.
+#[derive(Debug, Default)]
+pub struct IdleCores(AtomicUsize);
+
+impl IdleCores {
+    /// So many more.
+    pub fn add(&self, cores: usize) {
+        self.0.fetch_add(cores, Relaxed);
+    }
+
+    /// Takes one, if there is any.
+    fn take(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |cores| cores.checked_sub(1)).is_ok()
+    }
 }
 
 /// Why a run gave no outcome.

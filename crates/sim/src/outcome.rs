@@ -38,6 +38,16 @@ pub struct Conservation {
     pub in_flight: u64,
 }
 
+impl std::ops::AddAssign for Conservation {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.lost += other.lost;
+        self.in_flight += other.in_flight;
+    }
+}
+
 /// What was measured at one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {

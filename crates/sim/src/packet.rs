@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// Two words, so that it travels in registers:
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
 /// what it is (0 and 1), ECN field (2 and 3), a flag (4), precedence (5 to 7), hop (8 to 15), size (16 to 31),
-/// entry in the [`SackTable`] (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
+/// entry in the [`SackTable`] or a count of marks (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
 /// 63).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pkt(u64, u64);
@@ -49,6 +49,8 @@ const DSCP_LOW: u32 = 53;
 const EPOCH: u32 = 56;
 
 const NO_SACK: u32 = 0x001f_ffff;
+/// It is no entry: a count of marks, or none if all its bits are set.
+const NO_ENTRY: u32 = 0x0010_0000;
 
 impl Pkt {
     #[inline]
@@ -111,11 +113,11 @@ impl Pkt {
         self.1 & KIND == Kind::Ack as u64
     }
 
-    /// It is an acknowledgment that says no more than its number.
+    /// It is an acknowledgment that says no more than its number and a count of marks.
     #[inline]
     pub fn is_plain_ack(self) -> bool {
-        const SACKS: u64 = (NO_SACK as u64) << SACK;
-        self.1 & (KIND | ECE | SACKS) == Kind::Ack as u64 | SACKS
+        const PLAIN: u64 = (NO_ENTRY as u64) << SACK;
+        self.1 & (KIND | ECE | PLAIN) == Kind::Ack as u64 | PLAIN
     }
 
     /// It is data, not marked, and says nothing else of congestion.
@@ -145,7 +147,24 @@ impl Pkt {
     #[inline]
     pub fn sack(self) -> Option<SackId> {
         let id = (self.1 >> SACK) as u32 & NO_SACK;
-        (id != NO_SACK).then_some(SackId(id))
+        (id & NO_ENTRY == 0).then_some(SackId(id))
+    }
+
+    /// How many packets have come marked, if an acknowledgment says that and nothing else.
+    #[inline]
+    pub fn marks(self) -> Option<u32> {
+        let field = (self.1 >> SACK) as u32 & NO_SACK;
+        (field & NO_ENTRY != 0 && field != NO_SACK).then_some(field & !NO_ENTRY)
+    }
+
+    /// Says how many packets have come marked; false if the number has no room.
+    #[inline]
+    pub fn set_marks(&mut self, marks: u32) -> bool {
+        let has_room = marks < NO_SACK & !NO_ENTRY;
+        if has_room {
+            self.set_sack(SackId(NO_ENTRY | marks));
+        }
+        has_room
     }
 
     pub fn set_sack(&mut self, id: SackId) {
@@ -265,7 +284,7 @@ impl SackTable {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
         });
-        assert!(id < NO_SACK, "more than 2 million packets in flight that carry reports or times");
+        assert!(id < NO_ENTRY, "more than a million packets in flight that carry reports or times");
         self.entries[id as usize] = entry;
         SackId(id)
     }
@@ -314,6 +333,12 @@ mod tests {
             q
         });
         assert!(matches!(table.take(p), Some(Entry::Report(r)) if *r == report));
+        assert_eq!(p.marks(), None);
+        for marks in [0, 7, NO_ENTRY - 2] {
+            assert!(p.set_marks(marks));
+            assert_eq!((p.marks(), p.sack(), p.epoch(), p.dscp()), (Some(marks), None, 200, 21));
+        }
+        assert!(!p.set_marks(NO_ENTRY - 1));
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
             p.set_ecn(ecn);
             assert_eq!((p.ecn(), p.is_ce(), p.dscp()), (ecn, ecn == Ecn::Ce, 21));

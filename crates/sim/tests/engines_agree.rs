@@ -459,6 +459,26 @@ proptest! {
     }
 }
 
+/// In parts, which other cores take further however little there is to do.
+fn in_parts(case: &Case, parts: usize, helpers: usize) -> Outcome {
+    let control = Control { parts: Some(parts), ..Control::default() };
+    control.idle.add(helpers);
+    run(network(case), Engine::Fast, &control).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn several_cores_give_the_same_sample_path(case in case(), parts in 2usize..9, helpers in 0usize..3) {
+        let one = outcome(&case, Engine::Fast);
+        let several = in_parts(&case, parts, helpers);
+        assert_same(&several, &one);
+        // How many events that takes depends on the parts, but not on who takes them.
+        prop_assert_eq!(several.events, in_parts(&case, parts, 0).events);
+    }
+}
+
 #[test]
 fn the_cases_are_busy_ones() {
     // What the property above compares must not be empty networks: many drops, marks, timeouts,

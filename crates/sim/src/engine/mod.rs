@@ -5,10 +5,13 @@ mod inbox;
 mod lindley;
 mod link;
 mod moving;
+mod net;
+mod part;
 mod prefetch;
 pub(crate) mod reference;
 mod ring;
 mod service;
+mod split;
 mod tree;
 
 use std::sync::Arc;
