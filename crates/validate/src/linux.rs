@@ -115,10 +115,9 @@ impl Setting {
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
         let tcp = match self.cc.as_str() {
-            // HyStart is CUBIC's.
-            "reno" => "congestion = \"reno\"\nslow_start = \"standard\"\n",
+            "reno" => "congestion = \"reno\"\n",
             "cubic" => "congestion = \"cubic\"\n",
-            "bbr" => "congestion = \"bbr1\"\nslow_start = \"standard\"\npacing = true\n",
+            "bbr" => "congestion = \"bbr1\"\npacing = true\n",
             other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
         };
         let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
