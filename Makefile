@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers papers-quick compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run papers drafts papers-quick compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -29,6 +29,9 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 papers: ## Run every experiment of the documents, judge each printed number, and write docs/papers
 	cargo run --release --quiet --bin quell -- reproduce --record --docs docs/papers --out results/papers
 
+drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
+	cargo run --release --quiet --bin quell -- reproduce --papers drafts --record
+
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
 
@@ -45,6 +48,7 @@ bench: ## What a simulated packet costs; WRITE="--write docs/performance.md" kee
 	$(BENCH) decisions $(WRITE)
 	$(BENCH) lanes $(WRITE)
 	$(BENCH) scaling $(WRITE)
+	$(BENCH) one-run $(WRITE)
 	$(BENCH) store $(WRITE)
 	$(BENCH) fluid $(WRITE)
 	$(BENCH) map $(WRITE)

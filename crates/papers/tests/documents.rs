@@ -10,20 +10,44 @@ fn read() -> Papers {
     Papers::read(&folder).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The documents, and the cases of drafts.
+fn all() -> [Papers; 2] {
+    let drafts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drafts");
+    [read(), Papers::read(&drafts).unwrap_or_else(|e| panic!("{e}"))]
+}
+
+/// The page of BBR has every case of the draft, with the verdict on record.
+#[test]
+fn the_page_of_bbr_has_the_verdicts() {
+    let [_, drafts] = all();
+    let record = Record::read(&drafts.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let page = std::fs::read_to_string(drafts.folder.join("../docs/senders/bbr3.md")).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `bbr-")).collect();
+    assert_eq!(rows.len(), record.0.len());
+    for (id, verdict) in &record.0 {
+        let row = rows.iter().find(|row| row.starts_with(&format!("| `{id}` |")));
+        assert!(row.is_some_and(|row| row.ends_with(&format!(" | {verdict} |"))), "{id}: {row:?}, {verdict}");
+    }
+}
+
 /// Every experiment can be run: its scenarios, readings and tests fit together.
 #[test]
 fn every_experiment_can_be_run() {
-    let papers = read();
-    for e in papers.experiments() {
-        let plan = Plan::of(&papers, [e], Extent::default()).unwrap_or_else(|e| panic!("{e}"));
-        assert!(plan.study.holes.is_empty(), "{}: {:?}", e.id, plan.study.holes);
+    for papers in all() {
+        for e in papers.experiments() {
+            let plan = Plan::of(&papers, [e], Extent::default()).unwrap_or_else(|e| panic!("{e}"));
+            assert!(plan.study.holes.is_empty(), "{}: {:?}", e.id, plan.study.holes);
+        }
     }
 }
 
 /// Printed numbers have an experiment, and a verdict on record.
 #[test]
 fn every_number_is_judged() {
-    let papers = read();
+    all().iter().for_each(is_judged);
+}
+
+fn is_judged(papers: &Papers) {
     let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
     for cell in &papers.cells {
         let verdict = record.0.get(&cell.id).map(String::as_str);
