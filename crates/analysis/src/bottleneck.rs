@@ -165,10 +165,20 @@ fn see(
     let congestion = if most(delayed) { congestion.growing(0.5) } else { congestion };
     let mut left_out = Vec::new();
     if *alike < rtts.len() {
-        let others = rtts.len() - alike;
+        let others = laws.iter().filter(|(other, _)| other != name);
+        let listed: Vec<String> = others
+            .map(|(other, flows)| match Congestion::named(other) {
+                Ok(_) => format!("{flows} {other}"),
+                Err(_) => format!("{flows} {other}, which has no law of this kind"),
+            })
+            .collect();
+        let tie = laws.iter().filter(|(_, flows)| flows == alike).count() > 1;
         left_out.push(format!(
-            "{others} of {} flows have another congestion control than {name}; all are treated alike",
-            rtts.len()
+            "{} of {} flows have another congestion control ({}): the model gives all of them the law of {name}, which {}",
+            rtts.len() - alike,
+            rtts.len(),
+            listed.join("; "),
+            if tie { "of equally many comes first in the scenario" } else { "most have" }
         ));
     }
     if matches!(congestion, Congestion::Cubic(_)) && delayed > 0 {
@@ -362,8 +372,26 @@ think = "500 ms"
         assert_eq!(seen.network.congestion.name(), "dctcp");
         assert_eq!(
             seen.left_out[0],
-            "10 of 40 flows have another congestion control than dctcp; all are treated alike"
+            "10 of 40 flows have another congestion control (10 reno): the model gives all of them the law of dctcp, \
+             which most have"
         );
+        let bbr = "tcp = { congestion = \"bbr3\", recovery = \"rack\", pacing = true }";
+        let mixed = |near: u32| {
+            let text = MIXED
+                .replace("count = 30", &format!("count = {near}"))
+                .replace("start = \"30 s\"\ntcp = { ecn = true }", bbr);
+            let study = Study::parse(&text, "mixed.toml", &Plugins::new()).unwrap();
+            Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new())
+        };
+        assert_eq!(
+            mixed(30).unwrap().left_out[0],
+            "10 of 40 flows have another congestion control (10 bbr3, which has no law of this kind): the model gives \
+             all of them the law of reno, which most have"
+        );
+        let tie = mixed(10).unwrap();
+        assert_eq!(tie.network.congestion.name(), "reno");
+        assert!(tie.left_out[0].ends_with("which of equally many comes first in the scenario"), "{tie:?}");
+        assert!(mixed(9).unwrap_err().to_string().contains("10 of the 19 long-lived flows"));
         let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.congestion;
         assert_eq!(half, Congestion::named("dctcp").unwrap().growing(0.5));
         let cubic = ", congestion = \"cubic\"";

@@ -27,6 +27,9 @@ pub struct Shorthand {
     pub algorithms: Vec<String>,
 }
 
+/// Packets that a scenario in a few words may have on its link: fewer than have numbers of 32 bits.
+const MOST_PACKETS: f64 = 4e9;
+
 impl Shorthand {
     /// Without algorithms yet; flows are Reno's, packets are marked, and the buffer is ample.
     pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Shorthand {
@@ -68,7 +71,9 @@ impl Shorthand {
         let Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn, algorithms } = self;
         let sender = sender(congestion.name());
         // Long enough for slow loops to settle: hundreds of round trips, and a minute.
-        let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil();
+        // No longer than packets can be numbered (docs/senders.md).
+        let longest = MOST_PACKETS / rate.packets_per_sec(*packet);
+        let warmup = (300.0 * rtt.as_secs_f64()).max(60.0).ceil().min((longest / 3.0).floor()).max(1.0);
         let mut text = format!(
             r#"schema = 1
 title = "{flows} flows, {rate}, {rtt}"
@@ -99,6 +104,15 @@ tcp = {{ {sender}ecn = {ecn}, packet = "{packet}" }}
 "#
         ));
         text
+    }
+}
+
+/// What a congestion control needs of the other keys of a `tcp` table: keys and values.
+pub fn needs(congestion: &str) -> &'static [(&'static str, &'static str)] {
+    match congestion {
+        "dctcp" => &[("ecn", "true"), ("feedback", "exact")],
+        "prague" => &[("ecn", "true"), ("feedback", "accecn"), ("pacing", "true")],
+        _ => &[],
     }
 }
 

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_capture::Subnet;
 use quell_lab::{Aim, Axis, Quantity};
+use quell_scenario::{suggest, unknown};
 use quell_theory::Congestion;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
@@ -773,8 +774,9 @@ pub struct NetworkArgs {
     /// Size of a packet on the wire; default: 1000 B.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
-    /// The flows' congestion control: reno (default), cubic, dctcp or prague.
-    #[arg(long, value_name = "NAME", conflicts_with = "scenario", value_parser = congestion)]
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague; in place of what a scenario's flows have,
+    /// with what it needs.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub congestion: Option<Congestion>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
@@ -979,7 +981,12 @@ pub enum Diagram {
 
 /// A congestion control of which there is a fluid model.
 fn congestion(text: &str) -> Result<Congestion, String> {
-    Congestion::named(text).map_err(|e| e.to_string())
+    let all: Vec<&str> = quell_tcp::catalog::of_key("congestion").map(|e| e.name).collect();
+    let meant = if all.contains(&text) { None } else { unknown("congestion control", text, &all).1 };
+    Congestion::named(text).map_err(|e| match meant {
+        Some(name) => suggest(&e.to_string(), Some(&name), None),
+        None => e.to_string(),
+    })
 }
 
 /// A size that a packet can have.
@@ -1017,8 +1024,11 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     };
     if !text.contains(',') && !text.contains('-') {
         return match text.trim().parse::<u32>() {
-            Ok(n) if n >= 1 => Ok(Seeds::Count(n)),
-            _ => Err("must be a number of seeds (at least 1), a range or a list, or auto".to_string()),
+            Ok(n) if n >= 1 && u64::from(n) <= MAX_SEEDS => Ok(Seeds::Count(n)),
+            _ => Err(format!(
+                "must be a number of seeds (1 to {MAX_SEEDS}), a range or a list, or auto; \"{}\" is none of them",
+                cut(text.trim())
+            )),
         };
     }
     let mut list = Vec::new();
@@ -1034,7 +1044,11 @@ fn seeds(text: &str) -> Result<Seeds, String> {
             }
         }
     }
-    if list.is_empty() { Err("must name at least one seed".to_string()) } else { Ok(Seeds::List(list)) }
+    if list.is_empty() {
+        Err(format!("\"{}\" names no seed: must name at least one", cut(text.trim())))
+    } else {
+        Ok(Seeds::List(list))
+    }
 }
 
 /// What is to be known of a metric: `utilization=1%`.
@@ -1107,8 +1121,11 @@ mod tests {
         assert_eq!(seeds("auto"), Ok(Seeds::Auto));
         assert_eq!(seeds("4-4"), Ok(Seeds::List(vec![4])));
         for wrong in ["", "0", "x", "-1", "1,x", "5-3", ",", "0-100000", "1.5"] {
-            assert!(seeds(wrong).is_err(), "{wrong}");
+            let error = seeds(wrong).unwrap_err();
+            // The part that is wrong, as the user wrote it.
+            assert!(error.split('"').nth(1).is_some_and(|named| wrong.contains(named)), "{wrong}: {error}");
         }
+        assert!(seeds("many").unwrap_err().ends_with("\"many\" is none of them"));
     }
 
     #[test]

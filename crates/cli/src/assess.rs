@@ -1,17 +1,17 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
-use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand};
+use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand, shorthand};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::{Plugins, Study};
+use quell_scenario::format::Kind;
+use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
-use quell_theory::{Plant, TheoryError};
+use quell_theory::{Congestion, Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
 use crate::failure::Failure;
-use crate::simulate;
-use crate::unknown_name;
+use crate::{simulate, terminal, unknown_name};
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
@@ -19,11 +19,39 @@ const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
 /// The study that the arguments describe, with its algorithms chosen.
 pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
     let Some(path) = &args.scenario else { return from_options(args) };
-    let mut study = simulate::study(path, &args.changes, None)?;
+    let (mut study, document) = simulate::changed(path, &args.changes, None)?;
+    if let Some(congestion) = args.congestion {
+        study = with_congestion(&study, document, congestion)?;
+    }
     for point in &mut study.points {
         choose(&mut point.scenario, &args.aqm)?;
     }
     Ok(study)
+}
+
+/// The same with another congestion control of all TCP flows, and with what that needs.
+fn with_congestion(study: &Study, mut document: Document, to: Congestion) -> Result<Study, Failure> {
+    let option = format!("--congestion {}", to.name());
+    let needs = shorthand::needs(to.name());
+    let point =
+        study.points.first().ok_or_else(|| Failure::BadInput(format!("{option}: nothing to change")))?;
+    let groups: Vec<&str> =
+        point.scenario.flows.iter().filter(|g| g.kind != Kind::Udp).map(|g| g.name.as_str()).collect();
+    for group in &groups {
+        document.set_text(&format!("flows.{group}.tcp.congestion"), to.name())?;
+        for (key, value) in needs {
+            document.set_text(&format!("flows.{group}.tcp.{key}"), value)?;
+        }
+    }
+    let needs: Vec<String> = needs.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let with = if needs.is_empty() { String::new() } else { format!(", with {}", needs.join(", ")) };
+    terminal::note(&format!(
+        "{option} takes the place of what these flows have{with}: {}",
+        groups.join(", ")
+    ));
+    let blame =
+        |e: ScenarioError| ScenarioError { file: format!("{} with {option}", e.file), line: None, ..e };
+    Ok(document.study(&Plugins::new()).map_err(blame)?)
 }
 
 /// Leaves the algorithms with these labels; all, without any.
@@ -65,10 +93,18 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         )));
     };
     check_names(&args.aqm)?;
+    let congestion = args.congestion.unwrap_or_default();
+    if args.drops && matches!(congestion, Congestion::Scalable(_)) {
+        return Err(Failure::BadInput(format!(
+            "--drops: {0} lives on the share of marks, and with --drops there are none (RFC 8257 section 3): leave out \
+             --drops, or name a --congestion that losses reduce (reno, cubic)",
+            congestion.name()
+        )));
+    }
     let packet = args.packet.unwrap_or(Bytes::new(1000));
     let shorthand = Shorthand {
         buffer: args.buffer.unwrap_or_else(|| Shorthand::ample_buffer(rate, rtt, packet)),
-        congestion: args.congestion.unwrap_or_default(),
+        congestion,
         ecn: !args.drops,
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
         ..Shorthand::new(rate, rtt, flows, packet)
@@ -114,11 +150,18 @@ pub struct Found {
 pub fn check(
     study: &Study,
     found: &mut [Found],
-    quiet: bool,
+    watch: &simulate::Watch,
     line: &[String],
 ) -> Result<Result<(), Failure>, Failure> {
-    let watch = simulate::Watch::new(quiet);
     let all = study.points.len();
+    let cut_short = |i: usize| {
+        watch.finish();
+        let what = match i {
+            0 => format!("none of {all} points checked: there is only the theory's verdict"),
+            _ => format!("{i} of {all} points checked; the others have only the theory's verdict"),
+        };
+        Ok(Err(Failure::Interrupted(what)))
+    };
     for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
         let mut point = point.clone();
         let shortest =
@@ -129,13 +172,15 @@ pub fn check(
         let end = point.scenario.duration.as_secs_f64();
         let results = watch.run(&study.with_points(vec![point]), (i, all), line.to_vec())?;
         if results.run.partial {
-            watch.finish();
-            let message = format!("{i} of {all} points checked; the others have only the theory's verdict");
-            return Ok(Err(Failure::Interrupted(message)));
+            return cut_short(i);
         }
         for (assessment, config) in found.assessments.iter_mut().zip(&found.configs) {
             assessment.follow(config, &found.bottleneck, from, end);
             assessment.compare(&results, 0, &found.bottleneck.name, from);
+        }
+        // The fluid does not stop: who asked meanwhile is heard here.
+        if watch.is_stopped() && i + 1 < all {
+            return cut_short(i + 1);
         }
     }
     watch.finish();

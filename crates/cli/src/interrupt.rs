@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::terminal;
+
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 static TERMINATED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
@@ -30,6 +32,7 @@ pub fn listen() -> &'static AtomicBool {
         let on_interrupt = stop.clone();
         let _ = ctrlc::set_handler(move || {
             if on_interrupt.swap(true, Ordering::Relaxed) {
+                terminal::complain("interrupted", "twice; what was not finished is lost");
                 std::process::exit(SIGNALED + SIGINT);
             }
         });

@@ -50,7 +50,10 @@ fn wrong_arguments_are_refused() {
     let bench = Bench::new();
     let cases: &[(&[&str], &str)] = &[
         (&["run", "absent.toml"], "error: absent.toml: cannot read: No such file or directory"),
-        (&["run", "small.toml", "--seeds", "0"], "must be a number of seeds (at least 1), a range or a list"),
+        (
+            &["run", "small.toml", "--seeds", "0"],
+            "must be a number of seeds (1 to 100000), a range or a list, or auto; \"0\" is none of them",
+        ),
         (&["run", "small.toml", "--seeds", "1,1"], "contains the seed 1 twice"),
         (
             &["run", "small.toml", "--set", "dumbbell.rate=3"],

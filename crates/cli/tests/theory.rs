@@ -507,6 +507,54 @@ fn what_no_rule_suits_is_noted() {
     assert!(both.err.starts_with("note: avq: ") && both.out.contains("algorithm = \"pi\""), "{}", both.err);
 }
 
+/// Whatever is saved can be run: at the highest rates the run is shorter, and beyond them nothing is saved.
+#[test]
+fn a_saved_design_can_be_run() {
+    let bench = bench();
+    let design = |rate: &'static str| {
+        bench.run(&[
+            "design",
+            "--rate",
+            rate,
+            "--rtt",
+            "100ms",
+            "--flows",
+            "200",
+            "--aqm",
+            "pi",
+            "--save",
+            "x.toml",
+            "--overwrite",
+        ])
+    };
+    for rate in ["33.333333Mbit/s", "100Gbit/s", "320Gbit/s"] {
+        assert_eq!(design(rate).code, 0, "{rate}");
+        bench.ok(&["scenario", "check", "x.toml"]);
+    }
+    std::fs::remove_file(bench.path("x.toml")).unwrap();
+    let ran = design("400Gbit/s");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--save: it could not be run: dumbbell.rate = \"400 Gbit/s\""), "{}", ran.err);
+    assert!(!bench.path("x.toml").exists());
+}
+
+/// A relay has no slope; a curve of the same thresholds that goes on beyond them has one.
+#[test]
+fn a_step_has_no_linear_verdict() {
+    let bench = bench();
+    let verdict = |gentle: &str, max_p: &str| {
+        let (gentle, max_p) = (format!("aqm.red.gentle={gentle}"), format!("aqm.red.max_p={max_p}"));
+        let more =
+            ["--aqm", "red", "--congestion", "dctcp", "--format", "json", "--set", &gentle, "--set", &max_p];
+        let th = ["--set", "aqm.red.min_th=20 packets", "--set", "aqm.red.max_th=21 packets"];
+        bench.json(&in_words("analyze", &[&more[..], &th].concat()))["points"][0]["algorithms"][0].clone()
+    };
+    let step = verdict("false", "1.0");
+    assert_eq!(step["verdict"], "no-model", "{step}");
+    assert!(step["reasons"][0].as_str().unwrap().contains("a relay"), "{step}");
+    assert_ne!(verdict("true", "0.01")["verdict"], "no-model");
+}
+
 /// Far too long to wait for: the error must come before the simulation.
 #[test]
 fn places_that_cannot_be_written_are_found_first() {
@@ -558,6 +606,27 @@ mod unix {
         assert_eq!(list(&bench.path("")), ["long.toml", "loops.toml", "small.toml", "verdicts.svg"]);
     }
 
+    /// Before the first packet, too: hundreds of points are asked of the theory.
+    #[test]
+    fn an_interrupted_theory_says_so() {
+        let bench = bench();
+        let sweep = "[sweep]\n\"dumbbell.rate\" = \"5 Mbit/s..1 Gbit/s:log:2000\"\n\n[dumbbell]";
+        bench.file("many.toml", &LOOPS.replace("[dumbbell]", sweep));
+        let child = bench
+            .command(&["analyze", "many.toml", "--check"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 130, "{}", ran.err);
+        assert!(ran.err.contains("interrupted: "), "{}", ran.err);
+        assert!(ran.err.contains("points"), "{}", ran.err);
+    }
+
     #[test]
     fn a_reader_that_goes_away_is_no_error() {
         let bench = bench();
@@ -586,6 +655,26 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
     let axes = ["--x", "flows=5..20", "--y", "rtt=20ms..200ms", "--points", "3", "--format", "json"];
     let json = bench.json(&[&in_words("map", &["--aqm", "pi", "--congestion", "cubic"])[..], &axes].concat());
     assert!(json["values"][0][0].is_number(), "{json}");
+    // A scenario's flows get it with what it needs, and it is said.
+    let ran = bench.run(&["analyze", "loops.toml", "--congestion", "dctcp", "--format", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(json["points"][0]["congestion"], "dctcp");
+    assert!(
+        ran.err.starts_with(
+            "note: --congestion dctcp takes the place of what these flows have, with ecn = true"
+        ),
+        "{}",
+        ran.err
+    );
+    let ran = bench.run(&in_words("analyze", &["--aqm", "pi", "--congestion", "Cubic"]));
+    assert!(ran.code == 2 && ran.err.contains("did you mean \"cubic\"?"), "{}", ran.err);
+    let ran = bench.run(&in_words("analyze", &["--aqm", "pi", "--congestion", "dctcp", "--drops"]));
+    assert!(
+        ran.code == 2 && ran.err.starts_with("error: --drops: dctcp lives on the share of marks"),
+        "{}",
+        ran.err
+    );
     // A scenario says it by itself.
     let swapped = LOOPS.replace("tcp = { ecn = true }", "tcp = { ecn = true, congestion = \"cubic\" }");
     bench.file("cubic.toml", &swapped);

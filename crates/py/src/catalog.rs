@@ -99,7 +99,7 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
 /// --------
 /// >>> import quell
 /// >>> [s["name"] for s in quell.tcp_list() if s["key"] == "slow_start"]
-/// ['standard', 'hystart++']
+/// ['standard', 'hystart++', 'hystart']
 #[pyfunction]
 pub fn tcp_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);

@@ -13,6 +13,7 @@ use crate::args::{AnalyzeArgs, Diagram, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
 use crate::failure::Failure;
+use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
 
@@ -71,17 +72,19 @@ impl Agreement {
 
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
 pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
+    // From here on an interruption is heard, and said.
+    let watch = args.check.then(|| Watch::new(args.quiet));
     let study = assess::study(&args.network)?;
     scenario::say_holes(&study, 1);
-    let mut found = look(&study, args)?;
+    let mut found = look(&study, args, watch.as_ref())?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
     if let Some(file) = &args.svg {
         diagram::check(chosen, &found, args.check, file)?;
     }
-    let ended = match args.check {
-        true => assess::check(&study, &mut found, args.quiet, &line)?,
-        false => Ok(()),
+    let ended = match &watch {
+        Some(watch) => assess::check(&study, &mut found, watch, &line)?,
+        None => Ok(()),
     };
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
@@ -121,12 +124,18 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The theory's part.
-fn look(study: &Study, args: &AnalyzeArgs) -> Result<Vec<Found>, Failure> {
-    let reach = study.points.len() == 1;
+fn look(study: &Study, args: &AnalyzeArgs, watch: Option<&Watch>) -> Result<Vec<Found>, Failure> {
+    let all = study.points.len();
+    let reach = all == 1;
     study
         .points
         .iter()
-        .map(|point| {
+        .enumerate()
+        .map(|(i, point)| {
+            if watch.is_some_and(Watch::is_stopped) {
+                let message = format!("the theory was asked of {i} of {all} points; nothing was checked");
+                return Err(Failure::Interrupted(message));
+            }
             let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
             let link = args.link.as_deref();
             let time = match args.at {

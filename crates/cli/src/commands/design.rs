@@ -12,6 +12,7 @@ use crate::args::{DesignArgs, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
 use crate::failure::Failure;
+use crate::simulate::Watch;
 use crate::{folder, json, table, terminal};
 
 /// What `design` prints as JSON.
@@ -69,6 +70,20 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
     }
     let mut found = designs.iter().map(assess).collect::<Result<Vec<_>, _>>()?;
     let scenarios = designs.iter().map(|d| scenario(args, &[d])).collect::<Result<Vec<_>, _>>()?;
+    // What is saved can be run.
+    let saved =
+        args.save.as_ref().map(|_| scenario(args, &designs.iter().collect::<Vec<_>>())).transpose()?;
+    if let Some(text) = &saved {
+        let refused = match Document::parse(text, "the design") {
+            Ok(document) => document.study(&Plugins::new()).err(),
+            Err(error) => Some(error),
+        };
+        if let Some(error) = refused {
+            let help = "leave out --save to have the parameters alone";
+            let why = format!("--save: it could not be run: {}; {help}", error.reason());
+            return Err(Failure::BadInput(why));
+        }
+    }
     let mut ended = Ok(());
     if args.check {
         let parse = |text: &String| -> Result<_, Failure> {
@@ -76,10 +91,11 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         };
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
-        ended = assess::check(&studies[0].with_points(points), &mut found, args.quiet, &line)?;
+        let watch = Watch::new(args.quiet);
+        ended = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
     }
-    if let Some(file) = &args.save {
-        folder::write_whole(&scenario(args, &designs.iter().collect::<Vec<_>>())?, file)?;
+    if let (Some(file), Some(text)) = (&args.save, &saved) {
+        folder::write_whole(text, file)?;
     }
     let assessments: Vec<Assessment> = found.into_iter().flat_map(|f| f.assessments).collect();
     if let Some(file) = &args.svg {

@@ -47,6 +47,14 @@ struct List {
     common: Vec<Key>,
 }
 
+/// A key, for JSON.
+#[derive(Serialize)]
+struct KeyDescription {
+    schema: u32,
+    #[serde(flatten)]
+    key: Key,
+}
+
 #[derive(Serialize)]
 struct Description {
     schema: u32,
@@ -89,17 +97,49 @@ pub fn list(format: Format) -> Result<(), Failure> {
     }
     let row = |e: &&Entry| [e.key, e.name, e.summary, e.source].map(str::to_string).to_vec();
     let rows: Vec<_> = SENDERS.iter().map(row).collect();
-    terminal::print(&table::text(&["key", "value", "meaning", "source"], &rows))
+    let header = ["key", "value", "meaning", "source"];
+    if table::fits(&header, &rows) {
+        return terminal::print(&table::text(&header, &rows));
+    }
+    let line = |e: &&Entry| format!("{} = \"{}\": {} Source: {}.\n", e.key, e.name, e.summary, e.source);
+    terminal::print(&terminal::prose(&SENDERS.iter().map(line).collect::<String>()))
+}
+
+/// Says of a key of the `tcp` table what it is, what it may be and which values of others read it.
+fn describe_key(key: &Parameter, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        let key = Key::of(key.clone());
+        return json::print(&KeyDescription { schema: json::SCHEMA, key });
+    }
+    let Parameter { doc, range } = key;
+    let values: Vec<String> = catalog::of_key(doc.name).map(Entry::id).collect();
+    let mut text = format!(
+        "{}, a key of a group's tcp table\n{}\ndefault  {} ({})\nrange    {range}\nunit     {}\n",
+        doc.name, doc.doc, doc.default, doc.source, doc.unit
+    );
+    text.push_str(&format!("read by  {}\n", catalog::readers(doc.name)));
+    if !values.is_empty() {
+        text.push_str(&format!("\nIts values: quell tcp describe {}\n", values.join(" | ")));
+    }
+    text.push_str(
+        "It is described in docs/senders/README.md, and on the page of each value that reads it.\n",
+    );
+    terminal::print(&terminal::prose(&text))
 }
 
 /// Narrower than this, a description has fewer columns.
 const NARROW: usize = 110;
 
-/// Describes one value.
+/// Describes one value, or one key.
 pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+    let keys = Parameter::all();
+    if let Some(key) = keys.iter().find(|p| p.doc.name == name) {
+        return describe_key(key, format);
+    }
     let entry = catalog::find(name).ok_or_else(|| {
         let ids: Vec<String> = SENDERS.iter().map(|e| e.id()).collect();
-        unknown_name("part of a sender", name, ids.iter().map(String::as_str))
+        let names = ids.iter().map(String::as_str).chain(keys.iter().map(|p| p.doc.name));
+        unknown_name("part of a sender", name, names)
     })?;
     if format == Format::Json {
         let details = Details {
@@ -121,7 +161,7 @@ pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
     if own.is_empty() {
         text.push_str("It reads no keys but those that every sender reads:\n");
     } else {
-        text.push_str(&keys(own));
+        text.push_str(&key_table(own));
         text.push_str("Every sender reads, too:\n");
     }
     text.push_str(&format!("{}\n", common().map(|p| p.doc.name).collect::<Vec<_>>().join(", ")));
@@ -139,7 +179,7 @@ pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
 }
 
 /// The table of keys; a narrow one has unit and range below the default, and the source in the text.
-fn keys(list: Vec<Parameter>) -> String {
+fn key_table(list: Vec<Parameter>) -> String {
     let narrow = terminal::text_width() < NARROW;
     let row = |Parameter { doc, range }: Parameter| match narrow {
         true => {
