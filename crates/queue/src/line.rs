@@ -82,6 +82,11 @@ impl<Q: Qdisc> Line<Q> {
         &self.queue
     }
 
+    /// The queue, without its link.
+    pub fn into_queue(self) -> Q {
+        self.queue
+    }
+
     /// When the transmission under way ends, or the last one ended.
     #[inline]
     pub fn busy_until(&self) -> Time {

@@ -1,0 +1,27 @@
+//! The algorithms on real packets.
+//!
+//! Packets come from [`Ports`], go through the [`Line`](quell_queue::Line) of their path, which is the one that
+//! the simulator runs, then through its delay, and leave ([`Relay`]). What arrived and what was decided goes to a
+//! log ([`Recorder`]); [`replay()`] gives every decision once more, and another algorithm's beside it. Headers are
+//! read and marks written by [`header`].
+//!
+//! Ports that a test makes up need nothing of the system; those of Linux are in [`port`]. `unsafe` code is only
+//! in `sys`, where the system calls are.
+#![deny(missing_docs)]
+
+mod config;
+pub mod header;
+mod meter;
+mod packet;
+mod record;
+mod relay;
+mod replay;
+#[cfg(target_os = "linux")]
+mod sys;
+
+pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};
+pub use meter::Meter;
+pub use packet::Packet;
+pub use record::{Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder};
+pub use relay::{Delays, LONGEST_REST, PAUSE, Pace, Path, Ports, Relay, Rest, Shadow};
+pub use replay::{Difference, Replay, ReplayError, Replayed, replay};

@@ -1,0 +1,75 @@
+//! What is measured of one path while it runs, without allocation.
+
+use hdrhistogram::Histogram;
+use quell_queue::{Counters, Tally};
+use quell_units::Duration;
+
+/// Delays, lateness and what was sent. Counts of the queue are its own ([`Counters`]).
+#[derive(Clone, Debug)]
+pub struct Meter {
+    /// From arrival to the start of transmission, in nanoseconds.
+    pub delay: Histogram<u64>,
+    /// The sum of these delays, for an exact mean.
+    pub delay_sum_ns: u128,
+    /// From the end of a packet's way to when it was let go, in nanoseconds.
+    pub lateness: Histogram<u64>,
+    /// What was sent.
+    pub sent: Tally,
+    /// The queue's counters at the end.
+    pub counters: Counters,
+}
+
+/// Delays beyond this count as this.
+const LONGEST_NS: u64 = 1_000_000_000_000;
+
+impl Meter {
+    /// Nothing measured yet.
+    pub fn new() -> Self {
+        // Two digits: a snapshot is a copy. The bounds are within what the histogram allows.
+        let empty = Histogram::new_with_bounds(1, LONGEST_NS, 2)
+            .unwrap_or_else(|_| Histogram::new_from(&Self::any()));
+        Meter {
+            delay: empty.clone(),
+            delay_sum_ns: 0,
+            lateness: empty,
+            sent: Tally::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    fn any() -> Histogram<u64> {
+        Histogram::new(2).expect("two digits are allowed")
+    }
+
+    #[inline]
+    pub(crate) fn sent(&mut self, delay: Duration, bytes: u64) {
+        self.delay.saturating_record(delay.nanos().max(1));
+        self.delay_sum_ns += u128::from(delay.nanos());
+        self.sent.packets += 1;
+        self.sent.bytes += bytes;
+    }
+
+    #[inline]
+    pub(crate) fn late(&mut self, lateness: Duration) {
+        self.lateness.saturating_record(lateness.nanos().max(1));
+    }
+
+    /// The mean delay in seconds; `None` if nothing was sent.
+    pub fn mean_delay_s(&self) -> Option<f64> {
+        (self.sent.packets > 0).then(|| self.delay_sum_ns as f64 / self.sent.packets as f64 / 1e9)
+    }
+
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        self.delay.reset();
+        self.lateness.reset();
+        self.delay_sum_ns = 0;
+        self.sent = Tally::default();
+    }
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Meter::new()
+    }
+}

@@ -1,0 +1,65 @@
+//! A packet that a gateway holds.
+
+use quell_aqm::{Ecn, FlowId, Transport};
+use quell_units::Bytes;
+
+use crate::header::Header;
+
+/// What a queue knows of a packet, and where its bytes are.
+///
+/// The bytes themselves are with the [ports](crate::Ports) that received them, or with the kernel, or nowhere
+/// in a replay: a mark is only noted here and written when the packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Where its owner finds it again: a slot of a pool, or the kernel's number for it.
+    pub handle: u32,
+    /// Its number among the arrivals at its line, from zero; wraps.
+    pub number: u32,
+    /// Its size on the wire.
+    pub bytes: u32,
+    /// What its header says.
+    pub header: Header,
+    /// It was marked here: its ECN field becomes CE when it leaves.
+    pub marked: bool,
+    /// Which of its path's delays it has.
+    pub delay: u16,
+}
+
+impl Packet {
+    /// A packet that has just arrived.
+    pub fn new(handle: u32, bytes: u32, header: Header) -> Self {
+        Packet { handle, number: 0, bytes, header, marked: false, delay: 0 }
+    }
+}
+
+impl quell_queue::Packet for Packet {
+    #[inline]
+    fn bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.bytes))
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.header.ecn
+    }
+    #[inline]
+    fn set_ce(&mut self) {
+        self.marked |= self.header.ecn != Ecn::Ce;
+        self.header.ecn = Ecn::Ce;
+    }
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.header.flow
+    }
+    #[inline]
+    fn is_syn(&self) -> bool {
+        self.header.syn
+    }
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.header.dscp
+    }
+    #[inline]
+    fn transport(&self) -> Transport {
+        self.header.transport
+    }
+}

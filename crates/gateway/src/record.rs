@@ -1,0 +1,436 @@
+//! The log: what came and what was decided, so that every decision can be replayed.
+//!
+//! A line of text, a line of JSON ([`LogHeader`]), then records of [`RECORD`] bytes, little-endian. A log that
+//! ends anywhere is a log up to its last whole record; one that was closed ends with [`Event::Closed`].
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use quell_aqm::{Cause, Ecn, FlowId, Transport};
+use quell_queue::{Admission, Place};
+use quell_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::header::Header;
+use crate::{LineConfig, Packet};
+
+/// The size of a record in bytes.
+pub const RECORD: usize = 24;
+
+/// The first line of every log.
+const MAGIC: &str = "quell gateway log 1";
+
+/// What a log begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogHeader {
+    /// The version of Quell that wrote it.
+    pub version: String,
+    /// When it began, in seconds since 1970, or zero.
+    pub started_unix_s: u64,
+    /// The lines as they were at the start.
+    pub lines: Vec<LineConfig>,
+}
+
+/// What happens at a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A packet came, and this was decided.
+    Arrived {
+        /// The packet as it came; its handle is not kept.
+        packet: Packet,
+        /// What became of it.
+        admission: Admission,
+    },
+    /// A packet's transmission begins.
+    Sent {
+        /// Its number among the arrivals.
+        number: u32,
+        /// It was marked, on arrival or at the head.
+        marked: bool,
+    },
+    /// A packet that had been stored is dropped.
+    Dropped {
+        /// Its number among the arrivals.
+        number: u32,
+        /// Why.
+        cause: Cause,
+        /// Where.
+        place: Place,
+    },
+    /// The line has another configuration from here on; what waits stays.
+    Reconfigured(Box<LineConfig>),
+    /// The log was closed, and nothing is missing before.
+    Closed,
+}
+
+/// An event, when it happened and at which line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The line's index in [`LogHeader::lines`].
+    pub line: u8,
+    /// When: of departures, the start of the transmission.
+    pub time: Time,
+    /// What.
+    pub event: Event,
+}
+
+const ARRIVED: u8 = 1;
+const SENT: u8 = 2;
+const DROPPED: u8 = 3;
+const RECONFIGURED: u8 = 4;
+const CLOSED: u8 = 5;
+
+/// The longest configuration that a log may hold; a longer one is damage.
+const LONGEST: usize = 1 << 16;
+
+fn cause_code(cause: Cause) -> u8 {
+    match cause {
+        Cause::Early => 2,
+        Cause::Forced => 3,
+        Cause::Overflow => 4,
+    }
+}
+
+fn admission_code(admission: Admission) -> u8 {
+    match admission {
+        Admission::Queued => 0,
+        Admission::Marked => 1,
+        Admission::Dropped(cause) => cause_code(cause),
+    }
+}
+
+fn cause(code: u8) -> Option<Cause> {
+    Some(match code {
+        2 => Cause::Early,
+        3 => Cause::Forced,
+        4 => Cause::Overflow,
+        _ => return None,
+    })
+}
+
+fn admission(code: u8) -> Option<Admission> {
+    Some(match code {
+        0 => Admission::Queued,
+        1 => Admission::Marked,
+        code => Admission::Dropped(cause(code)?),
+    })
+}
+
+impl Entry {
+    /// Appends it to `out`, which has room for [`RECORD`] bytes, or more for a configuration.
+    #[inline]
+    pub fn write(&self, out: &mut Vec<u8>) {
+        // Kind, line, two codes; time; number or flow; bytes; packed header.
+        let (kind, codes, a, b, c) = match &self.event {
+            Event::Arrived { packet, admission } => {
+                let h = &packet.header;
+                let ecn = match h.ecn {
+                    Ecn::NotEct => 0u32,
+                    Ecn::Ect1 => 1,
+                    Ecn::Ect0 => 2,
+                    Ecn::Ce => 3,
+                };
+                let transport = match h.transport {
+                    Transport::Tcp => 0,
+                    Transport::Udp => 1,
+                    Transport::Other => 2,
+                };
+                let packed = ecn | transport << 2 | u32::from(h.syn) << 4 | u32::from(h.dscp & 63) << 8;
+                (ARRIVED, [admission_code(*admission), 0], h.flow.0, packet.bytes, packed)
+            }
+            Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], *number, 0, 0),
+            Event::Dropped { number, cause, place } => {
+                let place = match place {
+                    Place::Arrival => 0,
+                    Place::Head => 1,
+                    Place::Waiting => 2,
+                };
+                (DROPPED, [cause_code(*cause), place], *number, 0, 0)
+            }
+            Event::Reconfigured(config) => {
+                let text = serde_json::to_vec(config).unwrap_or_default();
+                self.put(out, RECONFIGURED, [0; 2], text.len() as u32, 0, 0);
+                out.extend_from_slice(&text);
+                return out.resize(out.len().next_multiple_of(RECORD), b' ');
+            }
+            Event::Closed => (CLOSED, [0; 2], 0, 0, 0),
+        };
+        self.put(out, kind, codes, a, b, c);
+    }
+
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>, kind: u8, codes: [u8; 2], a: u32, b: u32, c: u32) {
+        let mut record = [0; RECORD];
+        record[..4].copy_from_slice(&[kind, self.line, codes[0], codes[1]]);
+        record[4..12].copy_from_slice(&self.time.nanos().to_le_bytes());
+        record[12..16].copy_from_slice(&a.to_le_bytes());
+        record[16..20].copy_from_slice(&b.to_le_bytes());
+        record[20..].copy_from_slice(&c.to_le_bytes());
+        out.extend_from_slice(&record);
+    }
+}
+
+/// Reads a log.
+pub struct LogReader<R> {
+    from: R,
+    header: LogHeader,
+    /// Arrivals so far at each line, which number them.
+    numbers: Vec<u32>,
+    records: u64,
+    closed: bool,
+}
+
+/// Why a log cannot be read on.
+#[derive(Debug)]
+pub enum LogError {
+    /// The file cannot be read.
+    Io(io::Error),
+    /// It is not a log, or damaged: where and how.
+    Damaged(String),
+}
+
+impl core::fmt::Display for LogError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            LogError::Io(e) => write!(f, "cannot be read: {e}"),
+            LogError::Damaged(how) => f.write_str(how),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+impl<R: Read> LogReader<R> {
+    /// Reads the header; `from` should be buffered.
+    ///
+    /// # Errors
+    /// If it is no log of this version.
+    pub fn new(mut from: R) -> Result<Self, LogError> {
+        let mut line = || -> Result<Vec<u8>, LogError> {
+            let mut text = Vec::new();
+            let mut byte = [0];
+            while text.len() < LONGEST {
+                if from.read(&mut byte).map_err(LogError::Io)? == 0 {
+                    return Err(LogError::Damaged("ends within its header".into()));
+                }
+                if byte[0] == b'\n' {
+                    return Ok(text);
+                }
+                text.push(byte[0]);
+            }
+            Err(LogError::Damaged("is not a log of `quell gateway` or `quell wire`".into()))
+        };
+        if line()? != MAGIC.as_bytes() {
+            let rule =
+                format!("is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\"");
+            return Err(LogError::Damaged(rule));
+        }
+        let header: LogHeader = serde_json::from_slice(&line()?)
+            .map_err(|e| LogError::Damaged(format!("its second line is no header: {e}")))?;
+        let numbers = vec![0; header.lines.len()];
+        Ok(LogReader { from, header, numbers, records: 0, closed: false })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &LogHeader {
+        &self.header
+    }
+
+    /// Whether the log was closed: false until its last record was read, and of one that was cut.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Records so far.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The next entry; `None` at the end, which may be within a record.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a record is none.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, LogError> {
+        let mut record = [0; RECORD];
+        if self.closed || !self.fill(&mut record)? {
+            return Ok(None);
+        }
+        let at = self.records;
+        self.records += 1;
+        let word = |i: usize| u32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
+        let damaged = |what: &str| LogError::Damaged(format!("record {at} is damaged: {what}"));
+        let mut nanos = [0; 8];
+        nanos.copy_from_slice(&record[4..12]);
+        let time = Time::from_nanos(u64::from_le_bytes(nanos));
+        let line = record[1];
+        let Some(number) = self.numbers.get_mut(usize::from(line)) else {
+            return Err(damaged("no such line"));
+        };
+        let event = match record[0] {
+            ARRIVED => {
+                let packed = word(20);
+                let header = Header {
+                    flow: FlowId(word(12)),
+                    ecn: crate::header::ecn((packed & 3) as u8),
+                    transport: match packed >> 2 & 3 {
+                        0 => Transport::Tcp,
+                        1 => Transport::Udp,
+                        _ => Transport::Other,
+                    },
+                    syn: packed >> 4 & 1 == 1,
+                    dscp: (packed >> 8 & 63) as u8,
+                };
+                let packet = Packet { number: *number, ..Packet::new(*number, word(16), header) };
+                *number = number.wrapping_add(1);
+                let admission = admission(record[2]).ok_or_else(|| damaged("no such verdict"))?;
+                Event::Arrived { packet, admission }
+            }
+            SENT => Event::Sent { number: word(12), marked: record[2] == 1 },
+            DROPPED => {
+                let cause = cause(record[2]).ok_or_else(|| damaged("no such cause"))?;
+                let place = match record[3] {
+                    0 => Place::Arrival,
+                    1 => Place::Head,
+                    2 => Place::Waiting,
+                    _ => return Err(damaged("no such place")),
+                };
+                Event::Dropped { number: word(12), cause, place }
+            }
+            RECONFIGURED => {
+                let length = word(12) as usize;
+                if length > LONGEST {
+                    return Err(damaged("its configuration is too long"));
+                }
+                let mut text = vec![0; length.next_multiple_of(RECORD)];
+                if !self.fill(&mut text)? {
+                    return Ok(None);
+                }
+                let config = serde_json::from_slice(&text[..length]).map_err(|e| damaged(&e.to_string()))?;
+                Event::Reconfigured(Box::new(config))
+            }
+            CLOSED => {
+                self.closed = true;
+                Event::Closed
+            }
+            _ => return Err(damaged("no such kind")),
+        };
+        Ok(Some(Entry { line, time, event }))
+    }
+
+    /// Reads all of `to`; false if the log ends before.
+    fn fill(&mut self, mut to: &mut [u8]) -> Result<bool, LogError> {
+        while !to.is_empty() {
+            match self.from.read(to) {
+                Ok(0) => return Ok(false),
+                Ok(n) => to = &mut to[n..],
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(LogError::Io(e)),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Writes a log from a loop that must not wait: entries are collected in blocks, and a thread of its own
+/// writes them. If that thread falls behind or its disk is full the log ends there, whole up to that point;
+/// packets are forwarded all the same.
+pub struct Recorder {
+    block: Vec<u8>,
+    full: Option<SyncSender<Vec<u8>>>,
+    empty: Receiver<Vec<u8>>,
+    writer: Option<JoinHandle<io::Result<()>>>,
+    ended: Option<&'static str>,
+}
+
+/// The size of a block, and how many there are: what a disk may fall behind by.
+const BLOCK: usize = RECORD * 16_384;
+const BLOCKS: usize = 32;
+/// Room in a block for a configuration.
+const SLACK: usize = 2 * LONGEST;
+
+impl Recorder {
+    /// Begins a log: the header is written before this returns.
+    ///
+    /// # Errors
+    /// If the header or the thread fails.
+    pub fn new(mut to: impl Write + Send + 'static, header: &LogHeader) -> io::Result<Self> {
+        let json = serde_json::to_string(header).map_err(io::Error::other)?;
+        to.write_all(format!("{MAGIC}\n{json}\n").as_bytes())?;
+        to.flush()?;
+        let (full, to_write) = sync_channel::<Vec<u8>>(BLOCKS);
+        let (give_back, empty) = sync_channel::<Vec<u8>>(BLOCKS);
+        for _ in 1..BLOCKS {
+            // There is room: the channel is new.
+            let _ = give_back.send(Vec::with_capacity(BLOCK + SLACK));
+        }
+        let writer = std::thread::Builder::new().name("quell-log".into()).spawn(move || {
+            for mut block in to_write {
+                to.write_all(&block)?;
+                to.flush()?;
+                block.clear();
+                let _ = give_back.try_send(block);
+            }
+            Ok(())
+        })?;
+        let block = Vec::with_capacity(BLOCK + SLACK);
+        Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None })
+    }
+
+    /// Why the log ended before its time, if it did.
+    pub fn ended(&self) -> Option<&'static str> {
+        self.ended
+    }
+
+    /// Adds an entry.
+    #[inline]
+    pub fn add(&mut self, entry: &Entry) {
+        if self.ended.is_some() {
+            return;
+        }
+        entry.write(&mut self.block);
+        if self.block.len() >= BLOCK {
+            self.pass();
+        }
+    }
+
+    /// Hands on what was collected, so that a crash loses no more than what comes after.
+    pub fn pass(&mut self) {
+        if self.block.is_empty() || self.ended.is_some() {
+            return;
+        }
+        let Some(full) = &self.full else { return };
+        match self.empty.try_recv() {
+            Ok(next) => {
+                let block = core::mem::replace(&mut self.block, next);
+                if full.try_send(block).is_err() {
+                    self.ended = Some("the log's writer has failed: is the disk full?");
+                }
+            }
+            Err(std::sync::mpsc::TryRecvError::Empty) => {
+                self.ended = Some("the disk is too slow for the log");
+            }
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => {
+                self.ended = Some("the log's writer has failed: is the disk full?");
+            }
+        }
+    }
+
+    /// Closes the log.
+    ///
+    /// # Errors
+    /// If it had to end before, or its last part cannot be written.
+    pub fn close(mut self, now: Time) -> io::Result<()> {
+        self.add(&Entry { line: 0, time: now, event: Event::Closed });
+        let rest = core::mem::take(&mut self.block);
+        if let (Some(full), None) = (&self.full, self.ended) {
+            // The thread waits for this, so sending may wait for it.
+            let _ = full.send(rest);
+        }
+        self.full = None;
+        if let Some(writer) = self.writer.take() {
+            writer.join().map_err(|_| io::Error::other("the log's writer has panicked"))??;
+        }
+        self.ended.map_or(Ok(()), |why| Err(io::Error::other(why)))
+    }
+}

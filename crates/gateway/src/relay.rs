@@ -1,0 +1,512 @@
+//! The loop: packets come from ports, go through their path's line and delay, and leave. No I/O and no clock of
+//! its own, so that a test drives it with made-up packets and times.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use quell_queue::{Admission, CATCH_UP, Dropped, Host, Sent};
+use quell_units::{Duration, Time};
+
+use crate::config::{ConfigError, LineConfig, Shaped};
+use crate::meter::Meter;
+use crate::packet::Packet;
+use crate::record::{Entry, Event, Recorder};
+
+/// Where packets come from and go to. Whoever implements it owns their bytes.
+pub trait Ports {
+    /// Adds at most `most` packets that wait to `arrivals`, each with the index of its path. What no algorithm
+    /// may judge it forwards by itself.
+    ///
+    /// # Errors
+    /// If the ports are gone; a failure that will pass is counted instead.
+    fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()>;
+    /// Sends a packet on its way, with its mark, and forgets it.
+    fn forward(&mut self, path: u8, packet: &Packet);
+    /// Forgets a packet.
+    fn discard(&mut self, path: u8, packet: &Packet);
+    /// Does what `forward` and `discard` put off.
+    ///
+    /// # Errors
+    /// If the ports are gone.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// How a path delays its packets after they were sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// By [`Packet::delay`].
+    pub each: Vec<Duration>,
+    /// Of all others.
+    pub others: Duration,
+}
+
+impl Delays {
+    /// The same delay for all.
+    pub fn all(delay: Duration) -> Self {
+        Delays { each: Vec::new(), others: delay }
+    }
+
+    #[inline]
+    fn of(&self, packet: &Packet) -> Duration {
+        self.each.get(usize::from(packet.delay)).copied().unwrap_or(self.others)
+    }
+
+    fn longest(&self) -> Duration {
+        self.each.iter().copied().fold(self.others, Duration::max)
+    }
+}
+
+/// One direction through a gateway: a line, if it has one, and a delay.
+pub struct Path {
+    line: Option<(LineConfig, Shaped)>,
+    delays: Delays,
+    /// Its line's index in the log.
+    log: u8,
+    number: u32,
+    /// What was measured.
+    pub meter: Meter,
+    shadows: Vec<Shadow>,
+}
+
+/// An algorithm that judges beside the one that acts: the same arrivals, and a queue of its own.
+pub struct Shadow {
+    /// What it is.
+    pub config: LineConfig,
+    line: Shaped,
+    /// What it would have done.
+    pub meter: Meter,
+}
+
+/// A packet that is on its way until `due`; `order` keeps packets that are due together in order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    due: Time,
+    order: u64,
+    path: u8,
+    packet: Bytes,
+}
+
+/// A [`Packet`] that is compared with nothing.
+struct Bytes(Packet);
+impl PartialEq for Bytes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Bytes {}
+impl PartialOrd for Bytes {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Bytes {
+    fn cmp(&self, _: &Self) -> core::cmp::Ordering {
+        core::cmp::Ordering::Equal
+    }
+}
+
+/// What the loop does until its next turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing: packets may wait already.
+    None,
+    /// Sleep until packets come or this long.
+    Input(Duration),
+    /// Sleep this long and do not look at what comes: packets leave more often than it pays to wake for each.
+    Tick(Duration),
+}
+
+/// The pace of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The most packets that one turn takes in.
+    pub batch: usize,
+    /// How long a busy line whose packets take less than [`Pace::slow`] sleeps.
+    pub tick: Duration,
+    /// A line whose mean packet takes longer wakes for each of them.
+    pub slow: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace { batch: 256, tick: Duration::from_micros(50), slow: Duration::from_micros(150) }
+    }
+}
+
+/// The longest that the loop sleeps: it looks for orders then.
+pub const LONGEST_REST: Duration = Duration::from_millis(100);
+
+/// A longer time between two turns is a pause: the machine was suspended, or the process stopped. Departures and
+/// updates of that time are made up for at their own times, which costs 0.2 s for a day of PI's updates.
+pub const PAUSE: Duration = Duration::from_secs(1);
+
+/// A gateway between its ports.
+pub struct Relay<P> {
+    /// The ports.
+    pub ports: P,
+    paths: Vec<Path>,
+    due: BinaryHeap<Reverse<Due>>,
+    order: u64,
+    arrivals: Vec<(u8, Packet)>,
+    pace: Pace,
+    /// When the last turn was, and no event is earlier.
+    now: Time,
+    recorder: Option<Recorder>,
+    passed: Time,
+    /// How often the loop was stopped for longer than [`PAUSE`].
+    pub pauses: u64,
+}
+
+/// What hears of a line's decisions.
+struct Ear<'a> {
+    path: u8,
+    log: u8,
+    delays: &'a Delays,
+    due: &'a mut BinaryHeap<Reverse<Due>>,
+    order: &'a mut u64,
+    recorder: &'a mut Option<Recorder>,
+    meter: &'a mut Meter,
+    gone: &'a mut dyn FnMut(u8, &Packet),
+}
+
+impl Ear<'_> {
+    #[inline]
+    fn log(&mut self, time: Time, event: Event) {
+        if let Some(recorder) = self.recorder {
+            recorder.add(&Entry { line: self.log, time, event });
+        }
+    }
+}
+
+impl Host<Packet> for Ear<'_> {
+    #[inline]
+    fn sent(&mut self, sent: Sent<Packet>) {
+        let Sent { packet, arrived, start, end } = sent;
+        self.meter.sent(start.since(arrived), u64::from(packet.bytes));
+        if self.recorder.is_some() {
+            self.log(start, Event::Sent { number: packet.number, marked: packet.marked });
+        }
+        *self.order += 1;
+        let due = end + self.delays.of(&packet);
+        self.due.push(Reverse(Due { due, order: *self.order, path: self.path, packet: Bytes(packet) }));
+    }
+
+    #[inline]
+    fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
+        let Dropped { packet, cause, place } = dropped;
+        if self.recorder.is_some() && place != quell_queue::Place::Arrival {
+            self.log(now, Event::Dropped { number: packet.number, cause, place });
+        }
+        (self.gone)(self.path, &packet);
+    }
+}
+
+/// Measures what a shadow would have sent.
+struct Beside<'a>(&'a mut Meter);
+
+impl Host<Packet> for Beside<'_> {
+    #[inline]
+    fn sent(&mut self, sent: Sent<Packet>) {
+        self.0.sent(sent.start.since(sent.arrived), u64::from(sent.packet.bytes));
+    }
+    fn dropped(&mut self, _: Time, _: Dropped<Packet>) {}
+}
+
+impl<P: Ports> Relay<P> {
+    /// A relay of `paths`: for each a line or none, and its delays.
+    ///
+    /// # Errors
+    /// If a line cannot be built.
+    pub fn new(
+        ports: P,
+        paths: Vec<(Option<LineConfig>, Delays)>,
+        pace: Pace,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, ConfigError> {
+        let mut log = 0;
+        let mut room = pace.batch;
+        let mut built = Vec::with_capacity(paths.len());
+        for (config, delays) in paths {
+            let number = log;
+            let line = match config {
+                Some(config) => {
+                    log += 1;
+                    room += most_on_the_way(&config, delays.longest());
+                    let line = config.build()?;
+                    Some((config, line))
+                }
+                None => {
+                    room += 1 << 16;
+                    None
+                }
+            };
+            let (meter, shadows) = (Meter::new(), Vec::new());
+            built.push(Path { line, delays, log: number, number: 0, meter, shadows });
+        }
+        Ok(Relay {
+            ports,
+            paths: built,
+            due: BinaryHeap::with_capacity(room.min(1 << 21)),
+            order: 0,
+            arrivals: Vec::with_capacity(pace.batch),
+            pace,
+            now: Time::ZERO,
+            recorder,
+            passed: Time::ZERO,
+            pauses: 0,
+        })
+    }
+
+    /// Lets another configuration judge beside the one of path `path`.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn shadow(&mut self, path: usize, config: LineConfig) -> Result<(), ConfigError> {
+        let line = config.build()?;
+        if let Some(path) = self.paths.get_mut(path) {
+            path.shadows.push(Shadow { config, line, meter: Meter::new() });
+        }
+        Ok(())
+    }
+
+    /// The paths.
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    /// The log, while it is written.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
+    }
+
+    /// The packets that have been sent and are on their way.
+    pub fn on_the_way(&self) -> usize {
+        self.due.len()
+    }
+
+    /// One turn: takes in what waits, decides, and lets go what is due. `clock` is read once after the
+    /// packets were taken in, and once before those that are due leave.
+    ///
+    /// # Errors
+    /// If the ports are gone.
+    pub fn turn(&mut self, mut clock: impl FnMut() -> Time) -> io::Result<Rest> {
+        self.ports.receive(self.pace.batch, &mut self.arrivals)?;
+        let taken = self.arrivals.len();
+        let now = clock().max(self.now);
+        if now.since(self.now) > PAUSE && self.now > Time::ZERO {
+            self.pauses += 1;
+        }
+        self.now = now;
+        self.run(now);
+        self.arrive(now);
+        let now = clock().max(self.now);
+        self.now = now;
+        self.let_go(now);
+        self.ports.flush()?;
+        if now.since(self.passed) > CATCH_UP {
+            self.passed = now;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.pass();
+            }
+        }
+        Ok(self.rest(now, taken))
+    }
+
+    /// Departures and updates up to `now`.
+    fn run(&mut self, now: Time) {
+        for index in 0..self.paths.len() {
+            self.with(index, |line, ear| line.run(now, ear));
+            for shadow in &mut self.paths[index].shadows {
+                shadow.line.run(now, &mut Beside(&mut shadow.meter));
+            }
+        }
+    }
+
+    /// What was taken in arrives, each packet a nanosecond after the one before: one reading of the clock
+    /// holds for all of them, and their order is part of the log.
+    #[inline]
+    fn arrive(&mut self, now: Time) {
+        let mut arrivals = core::mem::take(&mut self.arrivals);
+        let mut at = now;
+        for (index, mut packet) in arrivals.drain(..) {
+            let path = &mut self.paths[usize::from(index)];
+            packet.number = path.number;
+            path.number = path.number.wrapping_add(1);
+            if path.line.is_none() {
+                self.order += 1;
+                let due = now + path.delays.of(&packet);
+                path.meter.sent(Duration::ZERO, u64::from(packet.bytes));
+                let packet = Bytes(packet);
+                self.due.push(Reverse(Due { due, order: self.order, path: index, packet }));
+                continue;
+            }
+            for shadow in &mut path.shadows {
+                let _: Admission = shadow.line.arrive(at, packet, &mut Beside(&mut shadow.meter));
+            }
+            self.with(usize::from(index), |line, ear| {
+                let mut admitted = Admitted { packet: &packet, ear };
+                let _: Admission = line.arrive(at, packet, &mut admitted);
+            });
+            at += Duration::from_nanos(1);
+        }
+        self.arrivals = arrivals;
+        self.now = self.now.max(at);
+    }
+
+    /// Calls `f` with a path's line and what hears of it.
+    #[inline]
+    fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_>)) {
+        let Path { line, delays, log, meter, .. } = &mut self.paths[index];
+        let Some((_, line)) = line else { return };
+        let ports = &mut self.ports;
+        let mut ear = Ear {
+            path: index as u8,
+            log: *log,
+            delays,
+            due: &mut self.due,
+            order: &mut self.order,
+            recorder: &mut self.recorder,
+            meter,
+            gone: &mut |path, packet| ports.discard(path, packet),
+        };
+        f(line, &mut ear);
+    }
+
+    /// What has come to the end of its way leaves.
+    #[inline]
+    fn let_go(&mut self, now: Time) {
+        while let Some(Reverse(first)) = self.due.peek()
+            && first.due <= now
+        {
+            let Some(Reverse(Due { due, path, packet: Bytes(packet), .. })) = self.due.pop() else { break };
+            self.paths[usize::from(path)].meter.late(now.since(due));
+            self.ports.forward(path, &packet);
+        }
+    }
+
+    /// How long the loop may sleep.
+    fn rest(&self, now: Time, taken: usize) -> Rest {
+        if taken >= self.pace.batch {
+            return Rest::None;
+        }
+        let mut next = self.due.peek().map(|Reverse(first)| first.due);
+        let mut fast = false;
+        for path in &self.paths {
+            let Some((config, line)) = &path.line else { continue };
+            let departure = line.next_departure();
+            next = [next, departure, line.next()].into_iter().flatten().min();
+            fast |=
+                line.busy_until() > now && config.rate.transmission_time(config.mean_packet) < self.pace.slow;
+        }
+        let until = next.map_or(LONGEST_REST, |next| {
+            if next <= now { Duration::ZERO } else { next.since(now).min(LONGEST_REST) }
+        });
+        match (fast, until) {
+            (true, until) => Rest::Tick(until.max(self.pace.tick)),
+            (false, Duration::ZERO) => Rest::None,
+            (false, until) => Rest::Input(until),
+        }
+    }
+
+    /// Gives path `path` another configuration; what waits stays.
+    ///
+    /// # Errors
+    /// If it cannot be built: then nothing has changed.
+    pub fn reconfigure(&mut self, path: usize, config: LineConfig, now: Time) -> Result<(), ConfigError> {
+        let queue = config.queue()?;
+        let now = now.max(self.now);
+        self.now = now;
+        let (rate, new) = (config.rate, config.clone());
+        self.with(path, |line, ear| {
+            line.set_rate(now, rate, ear);
+            line.reconfigure(now, queue, ear);
+            ear.log(now, Event::Reconfigured(Box::new(new)));
+        });
+        if let Some((old, _)) = self.paths.get_mut(path).and_then(|p| p.line.as_mut()) {
+            *old = config;
+        }
+        Ok(())
+    }
+
+    /// Lets everything go that waits or is on its way, at once, and closes the log.
+    ///
+    /// # Errors
+    /// If the log could not be written whole.
+    pub fn close(mut self, now: Time) -> io::Result<(P, Vec<Path>)> {
+        let now = now.max(self.now);
+        self.run(now);
+        while let Some(Reverse(Due { path, packet: Bytes(packet), .. })) = self.due.pop() {
+            self.ports.forward(path, &packet);
+        }
+        let mut closed = Ok(());
+        if let Some(recorder) = self.recorder.take() {
+            closed = recorder.close(now);
+        }
+        for (index, path) in self.paths.iter_mut().enumerate() {
+            let Some((_, line)) = path.line.take() else { continue };
+            let ports = &mut self.ports;
+            path.meter.counters = *line.counters();
+            for (_, packet) in quell_queue::Qdisc::into_parts(line.into_queue()).0 {
+                ports.forward(index as u8, &packet);
+            }
+        }
+        self.ports.flush()?;
+        closed?;
+        Ok((self.ports, self.paths))
+    }
+}
+
+/// Writes the arrival down before what follows from it.
+struct Admitted<'a, 'b> {
+    packet: &'a Packet,
+    ear: &'a mut Ear<'b>,
+}
+
+impl Host<Packet> for Admitted<'_, '_> {
+    #[inline]
+    fn arrived(&mut self, now: Time, admission: Admission) {
+        if self.ear.recorder.is_some() {
+            self.ear.log(now, Event::Arrived { packet: *self.packet, admission });
+        }
+    }
+    #[inline]
+    fn sent(&mut self, sent: Sent<Packet>) {
+        self.ear.sent(sent);
+    }
+    #[inline]
+    fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
+        self.ear.dropped(now, dropped);
+    }
+}
+
+impl Path {
+    /// Its configuration, if it has a line.
+    pub fn config(&self) -> Option<&LineConfig> {
+        self.line.as_ref().map(|(config, _)| config)
+    }
+
+    /// Its line.
+    pub fn line(&self) -> Option<&Shaped> {
+        self.line.as_ref().map(|(_, line)| line)
+    }
+
+    /// What judges beside it.
+    pub fn shadows(&self) -> &[Shadow] {
+        &self.shadows
+    }
+}
+
+impl Shadow {
+    /// Its line.
+    pub fn line(&self) -> &Shaped {
+        &self.line
+    }
+}
+
+/// How many packets a line and the delay after it can hold together, if none is smaller than 64 bytes on
+/// average over the delay.
+fn most_on_the_way(config: &LineConfig, delay: Duration) -> usize {
+    let packets = config.rate.bytes_per_sec() * delay.as_secs_f64() / 64.0;
+    (packets as usize).saturating_add(2)
+}

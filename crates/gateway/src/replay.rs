@@ -1,0 +1,251 @@
+//! A log once more through the same code: every decision must come out as it was.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::Read;
+
+use quell_queue::{Admission, Counters, Dropped, Host, Place, Sent};
+use quell_units::Time;
+
+use crate::config::{LineConfig, Shaped};
+use crate::meter::Meter;
+use crate::packet::Packet;
+use crate::record::{Event, LogError, LogReader};
+
+/// What a replay found.
+#[derive(Debug)]
+pub struct Replay {
+    /// One for each line of the log.
+    pub lines: Vec<Replayed>,
+    /// The log was closed; otherwise it was cut and the decisions up to there were compared.
+    pub closed: bool,
+}
+
+/// What a replay found at one line.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Its configuration at the end.
+    pub config: LineConfig,
+    /// Arrivals.
+    pub arrivals: u64,
+    /// Decisions that were compared: verdicts, departures and drops of what had been stored.
+    pub compared: u64,
+    /// How many differ.
+    pub differ: u64,
+    /// The first that does.
+    pub first: Option<Difference>,
+    /// From the first arrival to the last event.
+    pub span: (Time, Time),
+    /// What the line measured in the replay.
+    pub meter: Meter,
+    /// What it counted.
+    pub counters: Counters,
+}
+
+/// A decision that came out differently.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The arrival's number.
+    pub number: u32,
+    /// In the log.
+    pub logged: String,
+    /// In the replay.
+    pub replayed: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "packet {}: {} in the log, {} in the replay", self.number, self.logged, self.replayed)
+    }
+}
+
+/// Why a replay is not possible.
+#[derive(Debug)]
+pub enum ReplayError {
+    /// The log cannot be read.
+    Log(LogError),
+    /// A line cannot be built.
+    Config(crate::ConfigError),
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::Log(e) => e.fmt(f),
+            ReplayError::Config(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+impl From<LogError> for ReplayError {
+    fn from(e: LogError) -> Self {
+        ReplayError::Log(e)
+    }
+}
+
+impl From<crate::ConfigError> for ReplayError {
+    fn from(e: crate::ConfigError) -> Self {
+        ReplayError::Config(e)
+    }
+}
+
+/// What becomes of a packet that was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent(u32, Time, bool),
+    Dropped(u32, Time, quell_aqm::Cause, Place),
+}
+
+impl Fate {
+    fn number(&self) -> u32 {
+        match *self {
+            Fate::Sent(number, ..) | Fate::Dropped(number, ..) => number,
+        }
+    }
+}
+
+struct One {
+    out: Replayed,
+    line: Shaped,
+    /// Fates that the log or the replay tells first.
+    logged: VecDeque<Fate>,
+    own: VecDeque<Fate>,
+}
+
+struct Ear<'a> {
+    own: &'a mut VecDeque<Fate>,
+    meter: &'a mut Meter,
+    keep: bool,
+}
+
+impl Host<Packet> for Ear<'_> {
+    #[inline]
+    fn sent(&mut self, sent: Sent<Packet>) {
+        self.meter.sent(sent.start.since(sent.arrived), u64::from(sent.packet.bytes));
+        if self.keep {
+            self.own.push_back(Fate::Sent(sent.packet.number, sent.start, sent.packet.marked));
+        }
+    }
+    #[inline]
+    fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
+        if self.keep && dropped.place != Place::Arrival {
+            self.own.push_back(Fate::Dropped(dropped.packet.number, now, dropped.cause, dropped.place));
+        }
+    }
+}
+
+impl One {
+    fn new(config: LineConfig) -> Result<Self, crate::ConfigError> {
+        let line = config.build()?;
+        let out = Replayed {
+            config,
+            arrivals: 0,
+            compared: 0,
+            differ: 0,
+            first: None,
+            span: (Time::ZERO, Time::ZERO),
+            meter: Meter::new(),
+            counters: Counters::default(),
+        };
+        Ok(One { out, line, logged: VecDeque::new(), own: VecDeque::new() })
+    }
+
+    fn compare<T: PartialEq + fmt::Debug>(&mut self, number: u32, logged: &T, own: &T) {
+        self.out.compared += 1;
+        if logged != own {
+            self.out.differ += 1;
+            let difference =
+                || Difference { number, logged: format!("{logged:?}"), replayed: format!("{own:?}") };
+            self.out.first.get_or_insert_with(difference);
+        }
+    }
+
+    fn compare_fates(&mut self) {
+        while let (Some(logged), Some(own)) = (self.logged.front().copied(), self.own.front().copied()) {
+            self.logged.pop_front();
+            self.own.pop_front();
+            self.compare(logged.number(), &logged, &own);
+        }
+    }
+}
+
+/// Replays a log. `with` gives each line another configuration: then nothing is compared, and what the lines
+/// measure is what they would have done with the same arrivals. The senders would have sent others: the loop
+/// is open.
+///
+/// # Errors
+/// If the log cannot be read or a line cannot be built.
+pub fn replay(
+    log: &mut LogReader<impl Read>,
+    with: Option<&dyn Fn(&LineConfig) -> LineConfig>,
+) -> Result<Replay, ReplayError> {
+    let compares = with.is_none();
+    let changed = |config: &LineConfig| with.map_or_else(|| config.clone(), |with| with(config));
+    let mut lines = Vec::new();
+    for config in &log.header().lines.clone() {
+        lines.push(One::new(changed(config))?);
+    }
+    let mut end = Time::ZERO;
+    let mut whole = true;
+    while let Some(entry) = log.next_entry()? {
+        let one = &mut lines[usize::from(entry.line)];
+        end = end.max(entry.time);
+        let One { line, own, out, .. } = &mut *one;
+        let mut ear = Ear { own, meter: &mut out.meter, keep: compares };
+        match entry.event {
+            Event::Arrived { packet, admission } => {
+                if out.arrivals == 0 {
+                    out.span.0 = entry.time;
+                }
+                out.arrivals += 1;
+                let decided: Admission = line.arrive(entry.time, packet, &mut ear);
+                if compares {
+                    one.compare(packet.number, &admission, &decided);
+                }
+            }
+            Event::Sent { number, marked } if compares => {
+                one.logged.push_back(Fate::Sent(number, entry.time, marked));
+            }
+            Event::Dropped { number, cause, place } if compares => {
+                one.logged.push_back(Fate::Dropped(number, entry.time, cause, place));
+            }
+            Event::Reconfigured(config) => {
+                let config = changed(&config);
+                let queue = config.queue()?;
+                line.set_rate(entry.time, config.rate, &mut ear);
+                line.reconfigure(entry.time, queue, &mut ear);
+                out.config = config;
+            }
+            Event::Closed => {
+                line.run(entry.time, &mut ear);
+                whole = true;
+            }
+            Event::Sent { .. } | Event::Dropped { .. } => {}
+        }
+        one.compare_fates();
+        one.out.span.1 = end;
+    }
+    let closed = log.closed() && whole;
+    for one in &mut lines {
+        let One { line, own, out, .. } = &mut *one;
+        line.run(end, &mut Ear { own, meter: &mut out.meter, keep: compares });
+        one.compare_fates();
+        if closed && compares {
+            // What only one of the two tells.
+            let left: Vec<(u32, &str)> = one
+                .logged
+                .iter()
+                .map(|f| (f.number(), "only in the log"))
+                .chain(one.own.iter().map(|f| (f.number(), "only in the replay")))
+                .collect();
+            for (number, only) in left {
+                one.compare(number, &only, &"in both");
+            }
+        }
+        one.out.counters = *one.line.counters();
+        one.out.span.1 = end;
+    }
+    Ok(Replay { lines: lines.into_iter().map(|one| one.out).collect(), closed })
+}

@@ -1,0 +1,321 @@
+//! The loop with made-up packets and a made-up clock.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
+use quell_gateway::header::Header;
+use quell_gateway::{
+    Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay, Rest,
+    replay,
+};
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+thread_local! { static ALLOCATIONS: Cell<u64> = const { Cell::new(0) }; }
+
+struct Counting;
+
+// SAFETY: it only counts, and hands everything to the system's allocator.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Ports that give bursts of packets and keep count of what comes back.
+struct Fake {
+    rng: Rng,
+    next: u32,
+    most: u64,
+    forwarded: u64,
+    discarded: u64,
+    last_forwarded: Option<u32>,
+    overtaken: u64,
+}
+
+impl Fake {
+    fn new(seed: u64, most: u64) -> Self {
+        let rng = Seed(seed).stream("fake");
+        Fake { rng, next: 0, most, forwarded: 0, discarded: 0, last_forwarded: None, overtaken: 0 }
+    }
+}
+
+impl Ports for Fake {
+    fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        let burst = if self.most == 0 { 0 } else { self.rng.next_u64() % (self.most + 1) };
+        for _ in 0..burst.min(most as u64) {
+            let x = self.rng.next_u64();
+            let header = Header {
+                flow: FlowId(x as u32 % 30 * 977),
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
+                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
+                syn: x >> 20 & 31 == 0,
+                dscp: (x >> 32) as u8 & 63,
+            };
+            arrivals.push((0, Packet::new(self.next, 40 + (x >> 40) as u32 % 1460, header)));
+            self.next += 1;
+        }
+        Ok(())
+    }
+    fn forward(&mut self, _: u8, packet: &Packet) {
+        self.forwarded += 1;
+        self.overtaken += u64::from(self.last_forwarded.replace(packet.handle) > Some(packet.handle));
+    }
+    fn discard(&mut self, _: u8, _: &Packet) {
+        self.discarded += 1;
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file in memory that is shared with the test.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn config(aqm: AqmConfig, seed: u64) -> LineConfig {
+    LineConfig {
+        name: "up".into(),
+        rate: BitRate::from_bps(10_000_000),
+        buffer: "60 packets".parse().unwrap(),
+        mean_packet: Bytes::new(770),
+        ecn: true,
+        seed,
+        aqm,
+    }
+}
+
+fn named(name: &str) -> AqmConfig {
+    (CATALOG.iter().find(|e| e.name == name).unwrap().default)()
+}
+
+fn recorder(config: &LineConfig) -> (Shared, Recorder) {
+    let file = Shared::default();
+    let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
+    let recorder = Recorder::new(file.clone(), &header).unwrap();
+    (file, recorder)
+}
+
+/// Runs turns at random times: most as the loop asks, some late, one after a long stop.
+fn drive(relay: &mut Relay<Fake>, turns: usize, rng: &mut Rng, now: &mut Time) {
+    for turn in 0..turns {
+        let rest = relay.turn(|| *now).unwrap();
+        let late = match rng.next_u64() % 20 {
+            0 => rng.next_u64() % 20_000_000,
+            _ => rng.next_u64() % 60_000,
+        };
+        let asked = match rest {
+            Rest::None => Duration::ZERO,
+            Rest::Input(d) => Duration::from_nanos(rng.next_u64() % d.nanos().clamp(1, 3_000_000)),
+            Rest::Tick(d) => d,
+        };
+        let stop = if turn == turns / 2 { Duration::from_secs(40) } else { Duration::ZERO };
+        *now = *now + asked + Duration::from_nanos(late) + stop;
+    }
+}
+
+#[test]
+fn every_algorithm_replays_without_a_difference() {
+    for entry in CATALOG {
+        let config = config((entry.default)(), 7);
+        let (file, recorder) = recorder(&config);
+        let paths = vec![(Some(config.clone()), Delays::all(Duration::from_millis(3)))];
+        let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+        let mut rng = Seed(11).stream(entry.name);
+        let mut now = Time::ZERO;
+        drive(&mut relay, 4000, &mut rng, &mut now);
+        // A reload under load: another algorithm, another rate, then back.
+        let other = LineConfig { rate: BitRate::from_bps(7_000_000), ..self::config(named("red"), 9) };
+        relay.reconfigure(0, other, now).unwrap();
+        drive(&mut relay, 2000, &mut rng, &mut now);
+        relay.reconfigure(0, config.clone(), now).unwrap();
+        drive(&mut relay, 2000, &mut rng, &mut now);
+        assert_eq!(relay.pauses, 3, "{}", entry.name);
+        let counters = *relay.paths()[0].line().unwrap().counters();
+        let (ports, _) = relay.close(now).unwrap();
+        // Only a discipline lets packets overtake each other.
+        let one_queue = matches!(config.aqm.build(&config.link()).unwrap(), quell_aqm::Algorithm::Aqm(_));
+        assert!(ports.overtaken == 0 || !one_queue, "{}", entry.name);
+        assert_eq!(u64::from(ports.next), ports.forwarded + ports.discarded, "{}", entry.name);
+        assert!(ports.discarded > 0 && ports.forwarded > 1000 && counters.arrived.packets > 10_000);
+        let bytes = file.0.lock().unwrap().clone();
+        let mut log = LogReader::new(bytes.as_slice()).unwrap();
+        let replayed = replay(&mut log, None).unwrap();
+        let line = &replayed.lines[0];
+        assert!(replayed.closed);
+        assert_eq!(line.arrivals, u64::from(ports.next));
+        assert!(line.compared > line.arrivals);
+        assert_eq!((line.differ, &line.first), (0, &None), "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_replay_finds_what_is_not_so() {
+    let config = config(named("red"), 7);
+    let (file, recorder) = recorder(&config);
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    drive(&mut relay, 500, &mut rng, &mut now);
+    let _ = relay.close(now).unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    // Another seed decides otherwise.
+    let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
+    let at = text.find("\"seed\":7").unwrap() + 7;
+    let mut other = bytes.clone();
+    other[at] = b'8';
+    let found = replay(&mut LogReader::new(other.as_slice()).unwrap(), None).unwrap();
+    assert!(found.lines[0].differ > 0 && found.lines[0].first.is_some());
+    // Another algorithm is asked, and nothing compared.
+    let with = |c: &LineConfig| LineConfig { aqm: named("drop-tail"), ..c.clone() };
+    let found = replay(&mut LogReader::new(bytes.as_slice()).unwrap(), Some(&with)).unwrap();
+    assert_eq!((found.lines[0].compared, found.lines[0].differ), (0, 0));
+    assert!(found.lines[0].counters.arrived.packets > 0);
+}
+
+#[test]
+fn a_log_that_is_cut_anywhere_is_read_up_to_there() {
+    let config = config(named("pi"), 7);
+    let (file, recorder) = recorder(&config);
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    drive(&mut relay, 40, &mut rng, &mut now);
+    relay.reconfigure(0, self::config(named("blue"), 3), now).unwrap();
+    drive(&mut relay, 40, &mut rng, &mut now);
+    let _ = relay.close(now).unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
+    let mut entries = 0;
+    for cut in 0..=bytes.len() {
+        let read = LogReader::new(&bytes[..cut]);
+        assert_eq!(read.is_ok(), cut >= begin, "{cut}");
+        let Ok(mut log) = read else { continue };
+        let mut n = 0;
+        while log.next_entry().unwrap().is_some() {
+            n += 1;
+        }
+        assert!(n >= entries && n <= (cut - begin) / RECORD);
+        entries = n;
+        assert_eq!(log.closed(), cut == bytes.len());
+        let found = replay(&mut LogReader::new(&bytes[..cut]).unwrap(), None).unwrap();
+        assert_eq!(found.lines[0].differ, 0, "{cut}: {:?}", found.lines[0].first);
+    }
+    // Damage is named.
+    let mut damaged = bytes.clone();
+    damaged[begin] = 99;
+    let error = LogReader::new(damaged.as_slice()).unwrap().next_entry().unwrap_err();
+    assert_eq!(error.to_string(), "record 0 is damaged: no such kind");
+}
+
+#[test]
+fn a_log_on_a_full_disk_ends_and_packets_go_on() {
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.0 < bytes.len() {
+                return Err(io::Error::from(io::ErrorKind::StorageFull));
+            }
+            self.0 -= bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let config = config(named("red"), 7);
+    let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
+    let recorder = Recorder::new(Full(10_000), &header).unwrap();
+    let paths = vec![(Some(config), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    for _ in 0..200 {
+        drive(&mut relay, 100, &mut rng, &mut now);
+        if relay.recorder().unwrap().ended().is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(relay.recorder().unwrap().ended().is_some());
+    let before = relay.ports.forwarded;
+    drive(&mut relay, 1000, &mut rng, &mut now);
+    assert!(relay.ports.forwarded > before);
+    assert!(relay.close(now).is_err());
+}
+
+#[test]
+fn nothing_allocates_once_it_runs() {
+    for name in ["drop-tail", "red", "hred-fixed", "pi", "codel", "sred", "red+tail"] {
+        let Some(entry) = CATALOG.iter().find(|e| e.name == name) else { panic!("{name}") };
+        let config = config((entry.default)(), 7);
+        let (_, recorder) = recorder(&config);
+        let paths = vec![(Some(config), Delays::all(Duration::from_millis(3)))];
+        let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+        let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+        drive(&mut relay, 3000, &mut rng, &mut now);
+        let before = ALLOCATIONS.with(Cell::get);
+        drive(&mut relay, 1000, &mut rng, &mut now);
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_bad_configuration_changes_nothing() {
+    let good = config(named("red"), 7);
+    let paths = vec![(Some(good.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 0), paths, Pace::default(), None).unwrap();
+    let bad = LineConfig { buffer: "0 packets".parse().unwrap(), ..good.clone() };
+    let error = relay.reconfigure(0, bad, Time::from_nanos(5)).unwrap_err();
+    assert_eq!(error.field, "up.buffer");
+    assert_eq!(relay.paths()[0].config(), Some(&good));
+}
+
+/// A packet leaves at the end of its transmission plus its delay, and not before.
+#[test]
+fn departures_have_the_rate_and_the_delay() {
+    struct Burst(u32, Vec<u32>);
+    impl Ports for Burst {
+        fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+            for n in 0..core::mem::take(&mut self.0) {
+                arrivals.push((0, Packet::new(n, 1250, Header::default())));
+            }
+            Ok(())
+        }
+        fn forward(&mut self, _: u8, packet: &Packet) {
+            self.1.push(packet.handle);
+        }
+        fn discard(&mut self, _: u8, _: &Packet) {}
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let paths = vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::from_millis(5)))];
+    let mut relay = Relay::new(Burst(10, Vec::new()), paths, Pace::default(), None).unwrap();
+    // 1250 B at 10 Mbit/s take 1 ms: the first leaves after 6 ms, the tenth after 15.
+    for us in (0..20_000).step_by(10) {
+        relay.turn(|| Time::from_nanos(us * 1000)).unwrap();
+        let expected = (us / 1000).saturating_sub(5).min(10) as usize;
+        assert_eq!(relay.ports.1.len(), expected, "{us} us");
+    }
+}
