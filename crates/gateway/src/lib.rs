@@ -13,11 +13,15 @@ mod config;
 pub mod header;
 mod meter;
 mod packet;
+#[cfg(target_os = "linux")]
+pub mod port;
 mod record;
 mod relay;
 mod replay;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+pub mod wire;
 
 pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};
 pub use meter::Meter;

@@ -52,7 +52,7 @@ impl Delays {
         self.each.get(usize::from(packet.delay)).copied().unwrap_or(self.others)
     }
 
-    fn longest(&self) -> Duration {
+    pub(crate) fn longest(&self) -> Duration {
         self.each.iter().copied().fold(self.others, Duration::max)
     }
 }
@@ -429,31 +429,27 @@ impl<P: Ports> Relay<P> {
         Ok(())
     }
 
-    /// Lets everything go that waits or is on its way, at once, and closes the log.
+    /// Lets everything go that waits or is on its way, at once, and closes the log; what became of the log is the
+    /// last of what it gives.
     ///
     /// # Errors
-    /// If the log could not be written whole.
-    pub fn close(mut self, now: Time) -> io::Result<(P, Vec<Path>)> {
+    /// If the ports are gone.
+    pub fn close(mut self, now: Time) -> io::Result<(P, Vec<Path>, io::Result<()>)> {
         let now = now.max(self.now);
         self.run(now);
         while let Some(Reverse(Due { path, packet: Bytes(packet), .. })) = self.due.pop() {
             self.ports.forward(path, &packet);
         }
-        let mut closed = Ok(());
-        if let Some(recorder) = self.recorder.take() {
-            closed = recorder.close(now);
-        }
+        let log = self.recorder.take().map_or(Ok(()), |recorder| recorder.close(now));
         for (index, path) in self.paths.iter_mut().enumerate() {
             let Some((_, line)) = path.line.take() else { continue };
-            let ports = &mut self.ports;
             path.meter.counters = *line.counters();
             for (_, packet) in quell_queue::Qdisc::into_parts(line.into_queue()).0 {
-                ports.forward(index as u8, &packet);
+                self.ports.forward(index as u8, &packet);
             }
         }
         self.ports.flush()?;
-        closed?;
-        Ok((self.ports, self.paths))
+        Ok((self.ports, self.paths, log))
     }
 }
 

@@ -84,3 +84,76 @@ pub fn packet_socket(name: &str) -> io::Result<OwnedFd> {
         if ignore < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
     }
 }
+
+/// Turns off everything that would put packets together or leave their checksums to a device: each packet is to be
+/// what a link would carry (RFC 8290 section 5.2.4).
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn without_offloads(name: &str) -> io::Result<()> {
+    /// `struct ethtool_value` of linux/ethtool.h.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    /// ETHTOOL_STXCSUM, SSG, STSO, SGSO, SGRO of the same header.
+    const COMMANDS: [u32; 5] = [0x17, 0x19, 0x1f, 0x24, 0x2c];
+    // SAFETY: SIOCETHTOOL reads one ifreq and the value that it points to; both live until the call returns, and
+    // the socket is owned by nothing else.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = OwnedFd::from_raw_fd(fd);
+        for command in COMMANDS {
+            let mut value = Value { command, data: 0 };
+            let mut request = interface(name)?;
+            request.ifr_ifru.ifru_data = (&raw mut value).cast();
+            if libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lets `command` begin in a user namespace in which its user is root.
+pub fn in_user_namespace(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let (users, groups) = (format!("0 {user} 1"), format!("0 {group} 1"));
+    let enter = move || {
+        // SAFETY: between fork and exec there is one thread, and these calls neither allocate nor lock: unshare,
+        // and in `put` open, write and close.
+        unsafe {
+            if libc::unshare(libc::CLONE_NEWUSER) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            put(c"/proc/self/setgroups", b"deny")?;
+            put(c"/proc/self/uid_map", users.as_bytes())?;
+            put(c"/proc/self/gid_map", groups.as_bytes())
+        }
+    };
+    // SAFETY: `enter` does only what is allowed between fork and exec, see there.
+    unsafe { command.pre_exec(enter) }
+}
+
+/// Writes a file whole, in one call.
+///
+/// # Safety
+/// None is needed of the caller: `path` ends with a zero and `bytes` lives.
+unsafe fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: as above.
+    unsafe {
+        let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let written = libc::write(fd, bytes.as_ptr().cast(), bytes.len());
+        let error = io::Error::last_os_error();
+        libc::close(fd);
+        if written < 0 { Err(error) } else { Ok(()) }
+    }
+}

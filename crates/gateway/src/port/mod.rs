@@ -1,0 +1,50 @@
+//! The ports of Linux.
+
+pub mod pair;
+
+use quell_units::Duration;
+use rustix::time::{ClockId, Timespec};
+
+/// A length of time as the kernel has it.
+pub(crate) fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: (duration.nanos() / 1_000_000_000) as i64,
+        tv_nsec: (duration.nanos() % 1_000_000_000) as _,
+    }
+}
+
+/// Sleeps without looking at anything else.
+pub(crate) fn sleep(duration: Duration) {
+    // Interrupted by a signal is slept enough: the loop looks for itself.
+    let _ = rustix::thread::clock_nanosleep_relative(ClockId::Monotonic, &timespec(duration));
+}
+
+/// Time since `start` by the monotonic clock: it does not jump, and stands still while the machine is suspended.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock {
+    start: u64,
+}
+
+impl MonotonicClock {
+    /// A clock that is at zero now.
+    pub fn new() -> Self {
+        MonotonicClock { start: Self::read() }
+    }
+
+    fn read() -> u64 {
+        let now = rustix::time::clock_gettime(ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+
+    /// The time now.
+    #[inline]
+    pub fn now(&self) -> quell_units::Time {
+        quell_units::Time::from_nanos(Self::read() - self.start)
+    }
+}
+
+impl Default for MonotonicClock {
+    fn default() -> Self {
+        MonotonicClock::new()
+    }
+}

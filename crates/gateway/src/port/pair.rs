@@ -1,0 +1,191 @@
+//! Two devices, with the gateway between them: TUN, or packet sockets where TUN is not allowed.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::header::{FlowKey, Header, ip_offset, set_ce};
+use crate::{Packet, Ports};
+
+/// What a device's frames begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// The IP header: TUN.
+    Ip,
+    /// An Ethernet header: a packet socket.
+    Ethernet,
+}
+
+/// What happened to packets outside the lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairCounters {
+    /// Frames that no algorithm may judge, passed on at once: ARP, neighbor discovery, what is no IP.
+    pub passed: u64,
+    /// Packets that the other device did not take.
+    pub refused: u64,
+    /// Reads that were put off because every buffer was in use.
+    pub starved: u64,
+}
+
+/// Two devices; path 0 leads from the first to the second, path 1 back.
+pub struct Pair {
+    devices: [OwnedFd; 2],
+    framing: Framing,
+    key: FlowKey,
+    /// Slots of equal size, and those that are free.
+    slots: Vec<u8>,
+    slot: usize,
+    free: Vec<u32>,
+    lengths: Vec<u32>,
+    /// Which device is read first, in turn.
+    first: usize,
+    /// The packets' delay is chosen by the low 16 bits of their IPv4 source.
+    by_address: bool,
+    /// What happened beside the lines.
+    pub counters: PairCounters,
+}
+
+/// Room for what a device puts before the IP header.
+const LINK_HEADER: usize = 32;
+
+impl Pair {
+    /// Devices whose frames are at most `mtu` bytes of IP, with buffers for `packets` of them.
+    pub fn new(devices: [OwnedFd; 2], framing: Framing, mtu: usize, packets: usize, key: FlowKey) -> Self {
+        let slot = (mtu + LINK_HEADER).next_multiple_of(64);
+        Pair {
+            devices,
+            framing,
+            key,
+            slots: vec![0; slot * packets],
+            slot,
+            free: (0..packets as u32).rev().collect(),
+            lengths: vec![0; packets],
+            first: 0,
+            by_address: false,
+            counters: PairCounters::default(),
+        }
+    }
+
+    /// Chooses each packet's delay by the low 16 bits of its IPv4 source address.
+    pub fn delay_by_address(mut self) -> Self {
+        self.by_address = true;
+        self
+    }
+
+    /// The devices, to wait for.
+    pub fn devices(&self) -> [BorrowedFd<'_>; 2] {
+        [self.devices[0].as_fd(), self.devices[1].as_fd()]
+    }
+
+    /// Buffers that are in use.
+    pub fn in_use(&self) -> usize {
+        self.lengths.len() - self.free.len()
+    }
+
+    /// Waits until a packet comes or the time is over.
+    ///
+    /// # Errors
+    /// If the devices are gone.
+    pub fn wait(&self, timeout: quell_units::Duration) -> io::Result<()> {
+        let [a, b] = self.devices();
+        let mut fds =
+            [PollFd::from_borrowed_fd(a, PollFlags::IN), PollFd::from_borrowed_fd(b, PollFlags::IN)];
+        match poll(&mut fds, Some(&super::timespec(timeout))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    #[inline]
+    fn bytes(&mut self, handle: u32) -> &mut [u8] {
+        let begin = handle as usize * self.slot;
+        &mut self.slots[begin..begin + self.slot]
+    }
+
+    /// Reads one frame; false if none waits.
+    #[inline]
+    fn read(&mut self, device: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<bool> {
+        let Some(handle) = self.free.pop() else {
+            self.counters.starved += 1;
+            return Ok(false);
+        };
+        let begin = handle as usize * self.slot;
+        let buffer = &mut self.slots[begin..begin + self.slot];
+        let length = match rustix::io::read(&self.devices[device], buffer) {
+            Ok(length) => length,
+            Err(e) => {
+                self.free.push(handle);
+                return match e {
+                    // A device that is down gives nothing until it is up again.
+                    Errno::AGAIN | Errno::INTR | Errno::NETDOWN | Errno::IO => Ok(false),
+                    e => Err(e.into()),
+                };
+            }
+        };
+        let frame = &self.slots[begin..begin + length];
+        let ip = match self.framing {
+            Framing::Ip => Some(0),
+            Framing::Ethernet => ip_offset(frame),
+        };
+        let header = ip.and_then(|at| Some((at, Header::parse(&frame[at..], &self.key)?)));
+        let Some((at, header)) = header else {
+            self.counters.passed += 1;
+            let _ = rustix::io::write(&self.devices[1 - device], frame);
+            self.free.push(handle);
+            return Ok(true);
+        };
+        let mut packet = Packet::new(handle, (length - at) as u32, header);
+        packet.delay = match (self.by_address, frame.get(at..at + 20)) {
+            (true, Some(ip)) if ip[0] >> 4 == 4 => u16::from_be_bytes([ip[14], ip[15]]),
+            _ => u16::MAX,
+        };
+        self.lengths[handle as usize] = length as u32;
+        arrivals.push((device as u8, packet));
+        Ok(true)
+    }
+}
+
+impl Ports for Pair {
+    fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        // Half of a turn's packets for each device, so that one cannot starve the other.
+        self.first = 1 - self.first;
+        for device in [self.first, 1 - self.first] {
+            for _ in 0..most.div_ceil(2) {
+                if !self.read(device, arrivals)? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn forward(&mut self, path: u8, packet: &Packet) {
+        let length = self.lengths[packet.handle as usize] as usize;
+        let framing = self.framing;
+        let frame = &mut self.bytes(packet.handle)[..length];
+        if packet.marked {
+            let at = if framing == Framing::Ip { Some(0) } else { ip_offset(frame) };
+            if let Some(at) = at {
+                set_ce(&mut frame[at..]);
+            }
+        }
+        let begin = packet.handle as usize * self.slot;
+        let to = &self.devices[1 - usize::from(path)];
+        if rustix::io::write(to, &self.slots[begin..begin + length]).is_err() {
+            self.counters.refused += 1;
+        }
+        self.free.push(packet.handle);
+    }
+
+    #[inline]
+    fn discard(&mut self, _: u8, packet: &Packet) {
+        self.free.push(packet.handle);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

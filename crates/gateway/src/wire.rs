@@ -1,0 +1,424 @@
+//! A bottleneck between two hosts of its own making: network namespaces with nothing else in them.
+//!
+//! Each *host* is a thread in a network namespace; what it starts is there too. The relay is a third thread that
+//! holds the two devices between them and nothing else. Namespaces have no names and die with the process,
+//! whatever ends it: nothing is left behind and nothing needs to be undone.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use quell_units::{Bytes, Duration};
+
+use crate::config::LineConfig;
+use crate::header::FlowKey;
+use crate::port::pair::{Framing, Pair, PairCounters};
+use crate::port::{MonotonicClock, sleep};
+use crate::record::Recorder;
+use crate::relay::{Delays, Pace, Path, Relay, Rest};
+use crate::sys;
+
+/// The two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where commands run; path 0 leads away from it.
+    Near = 0,
+    /// The other end.
+    Far = 1,
+}
+
+impl Side {
+    /// Address number `n` of this host: each host has all of its /16.
+    pub fn address(self, n: u16) -> Ipv4Addr {
+        let [high, low] = n.to_be_bytes();
+        Ipv4Addr::new(10, 64 + self as u8, high, low)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Side::Near => "near",
+            Side::Far => "far",
+        }
+    }
+
+    fn other(self) -> Side {
+        match self {
+            Side::Near => Side::Far,
+            Side::Far => Side::Near,
+        }
+    }
+}
+
+/// The address that a host has unless it chooses another.
+pub const HOST: u16 = 1;
+
+/// What lies between the hosts.
+#[derive(Clone, Debug)]
+pub struct WireConfig {
+    /// From near to far, and back: a line or none.
+    pub lines: [Option<LineConfig>; 2],
+    /// What each direction delays its packets by, after they were sent.
+    pub delays: [Delays; 2],
+    /// The largest IP packet.
+    pub mtu: u16,
+    /// Whether the hosts ask for ECN (`net.ipv4.tcp_ecn`).
+    pub ecn: bool,
+    /// Congestion control of sockets that do not choose (`net.ipv4.tcp_congestion_control`).
+    pub congestion: Option<String>,
+    /// Packet sockets even where TUN is allowed.
+    pub packet_sockets: bool,
+}
+
+/// Why there is no wire: what failed, and what helps.
+#[derive(Debug)]
+pub struct WireError(pub String);
+
+impl core::fmt::Display for WireError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WireError {}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A host: a thread in a network namespace of its own.
+pub struct Host {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    tid: i32,
+}
+
+impl Host {
+    fn new(side: Side) -> Result<Self, WireError> {
+        let (jobs, todo) = channel::<Job>();
+        let (ready, entered) = channel();
+        let thread = std::thread::Builder::new()
+            .name(format!("quell-{}", side.name()))
+            .spawn(move || {
+                let entered = sys::unshare_network();
+                let failed = entered.is_err();
+                let _ = ready.send(entered.map(|()| rustix::thread::gettid().as_raw_nonzero().get()));
+                if !failed {
+                    todo.into_iter().for_each(|job| job());
+                }
+            })
+            .map_err(|e| WireError(format!("a thread cannot start: {e}")))?;
+        let tid = entered
+            .recv()
+            .map_err(|_| WireError("a host's thread has ended".into()))?
+            .map_err(|e| WireError(format!("a network namespace is not allowed here: {e}; {NAMESPACES}")))?;
+        Ok(Host { jobs: Some(jobs), thread: Some(thread), tid })
+    }
+
+    /// Does something on this host, and waits for what it gives.
+    ///
+    /// # Panics
+    /// If `f` panics.
+    pub fn run<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> T {
+        let (give, result) = channel();
+        let job: Job = Box::new(move || {
+            let _ = give.send(f());
+        });
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(job);
+        }
+        result.recv().expect("a job on a host does not panic")
+    }
+
+    /// A thread on this host.
+    ///
+    /// # Errors
+    /// If no thread can start.
+    pub fn thread<T: Send + 'static>(
+        &self,
+        name: &str,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let name = name.to_string();
+        // It inherits the namespace of the thread that starts it.
+        self.run(move || std::thread::Builder::new().name(name).spawn(f))
+    }
+
+    fn ip(&self, commands: Vec<String>) -> Result<(), WireError> {
+        self.run(move || ip(&commands))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a user does about namespaces that are not allowed.
+pub const NAMESPACES: &str = "run as root, or allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 \
+(Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000";
+
+/// Runs `ip` once for each of `commands`.
+fn ip(commands: &[String]) -> Result<(), WireError> {
+    for command in commands {
+        let done = Command::new("ip").args(command.split_whitespace()).output().map_err(|e| {
+            WireError(format!(
+                "the command `ip` cannot run: {e}; install iproute2 (apt-get install iproute2)"
+            ))
+        })?;
+        if !done.status.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            return Err(WireError(format!("`ip {command}` fails: {}", said.trim())));
+        }
+    }
+    Ok(())
+}
+
+/// A setting of the kernel for the calling thread's network namespace.
+fn sysctl(name: &str, value: &str) -> Result<(), WireError> {
+    std::fs::write(format!("/proc/sys/net/{name}"), value)
+        .map_err(|e| WireError(format!("the kernel refuses net/{name} = {value}: {e}")))
+}
+
+/// The hosts and the relay between them.
+pub struct Wire {
+    near: Host,
+    far: Host,
+    stop: Arc<AtomicBool>,
+    relay: Option<JoinHandle<io::Result<Report>>>,
+    /// The relay's thread.
+    pub relay_tid: i32,
+    /// TUN or packet sockets.
+    pub framing: Framing,
+    /// When the relay's clock began.
+    pub clock: MonotonicClock,
+}
+
+/// What a relay leaves.
+pub struct Report {
+    /// The paths with their meters and their queues' counters.
+    pub paths: Vec<Path>,
+    /// What happened beside the lines.
+    pub counters: PairCounters,
+    /// How long it ran.
+    pub ran: Duration,
+    /// Pauses of the loop longer than a second.
+    pub pauses: u64,
+    /// Why the log is not whole.
+    pub log: Option<String>,
+}
+
+/// How often the relay shows itself.
+const SHOW: Duration = Duration::from_millis(100);
+
+impl Wire {
+    /// Sets everything up; traffic may begin when this returns. `show` is called by the relay ten times a second.
+    ///
+    /// # Errors
+    /// Says what is not allowed here and what would allow it.
+    pub fn new(
+        config: WireConfig,
+        recorder: Option<Recorder>,
+        show: impl FnMut(&Relay<Pair>) + Send + 'static,
+    ) -> Result<Wire, WireError> {
+        let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
+        let near = Host::new(Side::Near)?;
+        let far = Host::new(Side::Far)?;
+        let (devices, framing) = devices(&near, &far, config.packet_sockets)?;
+        for (side, host) in [(Side::Near, &near), (Side::Far, &far)] {
+            configure(side, host, &config)?;
+        }
+        let packets = buffers(&config);
+        let key = FlowKey::random().map_err(|e| refuse(&e))?;
+        let pair = Pair::new(devices, framing, usize::from(config.mtu), packets, key).delay_by_address();
+        let [up, down] = config.lines;
+        let [there, back] = config.delays;
+        let paths = vec![(up, there), (down, back)];
+        let relay = Relay::new(pair, paths, Pace::default(), recorder).map_err(|e| refuse(&e))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let clock = MonotonicClock::new();
+        let (ready, began) = channel();
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("quell-relay".into())
+            .spawn(move || {
+                let confined = confine();
+                let _ = ready.send(confined.map(|()| rustix::thread::gettid().as_raw_nonzero().get()));
+                turns(relay, &clock, &stopped, show)
+            })
+            .map_err(|e| refuse(&e))?;
+        let relay_tid = began
+            .recv()
+            .map_err(|_| WireError("the relay has ended".into()))?
+            .map_err(|e| WireError(format!("the relay cannot give up its rights: {e}")))?;
+        Ok(Wire { near, far, stop, relay: Some(thread), relay_tid, framing, clock })
+    }
+
+    /// A host.
+    pub fn host(&self, side: Side) -> &Host {
+        match side {
+            Side::Near => &self.near,
+            Side::Far => &self.far,
+        }
+    }
+
+    /// Stops the relay.
+    ///
+    /// # Errors
+    /// If it had failed.
+    pub fn close(mut self) -> io::Result<Report> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.relay.take().map(JoinHandle::join) {
+            Some(Ok(report)) => report,
+            _ => Err(io::Error::other("the relay has panicked")),
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(relay) = self.relay.take() {
+            let _ = relay.join();
+        }
+    }
+}
+
+/// The relay's thread needs its devices and nothing else: it gives up every capability and may not get any.
+fn confine() -> io::Result<()> {
+    use rustix::thread as rt;
+    // How late it may wake: the default is 50 us (prctl(2), PR_SET_TIMERSLACK).
+    rt::set_current_timer_slack(core::num::NonZeroU64::new(1))?;
+    rt::set_no_new_privs(true)?;
+    rt::clear_ambient_capability_set()?;
+    let none = rt::CapabilitySet::empty();
+    rt::set_capabilities(None, rt::CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(())
+}
+
+fn turns(
+    mut relay: Relay<Pair>,
+    clock: &MonotonicClock,
+    stop: &AtomicBool,
+    mut show: impl FnMut(&Relay<Pair>),
+) -> io::Result<Report> {
+    let mut shown = quell_units::Time::ZERO;
+    while !stop.load(Ordering::Relaxed) {
+        match relay.turn(|| clock.now())? {
+            Rest::None => {}
+            Rest::Tick(time) => sleep(time),
+            Rest::Input(time) => relay.ports.wait(time)?,
+        }
+        let now = clock.now();
+        if now.since(shown) >= SHOW {
+            shown = now;
+            show(&relay);
+        }
+    }
+    let now = clock.now();
+    let pauses = relay.pauses;
+    let (ports, paths, log) = relay.close(now)?;
+    let log = log.err().map(|e| e.to_string());
+    Ok(Report { paths, counters: ports.counters, ran: now.since(quell_units::Time::ZERO), pauses, log })
+}
+
+/// How many packets may be in the relay's hands at once.
+fn buffers(config: &WireConfig) -> usize {
+    const SMALLEST: Bytes = Bytes::new(64);
+    let mut packets = 4096;
+    for (line, delays) in config.lines.iter().zip(&config.delays) {
+        let Some(line) = line else {
+            packets += 1 << 14;
+            continue;
+        };
+        // Small packets fill a buffer of bytes with many; on the way the mean holds, with a margin.
+        packets += line.most_packets(SMALLEST);
+        let way = line.rate.bytes_per_sec() * delays.longest().as_secs_f64();
+        packets += (way / line.mean_packet.get() as f64 * 4.0) as usize;
+    }
+    packets.min(1 << 18)
+}
+
+/// One device for each host.
+fn devices(near: &Host, far: &Host, packet_sockets: bool) -> Result<([OwnedFd; 2], Framing), WireError> {
+    if !packet_sockets {
+        let tun = |host: &Host| host.run(|| sys::tun("quell0"));
+        match (tun(near), tun(far)) {
+            (Ok(a), Ok(b)) => return Ok(([a, b], Framing::Ip)),
+            (Err(e), _) | (_, Err(e))
+                if e.kind() != io::ErrorKind::PermissionDenied && e.kind() != io::ErrorKind::NotFound =>
+            {
+                return Err(WireError(format!("/dev/net/tun: {e}")));
+            }
+            // Packet sockets need no device file.
+            _ => {}
+        }
+    }
+    let between = Host::new(Side::Near)?;
+    let (near_tid, far_tid) = (near.tid, far.tid);
+    between.ip(vec![
+        format!("link add quell0 netns {near_tid} type veth peer name near"),
+        format!("link add quell0 netns {far_tid} type veth peer name far"),
+        "link set near up".into(),
+        "link set far up".into(),
+    ])?;
+    for host in [near, far] {
+        host.run(|| sys::without_offloads("quell0"))
+            .map_err(|e| WireError(format!("offloads of a veth device cannot be turned off: {e}")))?;
+    }
+    let open = |name: &'static str| {
+        between
+            .run(move || sys::packet_socket(name))
+            .map_err(|e| WireError(format!("a packet socket is not allowed here: {e}; {NAMESPACES}")))
+    };
+    Ok(([open("near")?, open("far")?], Framing::Ethernet))
+}
+
+/// Addresses, routes and settings of a host.
+fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireError> {
+    let (own, other) = (64 + side as u8, 64 + side.other() as u8);
+    let mtu = config.mtu;
+    let mut commands = vec![
+        "link set lo up".to_string(),
+        format!("link set quell0 mtu {mtu} txqueuelen 10000"),
+        "link set quell0 up".into(),
+        format!("addr add 10.{own}.0.{HOST}/32 dev quell0"),
+        // Every address of the network is this host's (AnyIP), so each flow may have its own.
+        format!("route add local 10.{own}.0.0/16 dev lo"),
+        format!("route add 10.{other}.0.0/16 dev quell0 src 10.{own}.0.{HOST}"),
+    ];
+    // IPv6 needs 1280 bytes (RFC 8200 section 5).
+    if mtu >= 1280 && std::path::Path::new("/proc/sys/net/ipv6").exists() {
+        commands.push(format!("-6 addr add fd00:{own}::{HOST}/64 dev quell0 nodad"));
+        commands.push(format!("-6 route add fd00:{other}::/64 dev quell0"));
+    }
+    host.ip(commands)?;
+    let (ecn, congestion) = (config.ecn, config.congestion.clone());
+    host.run(move || {
+        sysctl("ipv4/tcp_ecn", if ecn { "1" } else { "0" })?;
+        // What one connection learned is not for the next one.
+        sysctl("ipv4/tcp_no_metrics_save", "1")?;
+        // No connection is limited by a socket's buffer before the queue is.
+        sysctl("ipv4/tcp_wmem", "4096 65536 67108864")?;
+        sysctl("ipv4/tcp_rmem", "4096 131072 67108864")?;
+        if let Some(name) = congestion {
+            sysctl("ipv4/tcp_congestion_control", &name)?;
+        }
+        Ok(())
+    })
+}
+
+/// A command that will run in a user namespace in which it is root, for whoever is not; the namespaces of
+/// networks follow inside.
+///
+/// # Errors
+/// If such a namespace is not allowed.
+pub fn in_user_namespace(command: &mut Command) -> &mut Command {
+    sys::in_user_namespace(command)
+}
