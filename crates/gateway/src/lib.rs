@@ -21,6 +21,8 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+pub mod traffic;
+#[cfg(target_os = "linux")]
 pub mod wire;
 
 pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};

@@ -157,3 +157,14 @@ unsafe fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
         if written < 0 { Err(error) } else { Ok(()) }
     }
 }
+
+/// The bytes that a TCP socket holds because they are not acknowledged.
+///
+/// # Errors
+/// If it is no such socket.
+pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one int, which lives until the call returns.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &mut bytes) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
+}

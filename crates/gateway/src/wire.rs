@@ -46,7 +46,8 @@ impl Side {
         }
     }
 
-    fn other(self) -> Side {
+    /// The other one.
+    pub fn other(self) -> Side {
         match self {
             Side::Near => Side::Far,
             Side::Far => Side::Near,
