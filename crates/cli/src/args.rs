@@ -68,6 +68,10 @@ pub enum Command {
     Design(DesignArgs),
     /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
     Map(MapArgs),
+    /// A bottleneck on this machine for real packets: a command behind it, or a scenario's traffic across it.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = WIRE_HELP)]
+    Wire(WireArgs),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
@@ -80,6 +84,69 @@ pub enum Command {
     /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
+}
+
+#[cfg(target_os = "linux")]
+const WIRE_HELP: &str = "\
+Two hosts in network namespaces, with the algorithm between them; no root is needed where the kernel allows user
+namespaces. COMMAND runs on the near host; $QUELL_FAR is the address of the far one.
+
+  quell wire --rate 10Mbit/s --rtt 50ms --aqm codel -- ping -c 3 10.65.0.1
+  quell wire --rate 20Mbit/s --rtt 40ms --aqm red --ecn --far 'iperf3 -s' -- sh -c 'iperf3 -c $QUELL_FAR'
+  quell wire scenarios/dumbbell.toml --out live";
+
+/// A wire.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Debug, Args)]
+pub struct WireArgs {
+    /// Scenario file: its algorithms and its traffic, live; results as `quell run` keeps them.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
+    /// Rate of the link, both ways.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub rate: Option<BitRate>,
+    /// Round-trip time without queueing; default: none is added.
+    #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
+    pub rtt: Option<Duration>,
+    /// Buffer of each direction; default: a bandwidth-delay product, at least 20 packets.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    pub buffer: Option<QueueSize>,
+    /// Algorithm of both directions.
+    #[arg(long, value_name = "NAME", default_value = "drop-tail", conflicts_with = "scenario")]
+    pub aqm: String,
+    /// Set a parameter of the algorithm, such as `max_p=0.1`, or a field of the scenario.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// Mark ECN-capable packets instead of dropping them; the hosts ask for ECN.
+    #[arg(long, conflicts_with = "scenario")]
+    pub ecn: bool,
+    /// The largest IP packet in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "scenario")]
+    pub mtu: u16,
+    /// The hosts' congestion control, of those that the kernel has.
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub congestion: Option<String>,
+    /// Seed of the algorithm's chance; default: drawn, and kept in the log. Of a scenario: its seeds.
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+    /// Keep arrivals and decisions in FILE, for `quell gateway replay`.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Keep a scenario's results in DIR; default: a new folder in results/.
+    #[arg(long, value_name = "DIR", requires = "scenario")]
+    pub out: Option<PathBuf>,
+    /// Replace what is in DIR.
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+    /// Run COMMAND on the far host meanwhile, with `sh -c`.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "scenario")]
+    pub far: Option<String>,
+    /// Use packet sockets and veth devices even where TUN is allowed.
+    #[arg(long)]
+    pub packet_sockets: bool,
+    /// What runs on the near host; default: a shell.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "scenario")]
+    pub command: Vec<String>,
 }
 
 /// How a table is printed.

@@ -31,3 +31,11 @@ pub use packet::Packet;
 pub use record::{Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder};
 pub use relay::{Delays, LONGEST_REST, PAUSE, Pace, Path, Ports, Relay, Rest, Shadow};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};
+
+/// A seed of the system's generator, for algorithms whose chance nobody has chosen.
+///
+/// # Errors
+/// If the system gives no random numbers.
+pub fn random_seed() -> std::io::Result<u64> {
+    getrandom::u64().map_err(|e| std::io::Error::other(e.to_string()))
+}

@@ -168,3 +168,15 @@ pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &mut bytes) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
 }
+
+/// Ends `command` when the thread that starts it ends.
+pub fn dies_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let tie = || {
+        // SAFETY: one system call, which is allowed between fork and exec.
+        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: `tie` does only what is allowed between fork and exec.
+    unsafe { command.pre_exec(tie) }
+}

@@ -423,3 +423,18 @@ fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireErr
 pub fn in_user_namespace(command: &mut Command) -> &mut Command {
     sys::in_user_namespace(command)
 }
+
+/// Starts a command on a host; it ends when this process does.
+///
+/// # Errors
+/// If it cannot run.
+pub fn spawn(host: &Host, mut command: Command) -> io::Result<std::process::Child> {
+    host.run(move || sys::dies_with_its_parent(&mut command).spawn())
+}
+
+/// Whether this process may make network namespaces without a user namespace.
+pub fn may_make_namespaces() -> bool {
+    let sets = rustix::thread::capabilities(None);
+    let needed = rustix::thread::CapabilitySet::SYS_ADMIN | rustix::thread::CapabilitySet::NET_ADMIN;
+    sets.is_ok_and(|sets| sets.effective.contains(needed))
+}

@@ -15,6 +15,8 @@ mod scenario;
 mod search;
 mod show;
 mod tcp;
+#[cfg(target_os = "linux")]
+mod wire;
 mod worker;
 
 pub use scenario::MOST_HOLES;
@@ -39,6 +41,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Design(args) => design::design(&args, line),
         Command::Map(args) => map::map(&args),
         Command::Measure(args) => measure::measure(&args),
+        #[cfg(target_os = "linux")]
+        Command::Wire(args) => wire::wire(&args, line),
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
         Command::Tcp(TcpCommand::List(args)) => tcp::list(args.format),

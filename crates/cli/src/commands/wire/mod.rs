@@ -1,0 +1,218 @@
+//! `quell wire`: a bottleneck on this machine, with real packets.
+
+mod live;
+mod table;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+
+use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace};
+use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder};
+use quell_scenario::unknown;
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
+
+use crate::args::WireArgs;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::terminal;
+
+/// Set in the process that is root in a user namespace.
+const INSIDE: &str = "QUELL_WIRE_INSIDE";
+
+/// A bottleneck for a command, or for the traffic of a scenario.
+pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
+    // What is wrong with the input is said before anything begins.
+    let plan = match &args.scenario {
+        Some(file) => Plan::Scenario(live::Live::read(file, args)?),
+        None => Plan::Command(config(args)?),
+    };
+    if let Some(code) = outside()? {
+        return match code.code() {
+            Some(0) => Ok(()),
+            // It has said why.
+            code => std::process::exit(code.unwrap_or(1)),
+        };
+    }
+    match plan {
+        Plan::Scenario(live) => live.run(args, line),
+        Plan::Command(config) => command(args, config),
+    }
+}
+
+enum Plan {
+    Scenario(live::Live),
+    Command(WireConfig),
+}
+
+/// Runs this program again in a user namespace, unless it is there or needs none; gives how that ended.
+fn outside() -> Result<Option<ExitStatus>, Failure> {
+    if std::env::var_os(INSIDE).is_some() || rustix_is_root() {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // Ctrl-C reaches both; the one inside ends first.
+    interrupt::listen();
+    let mut command = Command::new(program);
+    command.args(args).env(INSIDE, "1");
+    let status = in_user_namespace(&mut command).status().map_err(|e| {
+        let namespaces = quell_gateway::wire::NAMESPACES;
+        Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
+    })?;
+    Ok(Some(status))
+}
+
+fn rustix_is_root() -> bool {
+    quell_gateway::wire::may_make_namespaces()
+}
+
+/// The wire that the options describe.
+fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
+    let Some(rate) = args.rate else {
+        return Err(Failure::BadInput(
+            "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, or quell wire \
+             SCENARIO"
+                .into(),
+        ));
+    };
+    let rtt = args.rtt.unwrap_or(Duration::ZERO);
+    if rtt > Duration::from_secs(10) {
+        return Err(Failure::BadInput(format!("--rtt: {rtt} must be at most 10 s")));
+    }
+    if !(576..=9000).contains(&args.mtu) {
+        return Err(Failure::BadInput(format!("--mtu: {} must be 576 (RFC 791) to 9000 bytes", args.mtu)));
+    }
+    let mean_packet = Bytes::new(u64::from(args.mtu));
+    let buffer = args.buffer.unwrap_or_else(|| {
+        // A bandwidth-delay product, as routers have it, but not less than 20 packets.
+        let bdp = rate.bytes_per_sec() * rtt.as_secs_f64() / mean_packet.get() as f64;
+        QueueSize::Packets(bdp.ceil().clamp(20.0, f64::from(MAX_PACKETS)))
+    });
+    let aqm = algorithm(&args.aqm, &args.set)?;
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => quell_gateway::random_seed().map_err(|e| Failure::cannot("draw a seed", e))?,
+    };
+    let line = |name: &str| LineConfig {
+        name: name.to_string(),
+        rate,
+        buffer,
+        mean_packet,
+        ecn: args.ecn,
+        seed,
+        aqm: aqm.clone(),
+    };
+    let lines = [line("up"), line("down")];
+    for line in &lines {
+        line.build().map_err(|e| Failure::BadInput(e.to_string()))?;
+    }
+    let known = quell_gateway::traffic::congestion_controls();
+    if let Some(name) = &args.congestion
+        && !known.contains(name)
+    {
+        let all: Vec<&str> = known.iter().map(String::as_str).collect();
+        return Err(Failure::BadInput(format!(
+            "--congestion: {}; modprobe tcp_{name} may add it",
+            unknown("congestion control", name, &all).0
+        )));
+    }
+    let half = Delays::all(rtt / 2);
+    Ok(WireConfig {
+        lines: lines.map(Some),
+        delays: [half.clone(), half],
+        mtu: args.mtu,
+        ecn: args.ecn,
+        congestion: args.congestion.clone(),
+        packet_sockets: args.packet_sockets,
+    })
+}
+
+/// An algorithm with the parameters that `set` gives it.
+fn algorithm(name: &str, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
+    if !CATALOG.iter().any(|e| e.name == name) {
+        let all: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
+        return Err(Failure::BadInput(format!("--aqm: {}", unknown("algorithm", name, &all).0)));
+    }
+    let mut table = toml::Table::new();
+    for (key, value) in set {
+        // Numbers and words that TOML knows, and text for everything else: 10, true, 20ms.
+        let parsed = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
+        let value = parsed.unwrap_or_else(|| toml::Value::String(value.clone()));
+        table.insert(key.clone(), value);
+    }
+    AqmConfig::deserialize_named(name, toml::Value::Table(table))
+        .unwrap_or_else(|| Ok((CATALOG[0].default)()))
+        .map_err(|e| Failure::BadInput(format!("--set: {}", e.message())))
+}
+
+/// The log that the options ask for.
+fn recorder(file: Option<&Path>, lines: &[Option<LineConfig>; 2]) -> Result<Option<Recorder>, Failure> {
+    let Some(file) = file else { return Ok(None) };
+    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let header = LogHeader {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        started_unix_s: started.map_or(0, |d| d.as_secs()),
+        lines: lines.iter().flatten().cloned().collect(),
+    };
+    let cannot = |e| Failure::cannot(format!("write {}", file.display()), e);
+    let to = File::create(file).map_err(cannot)?;
+    Recorder::new(to, &header).map(Some).map_err(cannot)
+}
+
+/// Runs a command behind the bottleneck, and says on stderr what happened there.
+fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
+    let lines = config.lines.clone();
+    let recorder = recorder(args.log.as_deref(), &lines)?;
+    let counts = Arc::new(Mutex::new(table::Shown::default()));
+    let shown = counts.clone();
+    let wire = Wire::new(config, recorder, move |relay| {
+        if let Ok(mut shown) = shown.try_lock() {
+            shown.take(relay);
+        }
+    })
+    .map_err(|e| Failure::Failed(e.to_string()))?;
+    let [near, far] = [Side::Near, Side::Far].map(|side| side.address(HOST).to_string());
+    let with_env = |words: &[String]| {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env("QUELL_NEAR", &near).env("QUELL_FAR", &far);
+        command
+    };
+    interrupt::listen();
+    let mut server = None;
+    if let Some(text) = &args.far {
+        let command = with_env(&["sh".into(), "-c".into(), text.clone()]);
+        let child = quell_gateway::wire::spawn(wire.host(Side::Far), command);
+        server = Some(child.map_err(|e| Failure::cannot(format!("run \"{text}\""), e))?);
+    }
+    let words = if args.command.is_empty() {
+        terminal::say(&format!("a shell at {near}; the other host is {far}; exit ends the wire"));
+        vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".into())]
+    } else {
+        args.command.clone()
+    };
+    let child = quell_gateway::wire::spawn(wire.host(Side::Near), with_env(&words));
+    let mut child = child.map_err(|e| Failure::cannot(format!("run \"{}\"", words[0]), e))?;
+    let ended = child.wait();
+    if let Some(mut server) = server {
+        let _ = server.kill();
+        let _ = server.wait();
+    }
+    let report = wire.close().map_err(|e| Failure::Failed(format!("the wire has failed: {e}")))?;
+    terminal::say(&table::table(&lines, &report));
+    if let Some(why) = &report.log {
+        return Err(Failure::Failed(format!("the log is not whole: {why}")));
+    }
+    match ended.map(|status| status.code()) {
+        Ok(Some(0)) => Ok(()),
+        // A command's own failure is ours, as with `time` and `env`.
+        Ok(code) => std::process::exit(code.unwrap_or_else(interrupt::code)),
+        Err(e) => Err(Failure::cannot("wait for the command", e)),
+    }
+}
+
+/// Refuses rates that a machine cannot be expected to relay.
+pub(super) const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);
