@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
-use quell_queue::{Admission, Gate, Packet as _};
+use quell_aqm::{Aqm, Departures, Ecn, PacketMeta, QueueView};
+use quell_queue::{Admission, Gate, Packet};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::inbox::Entry;
@@ -198,10 +198,10 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let meta = PacketMeta {
                 bytes: Bytes::new(pkt.bytes() as u64),
                 enqueued_at: now,
-                flow: FlowId(pkt.flow()),
+                flow: Packet::flow(&pkt),
                 ecn: pkt.ecn(),
                 transport: pkt.transport(),
-                syn: pkt.is_syn(),
+                syn: Packet::is_syn(&pkt),
                 dscp: pkt.dscp(),
             };
             let view = self.view(now);
