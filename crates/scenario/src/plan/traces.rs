@@ -1,4 +1,4 @@
-//! Changes of a link that a file holds: CSV, or a mahimahi trace.
+//! Files that scenarios name, and changes of a link that one holds: CSV, or a mahimahi trace.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,11 +8,12 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration, Time};
 use sha2::{Digest, Sha256};
 
+use super::arrivals::Arrivals;
 use super::limits;
 use super::measure::at;
 use crate::error::{Files, FoundFile, Problem, require};
-use crate::format::{Changes, Course, Scenario};
-use crate::tree::Path;
+use crate::format::{Changes, Course, Kind, Scenario};
+use crate::tree::{Path, steps};
 
 /// What a file holds. It is shared by all points, replications and links that follow it.
 #[derive(Debug, PartialEq)]
@@ -38,17 +39,18 @@ const BIN: Duration = Duration::from_millis(100);
 
 /// What is wrong with a file: the line, if it is one, and the rule.
 #[derive(Debug)]
-struct Fault(Option<usize>, String);
+pub(super) struct Fault(pub(super) Option<usize>, pub(super) String);
 
 /// The files of a study, each read once.
 pub(crate) struct Traces<'a> {
     files: &'a Files,
     known: HashMap<(String, Option<Duration>, Option<Duration>), Arc<Trace>>,
+    arrivals: HashMap<String, Arc<Arrivals>>,
 }
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a Files) -> Self {
-        Traces { files, known: HashMap::new() }
+        Traces { files, known: HashMap::new(), arrivals: HashMap::new() }
     }
 
     /// Reads the files that a scenario names.
@@ -84,6 +86,19 @@ impl<'a> Traces<'a> {
             )?;
             course.trace = Some(trace);
         }
+        for (i, group) in scenario.flows.iter_mut().enumerate() {
+            let (Kind::Trace, Some(name)) = (group.kind, &group.file) else { continue };
+            let path = steps!["flows", i];
+            let arrivals = match self.arrivals.get(name) {
+                Some(arrivals) => arrivals.clone(),
+                None => {
+                    let arrivals = load(self.files, name, &path.then("file"), Arrivals::parse)?;
+                    self.arrivals.entry(name.clone()).or_insert(arrivals).clone()
+                }
+            };
+            check_sha256(&group.sha256, name, &arrivals.sha256, &path)?;
+            group.arrivals = Some(arrivals);
+        }
         Ok(())
     }
 }
@@ -110,7 +125,7 @@ fn check_sha256(given: &Option<String>, name: &str, found: &str, path: &Path) ->
 }
 
 /// A file as text.
-fn text(bytes: &[u8]) -> Result<&str, Fault> {
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(bytes).map_err(|e| {
         let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
         Fault(Some(line), "is not UTF-8 text".to_string())
@@ -118,7 +133,7 @@ fn text(bytes: &[u8]) -> Result<&str, Fault> {
 }
 
 /// The lines of a table that say something, with their numbers.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.trim_start_matches('\u{feff}')
         .lines()
         .zip(1..)
