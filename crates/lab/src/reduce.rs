@@ -566,6 +566,7 @@ mod tests {
             name: "bottleneck".into(),
             segments: vec![first, second],
             series: Series::default(),
+            log: Vec::new(),
         };
         let transfer = |flow, start, end| Transfer { flow, start: secs(start), end: secs(end), packets: 3 };
         let outcome = Outcome {

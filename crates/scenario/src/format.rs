@@ -62,7 +62,7 @@ pub struct Scenario {
     #[serde(default = "one_seed")]
     pub seeds: Seeds,
     /// The packet size by which algorithms convert packets to bytes and back; default the size on
-    /// the wire of the first flow group's packets.
+    /// the wire of the first flow group's packets, of a trace their mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Bytes>>")]
     pub mean_packet: Option<Bytes>,
@@ -94,10 +94,10 @@ impl Scenario {
     }
 
     /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
-    /// direction, or those that UDP offers if these are more.
+    /// direction, or those that UDP and traces offer if these are more.
     pub fn estimated_packets(&self) -> f64 {
-        let tcp = self.flows.iter().find(|g| g.kind != Kind::Udp).map(|g| g.tcp.wire_bytes());
-        // Scenarios with nothing but UDP: the default size of its packets.
+        let tcp = self.flows.iter().find(|g| g.kind.is_tcp()).map(|g| g.tcp.wire_bytes());
+        // Scenarios without TCP: the default size of its packets.
         let size = self.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
         let rate = |r: BitRate| r.bps() as f64;
         let bits_per_second = if let Some(d) = &self.dumbbell {
@@ -118,7 +118,9 @@ impl Scenario {
             g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
         };
         let udp: f64 = self.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
-        udp.max(bits_per_second * seconds / size)
+        let recorded = |g: &FlowGroup| g.arrivals.as_ref().map_or(0, |a| a.trace.arrivals().len()) as f64;
+        let offered = udp + self.flows.iter().map(recorded).sum::<f64>();
+        offered.max(bits_per_second * seconds / size)
     }
 
     /// The JSON Schema of scenario files.
@@ -853,7 +855,7 @@ pub struct FlowGroup {
     /// When its flows stop sending new data; default never. Sessions: when they cease to arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<When>,
-    /// TCP's parameters (not for "udp").
+    /// TCP's parameters (not for "udp" and "trace").
     #[serde(default, skip_serializing_if = "Tcp::is_absent")]
     #[schemars(schema_with = "tcp_schema")]
     pub tcp: Tcp,
@@ -901,6 +903,17 @@ pub struct FlowGroup {
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// The file of arrivals ("trace"), relative to this one: CSV with the columns `time_s` and `bytes`, and if wanted
+    /// `flow`, `ecn`, `transport`, `syn` and `dscp`. They come to the first link of the way at their times, which
+    /// count from `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The SHA-256 of the file ("trace"), in hexadecimal; a file that has another one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// What the file holds.
+    #[serde(skip)]
+    pub(crate) arrivals: Option<std::sync::Arc<plan::Arrivals>>,
     /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
     /// with classes read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -929,7 +942,7 @@ impl FlowGroup {
 
     /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.
     pub(crate) fn complete(&mut self) {
-        self.tcp.present |= self.kind != Kind::Udp;
+        self.tcp.present |= self.kind.is_tcp();
     }
 }
 
@@ -981,6 +994,15 @@ pub enum Kind {
     Sessions,
     /// UDP.
     Udp,
+    /// Packets whose arrivals a file holds; nobody responds to marks and drops.
+    Trace,
+}
+
+impl Kind {
+    /// Whether its flows are connections of TCP.
+    pub fn is_tcp(self) -> bool {
+        !matches!(self, Kind::Udp | Kind::Trace)
+    }
 }
 
 /// Which way a group's data goes.

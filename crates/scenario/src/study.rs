@@ -136,6 +136,7 @@ impl Point {
                 course.file = None;
             }
         }
+        scenario.flows.iter_mut().for_each(|group| group.file = None);
         let value = toml::Value::try_from(&scenario).ok()?;
         let mut algorithms = Vec::new();
         named(&value, "algorithm", &mut algorithms);

@@ -29,6 +29,8 @@ const PARTS: &[&str] = &[
     "{ pareto = { shape = 0.5, mean = \"1 kB\" } }",
     "{ between = [\"9 s\", \"1 s\"] }",
     "\"udp\"",
+    "\"trace\"",
+    "file = \"a.csv\"",
     "\"sessions\"",
     "\"cross\"",
     "\"avq\"",

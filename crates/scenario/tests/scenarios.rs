@@ -285,9 +285,11 @@ fn every_snippet_about_traffic_can_be_used() {
     for snippet in &snippets {
         let (snippet, _) = snippet.split_once("```").unwrap();
         let text = format!("{frame}{snippet}");
-        Study::parse(&text, "docs/traffic.md", &Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let document = Document::parse(&text, "docs/traffic.md").unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let document = document.among(beside(&root().join("x.toml")));
+        document.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
-    assert_eq!(snippets.len(), 3);
+    assert_eq!(snippets.len(), 4);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn refused(group: &str) -> String {
 fn apps(point: &Point, seed: u64) -> Vec<App> {
     let app = |traffic: &Traffic| match traffic {
         Traffic::Tcp { app, .. } => app.clone(),
-        Traffic::Udp(_) => panic!("it is TCP"),
+        Traffic::Udp(_) | Traffic::Trace(_) => panic!("it is TCP"),
     };
     let plan = point.plan(0, seed, &Plugins::new()).unwrap();
     plan.network.flows.iter().map(|f| app(&f.traffic)).collect()

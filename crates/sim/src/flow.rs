@@ -10,7 +10,7 @@ use std::sync::Arc;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Traffic};
+use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Trace, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
 use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
@@ -143,6 +143,7 @@ pub(crate) enum Flow {
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
     Udp(Box<UdpFlow>),
+    Trace(Box<TraceFlow>),
 }
 
 impl Flow {
@@ -178,6 +179,20 @@ impl Flow {
                 sent: Meter::new(bounds),
                 received: Meter::new(bounds),
             })),
+            (Traffic::Trace(trace), _) => {
+                let mut flow = TraceFlow {
+                    id,
+                    trace: trace.clone(),
+                    next: 0,
+                    start: spec.start,
+                    due: Time::MAX,
+                    stop,
+                    sent: Meter::new(bounds),
+                    received: Meter::new(bounds),
+                };
+                flow.look();
+                Flow::Trace(Box::new(flow))
+            }
             (Traffic::Tcp { .. }, None) => unreachable!("every TCP flow has a configuration"),
         }
     }
@@ -190,6 +205,7 @@ impl Flow {
             Flow::Dialog(_, f) => f.due(),
             Flow::Watched(_, f) => f.due(),
             Flow::Udp(f) => f.due,
+            Flow::Trace(f) => f.due,
         }
     }
 
@@ -200,6 +216,7 @@ impl Flow {
             Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
+            Flow::Trace(f) => f.advance(now, host),
         }
     }
 
@@ -212,6 +229,10 @@ impl Flow {
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => {
+                *f.received.at(now, host) += pkt.bytes() as u64;
+                Time::MAX
+            }
+            Flow::Trace(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
                 Time::MAX
             }
@@ -238,6 +259,7 @@ impl Flow {
                 (f.tcp.sent, f.tcp.received)
             }
             Flow::Udp(f) => (f.sent, f.received),
+            Flow::Trace(f) => (f.sent, f.received),
         };
         let mut segments = sent.finish(bounds);
         for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
@@ -707,6 +729,42 @@ impl UdpFlow {
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);
         self.clock.after(at, rate, bytes as f64, self.packet.mean())
+    }
+}
+
+/// The packets of a trace.
+pub(crate) struct TraceFlow {
+    id: u32,
+    trace: Trace,
+    /// The number of the next packet.
+    next: usize,
+    start: Time,
+    /// When the next packet goes.
+    due: Time,
+    stop: Time,
+    sent: Meter<FlowSegment>,
+    /// Bytes.
+    received: Meter<u64>,
+}
+
+impl TraceFlow {
+    fn advance(&mut self, now: Time, host: &mut impl Host) {
+        while self.due <= now
+            && let Some(arrival) = self.trace.arrivals().get(self.next)
+        {
+            let pkt = Pkt::recorded(self.id, arrival);
+            self.sent.at(self.due, host).sent_packets += 1;
+            host.send(self.due, pkt, Direction::Forward);
+            self.next += 1;
+            self.look();
+        }
+    }
+
+    /// Finds out when the next packet goes.
+    fn look(&mut self) {
+        let next = self.trace.arrivals().get(self.next);
+        let at = next.map_or(Time::MAX, |arrival| self.start + (arrival.time - Time::ZERO));
+        self.due = if at >= self.stop { Time::MAX } else { at };
     }
 }
 

@@ -20,7 +20,7 @@ mod wire;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use network::Network;
+use network::{LinkId, Network};
 use outcome::Outcome;
 use quell_units::Duration;
 
@@ -44,6 +44,8 @@ pub struct Control {
     /// The step at which the windows of TCP flows (those without requests) are recorded, if they are:
     /// [`FlowOutcome::windows`](outcome::FlowOutcome::windows). Not zero.
     pub windows: Option<Duration>,
+    /// The observed links whose packets are logged one by one: [`LinkOutcome::log`](outcome::LinkOutcome::log).
+    pub logged: Vec<LinkId>,
     /// Cores that a run may use beside its own. The sample path is the same.
     pub idle: Arc<IdleCores>,
     /// Into how many parts the fast engine divides the flows, each of which another core can take further, even

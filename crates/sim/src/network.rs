@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use quell_aqm::Seed;
 use quell_aqm::catalog::AnyAlgorithm;
+use quell_aqm::{Ecn, FlowId, Seed, Transport};
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use quell_tcp::TcpParams;
@@ -291,6 +291,68 @@ pub enum Traffic {
     },
     /// UDP: sends by its own clock and hears nothing back.
     Udp(UdpSpec),
+    /// Packets whose arrivals were recorded: each comes to the first link at its time, counted from the flow's start.
+    /// Nobody hears of marks and drops. Their own DSCP holds, not the flow's.
+    Trace(Trace),
+}
+
+/// Arrivals of packets at a link, as they were recorded. Copies share them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace(Arc<[TraceArrival]>);
+
+impl Trace {
+    /// A trace of arrivals in order of time; packets with equal times arrive in their order here.
+    ///
+    /// # Errors
+    /// The number of the first arrival that is earlier than the one before it, or whose packet has no bytes or a
+    /// DSCP above 63; and the rule.
+    pub fn new(arrivals: impl Into<Arc<[TraceArrival]>>) -> Result<Self, (usize, &'static str)> {
+        let arrivals = arrivals.into();
+        let mut before = Time::ZERO;
+        for (i, arrival) in arrivals.iter().enumerate() {
+            if let Some(fault) = arrival.fault(std::mem::replace(&mut before, arrival.time)) {
+                return Err((i, fault));
+            }
+        }
+        Ok(Trace(arrivals))
+    }
+
+    /// The arrivals, in order.
+    pub fn arrivals(&self) -> &[TraceArrival] {
+        &self.0
+    }
+}
+
+/// A recorded arrival of a packet; queues see the packet as it is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceArrival {
+    /// When.
+    pub time: Time,
+    /// The packet's size on the wire, at least 1.
+    pub bytes: u16,
+    /// Its flow as algorithms see it. Those of other traffic are the numbers of its flows in the network.
+    pub flow: FlowId,
+    /// Its ECN field when it arrived.
+    pub ecn: Ecn,
+    /// The protocol that it belongs to.
+    pub transport: Transport,
+    /// It opens a TCP connection.
+    pub syn: bool,
+    /// Its DSCP, 0 to 63.
+    pub dscp: u8,
+}
+
+impl TraceArrival {
+    /// The rule that it breaks, if it does, where the arrival before it was at `before`.
+    fn fault(&self, before: Time) -> Option<&'static str> {
+        if self.time < before {
+            return Some("is earlier than the arrival before it");
+        }
+        if self.bytes == 0 {
+            return Some("must have at least one byte");
+        }
+        (self.dscp > 63).then_some("its DSCP must be at most 63 (RFC 2474 section 3)")
+    }
 }
 
 /// What an application sends through TCP.

@@ -1,7 +1,10 @@
 //! What a run measured.
 
 use hdrhistogram::Histogram;
+use quell_aqm::{Cause, FlowId};
 use quell_units::{Duration, Time};
+
+pub use quell_queue::{Admission, Place};
 
 use crate::network::LinkId;
 
@@ -59,6 +62,48 @@ pub struct LinkOutcome {
     pub segments: Vec<Segment>,
     /// The time series, empty if no step was asked for.
     pub series: Series,
+    /// What became of each packet that arrived, from time zero on and in their order, if
+    /// [`Control::logged`](crate::Control::logged) asked for it.
+    pub log: Vec<Fate>,
+}
+
+/// What became of a packet that arrived at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// When it arrived.
+    pub arrived: Time,
+    /// The number of its flow in the network.
+    pub source: u32,
+    /// Its flow as the algorithm saw it: the same number, unless the packet is that of a
+    /// [`Trace`](crate::network::Trace).
+    pub flow: FlowId,
+    /// Its size on the wire in bytes.
+    pub bytes: u16,
+    /// What was decided when it arrived.
+    pub admission: Admission,
+    /// How it left the queue; none if it was dropped on arrival, or waits at the end of the run.
+    pub left: Option<Left>,
+}
+
+/// How a packet that was stored left its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Its transmission began.
+    Sent {
+        /// When.
+        start: Time,
+        /// The algorithm marked it at the head, and not on arrival.
+        marked: bool,
+    },
+    /// It was dropped.
+    Dropped {
+        /// When.
+        time: Time,
+        /// Why.
+        cause: Cause,
+        /// At the head by the algorithm, or anywhere to make room.
+        place: Place,
+    },
 }
 
 /// What was measured at one link over one segment.

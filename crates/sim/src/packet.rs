@@ -5,6 +5,8 @@ use quell_queue::Packet;
 use quell_tcp::Report;
 use quell_units::{Bytes, Time};
 
+use crate::network::TraceArrival;
+
 /// The size of a pure acknowledgment and of a SYN.
 pub const ACK_BYTES: Bytes = Bytes::new(40);
 
@@ -27,7 +29,8 @@ pub(crate) enum Kind {
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
 /// what it is (0 and 1), ECN field (2 and 3), a flag (4), precedence (5 to 7), hop (8 to 15), size (16 to 31),
 /// entry in the [`SackTable`] or a count of marks (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
-/// 63).
+/// 63). Of a datagram whose arrival was recorded, the sequence number is the flow that queues see, and the bits of the
+/// connection say what else they see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pkt(u64, u64);
 
@@ -48,6 +51,11 @@ const SACK: u32 = 32;
 const DSCP_LOW: u32 = 53;
 const EPOCH: u32 = 56;
 
+/// In the bits of the connection, of a datagram: its arrival was recorded, it opens a connection, its protocol.
+const RECORDED: u64 = 1 << 63;
+const SYN: u64 = 1 << 62;
+const TRANSPORT: u32 = EPOCH;
+
 const NO_SACK: u32 = 0x001f_ffff;
 /// It is no entry: a count of marks, or none if all its bits are set.
 const NO_ENTRY: u32 = 0x0010_0000;
@@ -59,6 +67,25 @@ impl Pkt {
             (flow as u64) << 32 | seq as u64,
             kind as u64 | (bytes as u64) << BYTES | (NO_SACK as u64) << SACK | (epoch as u64) << EPOCH,
         )
+    }
+
+    /// A packet of the flow `flow` that was recorded.
+    pub fn recorded(flow: u32, arrival: &TraceArrival) -> Self {
+        let mut pkt = Pkt::new(Kind::Datagram, flow, 0, arrival.flow.0, arrival.bytes);
+        pkt.set_ecn(arrival.ecn);
+        pkt.set_dscp(arrival.dscp);
+        let transport = match arrival.transport {
+            Transport::Tcp => 0,
+            Transport::Udp => 1,
+            Transport::Other => 2,
+        };
+        pkt.1 |= RECORDED | if arrival.syn { SYN } else { 0 } | transport << TRANSPORT;
+        pkt
+    }
+
+    #[inline]
+    fn is_recorded(self) -> bool {
+        self.1 & (KIND | RECORDED) == Kind::Datagram as u64 | RECORDED
     }
 
     /// The flow's index.
@@ -241,18 +268,26 @@ impl Packet for Pkt {
     }
     #[inline]
     fn flow(&self) -> FlowId {
-        FlowId(Pkt::flow(*self))
+        FlowId(if self.is_recorded() { self.seq() } else { Pkt::flow(*self) })
     }
     #[inline]
     fn is_syn(&self) -> bool {
-        Pkt::is_syn(*self)
+        Pkt::is_syn(*self) || self.is_recorded() && self.1 & SYN != 0
     }
     #[inline]
     fn dscp(&self) -> u8 {
         Pkt::dscp(*self)
     }
     fn transport(&self) -> Transport {
-        if self.1 & KIND == Kind::Datagram as u64 { Transport::Udp } else { Transport::Tcp }
+        if self.1 & KIND != Kind::Datagram as u64 {
+            return Transport::Tcp;
+        }
+        match self.1 >> TRANSPORT & 3 {
+            _ if !self.is_recorded() => Transport::Udp,
+            0 => Transport::Tcp,
+            1 => Transport::Udp,
+            _ => Transport::Other,
+        }
     }
 }
 
@@ -349,5 +384,33 @@ mod tests {
             }
         }
         assert_eq!(p.ecn(), Ecn::NotEct);
+    }
+
+    #[test]
+    fn queues_see_a_recorded_packet_as_it_was() {
+        for (i, flow) in [0, 7, u32::MAX].map(FlowId).into_iter().enumerate() {
+            for transport in [Transport::Tcp, Transport::Udp, Transport::Other] {
+                for syn in [false, true] {
+                    let (ecn, dscp) = ([Ecn::NotEct, Ecn::Ect1, Ecn::Ce][i], [0, 21, 63][i]);
+                    let bytes = [1, 1500, u16::MAX][i];
+                    let arrival = TraceArrival { time: Time::ZERO, bytes, flow, ecn, transport, syn, dscp };
+                    let mut p = Pkt::recorded(3, &arrival);
+                    p.set_hop(200);
+                    assert_eq!((Pkt::flow(p), Packet::flow(&p), Packet::is_syn(&p)), (3, flow, syn));
+                    assert_eq!((p.transport(), p.ecn(), Packet::dscp(&p)), (transport, ecn, dscp));
+                    assert_eq!((Pkt::bytes(p), p.sack(), p.is_ack()), (bytes, None, false));
+                }
+            }
+        }
+        let udp = Pkt::new(Kind::Datagram, 3, 0, 9, 100);
+        assert_eq!(
+            (Packet::flow(&udp), udp.transport(), Packet::is_syn(&udp)),
+            (FlowId(3), Transport::Udp, false)
+        );
+        let tcp = Pkt::new(Kind::Data, 3, 255, 9, 100);
+        assert_eq!(
+            (Packet::flow(&tcp), tcp.transport(), Packet::is_syn(&tcp)),
+            (FlowId(3), Transport::Tcp, false)
+        );
     }
 }

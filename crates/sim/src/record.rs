@@ -3,11 +3,11 @@
 
 use hdrhistogram::Histogram;
 use quell_aqm::{Cause, Probe};
-use quell_queue::Admission;
+use quell_queue::{Admission, Packet, Place};
 use quell_units::{BitRate, Duration, Time};
 
 use crate::network::{FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome};
-use crate::outcome::{ClassStats, Internal, LinkOutcome, Segment, Series};
+use crate::outcome::{ClassStats, Fate, Internal, Left, LinkOutcome, Segment, Series};
 use crate::packet::Pkt;
 
 /// The longest delay that a run can measure, in nanoseconds: its own length. Not less than what a
@@ -398,8 +398,21 @@ pub(crate) struct Departure {
     pub lost: bool,
 }
 
+/// A packet that waited and is dropped.
+#[derive(Clone, Copy)]
+pub(crate) struct EarlyEnd {
+    pub class: u16,
+    pub bytes: u16,
+    pub cause: Cause,
+    pub place: Place,
+}
+
 /// What a queue tells whoever watches it; `()` is nobody.
 pub(crate) trait Observer {
+    /// What it knows a packet by.
+    type Ticket: Copy + Default;
+    /// That of the next packet to arrive.
+    fn ticket(&self) -> Self::Ticket;
     /// See [`Recorder::next_mark`].
     fn next_mark(&self) -> Time;
     /// See [`Recorder::mark`].
@@ -409,16 +422,18 @@ pub(crate) trait Observer {
     /// See [`Recorder::waits`].
     fn waits(&mut self, now: Time, bytes: u16);
     /// See [`Recorder::dropped_from_queue`].
-    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause);
+    fn dropped_from_queue(&mut self, now: Time, ticket: Self::Ticket, packet: EarlyEnd);
     /// See [`Recorder::departed`].
-    fn departed(&mut self, now: Time, packet: Departure);
+    fn departed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
     /// See [`Recorder::passed`].
-    fn passed(&mut self, now: Time, packet: Departure);
+    fn passed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
     /// The recorder, if it is one.
     fn recorder(self) -> Option<Recorder>;
 }
 
 impl Observer for () {
+    type Ticket = ();
+    fn ticket(&self) {}
     #[inline]
     fn next_mark(&self) -> Time {
         Time::MAX
@@ -426,15 +441,17 @@ impl Observer for () {
     fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
     fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
-    fn dropped_from_queue(&mut self, _: Time, _: u16, _: u16, _: Cause) {}
-    fn departed(&mut self, _: Time, _: Departure) {}
-    fn passed(&mut self, _: Time, _: Departure) {}
+    fn dropped_from_queue(&mut self, _: Time, (): (), _: EarlyEnd) {}
+    fn departed(&mut self, _: Time, (): (), _: Departure) {}
+    fn passed(&mut self, _: Time, (): (), _: Departure) {}
     fn recorder(self) -> Option<Recorder> {
         None
     }
 }
 
 impl Observer for Recorder {
+    type Ticket = ();
+    fn ticket(&self) {}
     #[inline]
     fn next_mark(&self) -> Time {
         Recorder::next_mark(self)
@@ -450,15 +467,15 @@ impl Observer for Recorder {
     fn waits(&mut self, now: Time, bytes: u16) {
         Recorder::waits(self, now, bytes);
     }
-    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
-        Recorder::dropped_from_queue(self, now, class, bytes, cause);
+    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
+        Recorder::dropped_from_queue(self, now, packet);
     }
     #[inline]
-    fn departed(&mut self, now: Time, packet: Departure) {
+    fn departed(&mut self, now: Time, (): (), packet: Departure) {
         Recorder::departed(self, now, packet);
     }
     #[inline]
-    fn passed(&mut self, now: Time, packet: Departure) {
+    fn passed(&mut self, now: Time, (): (), packet: Departure) {
         Recorder::passed(self, now, packet);
     }
     fn recorder(self) -> Option<Recorder> {
@@ -466,7 +483,77 @@ impl Observer for Recorder {
     }
 }
 
+/// A recorder that can also log what becomes of each packet. It is a type of its own so that where nothing is logged
+/// nobody need ask, and queues carry no numbers of packets.
+pub(crate) struct Logger {
+    recorder: Recorder,
+    logs: bool,
+}
+
+impl Logger {
+    /// It logs if it `logs`.
+    pub fn new(recorder: Recorder, logs: bool) -> Self {
+        Logger { recorder, logs }
+    }
+
+    /// How the packet of this number left.
+    fn leaves(&mut self, ticket: u32, left: Left) {
+        if let Some(fate) = self.recorder.log.get_mut(ticket as usize) {
+            fate.left = Some(left);
+        }
+    }
+
+    fn sent(&mut self, start: Time, ticket: u32, packet: Departure) {
+        let on_arrival = |fate: &Fate| fate.admission == Admission::Marked;
+        let marked = packet.marked && !self.recorder.log.get(ticket as usize).is_some_and(on_arrival);
+        self.leaves(ticket, Left::Sent { start, marked });
+    }
+}
+
+impl Observer for Logger {
+    type Ticket = u32;
+    fn ticket(&self) -> u32 {
+        self.recorder.log.len() as u32
+    }
+    fn next_mark(&self) -> Time {
+        self.recorder.next_mark()
+    }
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
+        self.recorder.mark(observe, busy_until);
+    }
+    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+        self.recorder.arrived(now, class, pkt, admission);
+        if self.logs {
+            let (source, flow, bytes) = (pkt.flow(), Packet::flow(&pkt), pkt.bytes());
+            self.recorder.log.push(Fate { arrived: now, source, flow, bytes, admission, left: None });
+        }
+    }
+    fn waits(&mut self, now: Time, bytes: u16) {
+        self.recorder.waits(now, bytes);
+    }
+    fn dropped_from_queue(&mut self, now: Time, ticket: u32, packet: EarlyEnd) {
+        self.recorder.dropped_from_queue(now, packet);
+        let EarlyEnd { cause, place, .. } = packet;
+        self.leaves(ticket, Left::Dropped { time: now, cause, place });
+    }
+    fn departed(&mut self, now: Time, ticket: u32, packet: Departure) {
+        self.recorder.departed(now, packet);
+        self.sent(now, ticket, packet);
+    }
+    fn passed(&mut self, now: Time, ticket: u32, packet: Departure) {
+        self.recorder.passed(now, packet);
+        self.sent(now, ticket, packet);
+    }
+    fn recorder(self) -> Option<Recorder> {
+        Some(self.recorder)
+    }
+}
+
 impl<O: Observer> Observer for Option<O> {
+    type Ticket = O::Ticket;
+    fn ticket(&self) -> O::Ticket {
+        self.as_ref().map_or(O::Ticket::default(), O::ticket)
+    }
     #[inline]
     fn next_mark(&self) -> Time {
         self.as_ref().map_or(Time::MAX, O::next_mark)
@@ -488,21 +575,21 @@ impl<O: Observer> Observer for Option<O> {
             observer.waits(now, bytes);
         }
     }
-    fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+    fn dropped_from_queue(&mut self, now: Time, ticket: O::Ticket, packet: EarlyEnd) {
         if let Some(observer) = self {
-            observer.dropped_from_queue(now, class, bytes, cause);
+            observer.dropped_from_queue(now, ticket, packet);
         }
     }
     #[inline]
-    fn departed(&mut self, now: Time, packet: Departure) {
+    fn departed(&mut self, now: Time, ticket: O::Ticket, packet: Departure) {
         if let Some(observer) = self {
-            observer.departed(now, packet);
+            observer.departed(now, ticket, packet);
         }
     }
     #[inline]
-    fn passed(&mut self, now: Time, packet: Departure) {
+    fn passed(&mut self, now: Time, ticket: O::Ticket, packet: Departure) {
         if let Some(observer) = self {
-            observer.passed(now, packet);
+            observer.passed(now, ticket, packet);
         }
     }
     fn recorder(self) -> Option<Recorder> {
@@ -538,6 +625,8 @@ pub(crate) struct Recorder {
     step: Option<Duration>,
     step_end: Time,
     series: Series,
+    /// Kept by a [`Logger`].
+    log: Vec<Fate>,
 }
 
 impl Recorder {
@@ -585,6 +674,7 @@ impl Recorder {
             step: measure.step,
             step_end,
             series,
+            log: Vec::new(),
         }
     }
 
@@ -710,7 +800,8 @@ impl Recorder {
     }
 
     /// A packet that waited was dropped.
-    pub fn dropped_from_queue(&mut self, now: Time, class: u16, bytes: u16, cause: Cause) {
+    pub fn dropped_from_queue(&mut self, now: Time, packet: EarlyEnd) {
+        let EarlyEnd { class, bytes, cause, .. } = packet;
         self.waiting.leave(now, bytes as u64);
         self.count_drop(class, bytes, cause);
     }
@@ -753,8 +844,13 @@ impl Recorder {
 
     /// What was measured, and the digest; every mark up to the end has been made.
     pub fn finish(self) -> (LinkOutcome, u64) {
-        let outcome =
-            LinkOutcome { link: self.link, name: self.name, segments: self.segments, series: self.series };
+        let outcome = LinkOutcome {
+            link: self.link,
+            name: self.name,
+            segments: self.segments,
+            series: self.series,
+            log: self.log,
+        };
         (outcome, self.digest)
     }
 }

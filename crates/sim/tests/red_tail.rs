@@ -48,7 +48,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
         links.extend([way(), way()]);
         let n = links.len() as u32;
         let reverse = match traffic {
-            Traffic::Udp(_) => vec![],
+            Traffic::Udp(_) | Traffic::Trace(_) => vec![],
             Traffic::Tcp { .. } => vec![LinkId(1), LinkId(n - 1)],
         };
         let forward = vec![LinkId(n - 2), LinkId(0)];

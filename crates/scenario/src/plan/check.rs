@@ -154,7 +154,7 @@ pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
         })
     };
     for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
-        let needs = g.kind != Kind::Udp && g.tcp.congestion.is_scalable();
+        let needs = g.kind.is_tcp() && g.tcp.congestion.is_scalable();
         require(
             !needs || routes.iter().all(|route| route.there.iter().any(marks)),
             steps!["flows", i, "tcp", "congestion"],
@@ -177,7 +177,9 @@ pub(super) fn check_packets(s: &Scenario, frame: &Frame) -> Result<(), Problem> 
             for &LinkId(link) in &route.there {
                 let link = link as usize;
                 let fastest = frame.links[link].rate.values().max().unwrap_or_default();
-                if g.kind == Kind::Udp {
+                if let Some(arrivals) = &g.arrivals {
+                    udp[link] += arrivals.trace.arrivals().len() as f64;
+                } else if g.kind == Kind::Udp {
                     udp[link] += datagrams_per_second(g) * seconds;
                 } else {
                     // All of a link's rate, or a full window in each of the shortest round trips.

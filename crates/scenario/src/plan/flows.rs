@@ -105,7 +105,8 @@ pub(super) fn draw_flows(
                 let stop = g.stop.as_ref().filter(|_| sessions.is_none());
                 let stop = stop.map(|w| when_of(w, i, || stream("stop")));
                 let access = access_of(g, i, n, &usual, route, &at_group, stream)?;
-                let source = endpoint(g.access_rate.unwrap_or(access_rate(s)), &access);
+                let default = if g.kind == Kind::Trace { Access::None } else { access_rate(s) };
+                let source = endpoint(g.access_rate.unwrap_or(default), &access);
                 let receiver = endpoint(g.receiver_rate.unwrap_or(Access::None), &access);
                 let share = if source.is_some() && receiver.is_some() { 2 } else { 1 };
                 let divide = |a: Option<topology::Access>| {
@@ -123,7 +124,7 @@ pub(super) fn draw_flows(
                         ),
                     )?;
                 }
-                let tcp = g.kind != Kind::Udp;
+                let tcp = g.kind.is_tcp();
                 let way =
                     topology.connect(&route.there, &route.back, source.as_ref(), receiver.as_ref(), tcp);
                 let read = moment.unwrap_or(at(start));

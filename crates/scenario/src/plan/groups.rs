@@ -15,8 +15,17 @@ use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 type Owned = (&'static str, fn(&FlowGroup) -> bool, &'static [Kind]);
 
 const OWNED: &[Owned] = {
-    use Kind::{Bulk, Sessions, Transfers, Udp};
+    use Kind::{Bulk, Sessions, Trace, Transfers, Udp};
     &[
+        ("file", |g| g.file.is_some(), &[Trace]),
+        ("sha256", |g| g.sha256.is_some(), &[Trace]),
+        // A trace begins at its first link, nobody answers, and its packets say what they are.
+        ("rtt", |g| g.rtt.is_some(), &[Bulk, Transfers, Sessions, Udp]),
+        ("rtt_changes", |g| !g.rtt_changes.is_empty(), &[Bulk, Transfers, Sessions, Udp]),
+        ("access_rate", |g| g.access_rate.is_some(), &[Bulk, Transfers, Sessions, Udp]),
+        ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Udp]),
+        ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Udp]),
+        ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Udp]),
         ("count", |g| g.count.is_some(), &[Bulk, Transfers, Udp]),
         ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
         ("size", |g| g.size.is_some(), &[Transfers, Sessions]),
@@ -41,6 +50,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Transfers => "transfers",
         Kind::Sessions => "sessions",
         Kind::Udp => "udp",
+        Kind::Trace => "trace",
     }
 }
 
@@ -51,7 +61,7 @@ pub(crate) fn applies(key: &str, kind: &str) -> bool {
 
 /// What stands in a group and which kinds it belongs to.
 fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    use Kind::{Bulk, Sessions, Transfers, Udp};
+    use Kind::{Bulk, Sessions, Trace, Transfers, Udp};
     for (field, present, kinds) in OWNED {
         if present(g) && !kinds.contains(&g.kind) {
             let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", word(*k))).collect();
@@ -65,6 +75,7 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         Transfers => &[("size", g.size.is_some())],
         Sessions => &[("size", g.size.is_some()), ("sessions_per_second", g.sessions_per_second.is_some())],
         Udp => &[("rate", g.rate.is_some())],
+        Trace => &[("file", g.file.is_some())],
     };
     for (field, present, _) in OWNED {
         // Without a rate TCP sends what it can.
@@ -112,7 +123,7 @@ pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), 
         }
     }
     match g.kind {
-        Kind::Udp => Ok(()),
+        Kind::Udp | Kind::Trace => Ok(()),
         _ => check_tcp(g, &at.then("tcp")),
     }?;
     check_rates(s, g, at)?;

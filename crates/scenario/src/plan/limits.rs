@@ -15,6 +15,8 @@ pub(super) const CLASS_SEGMENTS: usize = 2_000;
 /// Steps of a trace, and changes that a link meets in a run.
 pub(super) const STEPS: u64 = 10_000_000;
 pub(super) const CHANGES: u64 = 1_000_000_000;
+/// Packets of a trace of arrivals, each of 24 bytes.
+pub(super) const ARRIVALS: usize = 20_000_000;
 /// As many as the second half of a segment has at least.
 pub(super) const STEADY_SAMPLES: u64 = 20;
 /// A packet's number has 32 bits.

@@ -80,6 +80,9 @@ pub(super) fn mean_packet(s: &Scenario) -> Bytes {
             Some(OneOr::Spread(Shape::Exponential(mean))) => *mean,
             _ => UDP_PACKET,
         },
+        Some(FlowGroup { kind: Kind::Trace, arrivals, .. }) => {
+            arrivals.as_ref().map_or(UDP_PACKET, |arrivals| arrivals.mean)
+        }
         Some(g) => g.tcp.wire_bytes(),
         None => UDP_PACKET,
     })

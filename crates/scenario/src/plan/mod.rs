@@ -4,6 +4,7 @@
 //! of their own, named after the flow group. No algorithm has a part in them, so all algorithms meet
 //! the same traffic (common random numbers).
 
+mod arrivals;
 mod check;
 mod flows;
 mod groups;
@@ -33,6 +34,7 @@ use measure::at;
 use queues::configure;
 use routes::Frame;
 
+pub(crate) use arrivals::Arrivals;
 pub use flows::FlowFact;
 pub(crate) use groups::applies;
 pub(crate) use links::own_algorithm;

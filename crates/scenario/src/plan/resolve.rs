@@ -76,9 +76,16 @@ fn complete(choice: &mut AqmChoice) {
 
 fn fill(g: &mut FlowGroup, access: Access) {
     g.class = Some(g.class().to_string());
+    g.start = g.start.take().or(Some(OneOr::One(Duration::ZERO)));
+    if let Some(arrivals) = &g.arrivals {
+        g.file = Some(arrivals.found.clone());
+        g.sha256 = Some(arrivals.sha256.clone());
+    }
+    if g.kind == Kind::Trace {
+        return;
+    }
     g.access_rate = g.access_rate.or(Some(access));
     g.receiver_rate = g.receiver_rate.or(Some(Access::None));
-    g.start = g.start.take().or(Some(OneOr::One(Duration::ZERO)));
     g.precedence = g.precedence.or(if g.dscp.is_none() { Some(0) } else { None });
     if g.kind != Kind::Sessions {
         g.count = g.count.or(Some(1));
@@ -97,5 +104,6 @@ fn fill(g: &mut FlowGroup, access: Access) {
             g.gaps = g.gaps.or(Some(GapKind::Constant));
             g.ecn = g.ecn.or(Some(false));
         }
+        Kind::Trace => {}
     }
 }

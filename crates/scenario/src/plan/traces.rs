@@ -1,4 +1,4 @@
-//! Changes of a link that a file holds: CSV, or a mahimahi trace.
+//! Files that scenarios name, and changes of a link that one holds: CSV, or a mahimahi trace.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,12 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration, Time};
 use sha2::{Digest, Sha256};
 
+use super::arrivals::Arrivals;
 use super::limits;
 use super::measure::at;
 use crate::error::{Files, FoundFile, Problem, require};
-use crate::format::{Changes, Course, Scenario};
+use crate::format::{Changes, Course, Kind, Scenario};
+use crate::tree::{Path, steps};
 
 /// What a file holds. It is shared by all points, replications and links that follow it.
 #[derive(Debug, PartialEq)]
@@ -37,17 +39,18 @@ const BIN: Duration = Duration::from_millis(100);
 
 /// What is wrong with a file: the line, if it is one, and the rule.
 #[derive(Debug)]
-struct Fault(Option<usize>, String);
+pub(super) struct Fault(pub(super) Option<usize>, pub(super) String);
 
 /// The files of a study, each read once.
 pub(crate) struct Traces<'a> {
     files: &'a Files,
     known: HashMap<(String, Option<Duration>, Option<Duration>), Arc<Trace>>,
+    arrivals: HashMap<String, Arc<Arrivals>>,
 }
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a Files) -> Self {
-        Traces { files, known: HashMap::new() }
+        Traces { files, known: HashMap::new(), arrivals: HashMap::new() }
     }
 
     /// Reads the files that a scenario names.
@@ -71,20 +74,11 @@ impl<'a> Traces<'a> {
             let trace = match self.known.get(&key) {
                 Some(trace) => trace.clone(),
                 None => {
-                    let blame = |Fault(line, rule)| {
-                        let line = line.map_or(String::new(), |line| format!(":{line}"));
-                        Problem::new(path.clone(), format!("{}{line}: {rule}", cut(name)))
-                    };
-                    let file = self.files.read(name).map_err(|rule| blame(Fault(None, rule)))?;
-                    let trace = Arc::new(parse(name, file, *bin, *repeat).map_err(blame)?);
-                    self.known.insert(key, trace.clone());
-                    trace
+                    let trace = load(self.files, name, &path, |file| parse(name, file, *bin, *repeat))?;
+                    self.known.entry(key).or_insert(trace).clone()
                 }
             };
-            if let Some(given) = sha256 {
-                let rule = format!("is not that of {}, which has {}", cut(name), trace.sha256);
-                require(given.eq_ignore_ascii_case(&trace.sha256), path.then("sha256"), rule)?;
-            }
+            check_sha256(sha256, name, &trace.sha256, &path)?;
             require(
                 bin.is_none() || trace.bin.is_some(),
                 path.then("bin"),
@@ -92,8 +86,59 @@ impl<'a> Traces<'a> {
             )?;
             course.trace = Some(trace);
         }
+        for (i, group) in scenario.flows.iter_mut().enumerate() {
+            let (Kind::Trace, Some(name)) = (group.kind, &group.file) else { continue };
+            let path = steps!["flows", i];
+            let arrivals = match self.arrivals.get(name) {
+                Some(arrivals) => arrivals.clone(),
+                None => {
+                    let arrivals = load(self.files, name, &path.then("file"), Arrivals::parse)?;
+                    self.arrivals.entry(name.clone()).or_insert(arrivals).clone()
+                }
+            };
+            check_sha256(&group.sha256, name, &arrivals.sha256, &path)?;
+            group.arrivals = Some(arrivals);
+        }
         Ok(())
     }
+}
+
+/// Reads a file that `path` names.
+fn load<T>(
+    files: &Files,
+    name: &str,
+    path: &Path,
+    parse: impl FnOnce(FoundFile) -> Result<T, Fault>,
+) -> Result<Arc<T>, Problem> {
+    let blame = |Fault(line, rule)| {
+        let line = line.map_or(String::new(), |line| format!(":{line}"));
+        Problem::new(path.clone(), format!("{}{line}: {rule}", cut(name)))
+    };
+    let file = files.read(name).map_err(|rule| blame(Fault(None, rule)))?;
+    parse(file).map(Arc::new).map_err(blame)
+}
+
+/// A scenario that gives the SHA-256 of a file means no other.
+fn check_sha256(given: &Option<String>, name: &str, found: &str, path: &Path) -> Result<(), Problem> {
+    let same = given.as_ref().is_none_or(|given| given.eq_ignore_ascii_case(found));
+    require(same, path.then("sha256"), format!("is not that of {}, which has {found}", cut(name)))
+}
+
+/// A file as text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        Fault(Some(line), "is not UTF-8 text".to_string())
+    })
+}
+
+/// The lines of a table that say something, with their numbers.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.trim_start_matches('\u{feff}')
+        .lines()
+        .zip(1..)
+        .map(|(line, number)| (number, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 fn parse(
@@ -103,17 +148,7 @@ fn parse(
     repeat: Option<Duration>,
 ) -> Result<Trace, Fault> {
     let FoundFile { name: found, bytes } = file;
-    let text = std::str::from_utf8(&bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        Fault(Some(line), "is not UTF-8 text".to_string())
-    })?;
-    let mut lines = text
-        .trim_start_matches('\u{feff}')
-        .lines()
-        .zip(1..)
-        .map(|(line, number)| (number, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .peekable();
+    let mut lines = lines(text(&bytes)?).peekable();
     let Some((_, first)) = lines.peek() else {
         return Err(Fault(None, "holds no changes: it is empty".to_string()));
     };

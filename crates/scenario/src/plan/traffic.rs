@@ -59,6 +59,9 @@ pub(super) const UDP_PACKET: Bytes = Bytes::new(1000);
 /// smallest one of exponential sizes: those below a hundredth of the mean carry half of a ten-thousandth of
 /// the bytes.
 pub(super) fn smallest_packet(g: &FlowGroup) -> (f64, &'static str) {
+    if let Some(arrivals) = &g.arrivals {
+        return (arrivals.smallest.get() as f64, "of a trace");
+    }
     if g.kind != Kind::Udp {
         return match g.tcp.wire_bytes() {
             data if data < ACK_BYTES => (data.get() as f64, "data"),
@@ -131,6 +134,10 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Re
             require((1.0..=1e6).contains(&mean), here, "must have a mean between 1 B and 1 MB")?;
             Ok(Traffic::Udp(UdpSpec { packet, pace: pace(g, at)?, ecn: g.ecn.unwrap_or(false) }))
         }
+        Kind::Trace => match &g.arrivals {
+            Some(arrivals) => Ok(Traffic::Trace(arrivals.trace.clone())),
+            None => Err(Problem::new(at.then("file"), "is missing")),
+        },
     }
 }
 

@@ -23,7 +23,7 @@ use super::net::{NEVER, Net, Node, RELAY, reach};
 use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
-use super::{CHECK_EVERY, Ends, bounds, outcome, report};
+use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, report};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome};
 use crate::record::RoundTrips;
@@ -182,7 +182,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     }
     let links: Vec<Link> = (0..network.links.len())
         .filter(|i| plan.merges[*i])
-        .map(|i| Link::new(&mut network, i, bits))
+        .map(|i| Link::new(&mut network, i, bits, is_logged(control, i)))
         .collect();
     drop(network);
 

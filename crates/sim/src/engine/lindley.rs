@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use quell_aqm::{Aqm, Departures, Ecn, FlowId, PacketMeta, QueueView};
-use quell_queue::{Admission, Gate, Packet as _};
+use quell_aqm::{Aqm, Departures, Ecn, PacketMeta, QueueView};
+use quell_queue::{Admission, Gate, Packet};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
 use super::inbox::Entry;
@@ -25,17 +25,18 @@ pub(super) trait ArrivalQueue {
 
 /// A packet whose transmission has not begun yet, as far as the queue has been followed.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct Waiting<T> {
     starts: Time,
     packet: Departure,
+    ticket: T,
 }
 
 /// A queue and its wire.
-pub(super) struct LindleyQueue<A, O> {
+pub(super) struct LindleyQueue<A, O: Observer> {
     /// Bits of a [`Key`](super::inbox::Key) that hold the hop.
     bits: u32,
     wire: Wire,
-    waiting: Ring<Waiting>,
+    waiting: Ring<Waiting<O::Ticket>>,
     /// What an algorithm that watches departures is to see of each packet that waits.
     watched: Ring<PacketMeta>,
     bytes: u64,
@@ -91,10 +92,10 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         while self.next_special() <= now {
             self.special();
         }
-        while let Some(Waiting { starts, packet }) = self.waiting.front()
-            && starts <= now
+        while let Some(first) = self.waiting.front()
+            && first.starts <= now
         {
-            self.depart(starts, packet);
+            self.depart(first);
         }
         if !self.idle_told && self.wire.busy_until <= now {
             self.idle_told = true;
@@ -108,9 +109,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         loop {
             let special = self.next_special();
             match self.waiting.front() {
-                Some(Waiting { starts, packet }) if starts < special && starts <= now => {
-                    self.depart(starts, packet);
-                }
+                Some(first) if first.starts < special && first.starts <= now => self.depart(first),
                 _ if special <= now => self.special(),
                 _ => return,
             }
@@ -119,10 +118,10 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
 
     /// The transmission of the first packet begins.
     #[inline(always)]
-    fn depart(&mut self, starts: Time, packet: Departure) {
+    fn depart(&mut self, Waiting { starts, packet, ticket }: Waiting<O::Ticket>) {
         self.waiting.pop_front();
         self.bytes -= packet.bytes as u64;
-        self.observer.departed(starts, packet);
+        self.observer.departed(starts, ticket, packet);
         if self.watches()
             && let Some(meta) = self.watched.front()
         {
@@ -169,10 +168,10 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     #[cold]
     fn special(&mut self) {
         let at = self.next_special();
-        while let Some(Waiting { starts, packet }) = self.waiting.front()
-            && starts < at
+        while let Some(first) = self.waiting.front()
+            && first.starts < at
         {
-            self.depart(starts, packet);
+            self.depart(first);
         }
         if !self.idle_told && self.wire.busy_until < at {
             self.idle_told = true;
@@ -198,14 +197,15 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let meta = PacketMeta {
                 bytes: Bytes::new(pkt.bytes() as u64),
                 enqueued_at: now,
-                flow: FlowId(pkt.flow()),
+                flow: Packet::flow(&pkt),
                 ecn: pkt.ecn(),
                 transport: pkt.transport(),
-                syn: pkt.is_syn(),
+                syn: Packet::is_syn(&pkt),
                 dscp: pkt.dscp(),
             };
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);
+            let ticket = self.observer.ticket();
             self.observer.arrived(now, class, pkt, admission);
             let marked = match admission {
                 Admission::Dropped(_) => {
@@ -225,13 +225,13 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };
             if starts > now {
                 self.bytes += pkt.bytes() as u64;
-                self.waiting.push_back(Waiting { starts, packet });
+                self.waiting.push_back(Waiting { starts, packet, ticket });
                 self.observer.waits(now, pkt.bytes());
                 if self.watches() {
                     self.watched.push_back(seen);
                 }
             } else {
-                self.observer.passed(now, packet);
+                self.observer.passed(now, ticket, packet);
                 if self.watches() {
                     self.watch(now, &seen);
                 }

@@ -2,14 +2,14 @@
 
 use quell_aqm::catalog::Visitor;
 use quell_aqm::{Aqm, Departures, Discipline, Rng};
-use quell_queue::{Fifo, Gate, Limit, Parallel, Qdisc};
+use quell_queue::{Fifo, Gate, Limit, Parallel};
 use quell_units::BitRate;
 
 use super::lindley::{ArrivalQueue, LindleyQueue};
-use super::service::{HeadQueue, Queued, ServedLink};
+use super::service::{HeadQueue, ServedLink};
 use super::{queue_parts, recorder};
 use crate::network::{Network, Schedule};
-use crate::record::Recorder;
+use crate::record::{Logger, Observer, Recorder};
 use crate::wire::Wire;
 
 /// What a merging link is to the fast engine.
@@ -23,8 +23,8 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// The link `i` of a network; keys there have `bits` of hop.
-    pub fn new(network: &mut Network, i: usize, bits: u32) -> Link {
+    /// The link `i` of a network, whose packets may be logged; keys there have `bits` of hop.
+    pub fn new(network: &mut Network, i: usize, bits: u32, logs: bool) -> Link {
         let recorder = recorder(network, i);
         let spec = &mut network.links[i];
         let wire = Wire::new(spec, network.seed, i as u32);
@@ -33,7 +33,7 @@ impl Link {
         }
         let rng = network.seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, marks) = queue_parts(spec.queue.take());
-        algorithm.visit(Builder { bits, wire, rng, limit, marks, rate: &spec.rate, recorder })
+        algorithm.visit(Builder { bits, wire, rng, limit, marks, rate: &spec.rate, recorder, logs })
     }
 }
 
@@ -46,41 +46,45 @@ struct Builder<'a> {
     marks: bool,
     rate: &'a Schedule<BitRate>,
     recorder: Option<Recorder>,
+    logs: bool,
 }
 
 impl Builder<'_> {
-    fn served<Q: Qdisc<Packet = Queued> + 'static>(
-        queue: Q,
-        rate: &Schedule<BitRate>,
-        wire: Wire,
-        recorder: Option<Recorder>,
-    ) -> Link {
-        match recorder {
-            Some(observer) => Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer))),
-            None => Link::Head(Box::new(ServedLink::new(queue, rate, wire, ()))),
+    /// A link for one kind of observer.
+    fn fifo<A: Aqm + 'static, O: Observer + 'static>(self, aqm: A, observer: O) -> Link {
+        let Builder { bits, wire, rng, limit, marks, rate, .. } = self;
+        let first = rate.initial;
+        if aqm.departures() == Departures::Decided {
+            let queue = Fifo::new(aqm, rng, limit, marks, Some(first));
+            return Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer)));
         }
+        let gate = Gate::new(aqm, rng, limit, marks);
+        Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, first, observer)))
+    }
+
+    fn lanes<D: Discipline + 'static, O: Observer + 'static>(self, discipline: D, observer: O) -> Link {
+        let Builder { wire, rng, limit, marks, rate, .. } = self;
+        let queue = Parallel::new(discipline, rng, limit, marks, Some(rate.initial));
+        Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer)))
     }
 }
 
 impl Visitor for Builder<'_> {
     type Output = Link;
 
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Link {
-        let Builder { bits, wire, rng, limit, marks, rate, recorder } = self;
-        let first = rate.initial;
-        if aqm.departures() == Departures::Decided {
-            return Self::served(Fifo::new(aqm, rng, limit, marks, Some(first)), rate, wire, recorder);
-        }
-        let gate = Gate::new(aqm, rng, limit, marks);
-        match recorder {
-            Some(observer) => Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, first, observer))),
-            None => Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, first, ()))),
+    fn visit<A: Aqm + 'static>(mut self, aqm: A) -> Link {
+        match self.recorder.take() {
+            Some(recorder) if self.logs => self.fifo(aqm, Logger::new(recorder, true)),
+            Some(recorder) => self.fifo(aqm, recorder),
+            None => self.fifo(aqm, ()),
         }
     }
 
-    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Link {
-        let Builder { wire, rng, limit, marks, rate, recorder, .. } = self;
-        let queue = Parallel::new(discipline, rng, limit, marks, Some(rate.initial));
-        Self::served(queue, rate, wire, recorder)
+    fn visit_discipline<D: Discipline + 'static>(mut self, discipline: D) -> Link {
+        match self.recorder.take() {
+            Some(recorder) if self.logs => self.lanes(discipline, Logger::new(recorder, true)),
+            Some(recorder) => self.lanes(discipline, recorder),
+            None => self.lanes(discipline, ()),
+        }
     }
 }

@@ -23,7 +23,7 @@ use quell_tcp::{Config, TcpParams};
 use quell_units::Time;
 
 use crate::flow::{Flow, Group};
-use crate::network::{Network, QueueSpec, Traffic};
+use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{self, Recorder, RoundTrips};
 use crate::{Control, Error};
@@ -37,6 +37,10 @@ struct Ends {
 
 impl Ends {
     fn new(network: &Network, bounds: &[Time], control: &Control) -> Result<Self, Error> {
+        let observed = |link: &LinkId| network.links.get(link.0 as usize).is_some_and(|l| l.observe);
+        if let Some(LinkId(link)) = control.logged.iter().find(|link| !observed(link)) {
+            return Err(Error::Invalid(format!("link {link} is not observed, so it has no log")));
+        }
         let mut known: Vec<(&TcpParams, u8, Arc<Group>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
         for (i, spec) in network.flows.iter().enumerate() {
@@ -103,8 +107,13 @@ fn report(control: &Control, now: Time) -> Result<(), Error> {
 /// The recorder of a link, if it is observed.
 fn recorder(network: &Network, link: usize) -> Option<Recorder> {
     let spec = &network.links[link];
-    let id = crate::network::LinkId(link as u32);
+    let id = LinkId(link as u32);
     spec.observe.then(|| Recorder::new(id, spec, network.classes.len(), &network.measure))
+}
+
+/// Whether the packets at a link are logged.
+fn is_logged(control: &Control, link: usize) -> bool {
+    control.logged.iter().any(|logged| logged.0 as usize == link)
 }
 
 pub(crate) fn bounds(network: &Network) -> Vec<Time> {

@@ -189,10 +189,10 @@ pub(super) fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut
     let delays: Vec<u64> = network.links.iter().map(least).collect();
     let delay = |link: &LinkId| delays[link.0 as usize];
     for (flow, spec) in network.flows.iter().enumerate() {
-        // A source of UDP hears nothing: no arrival causes what its timer does.
+        // A source of UDP, or of a trace, hears nothing: no arrival causes what its timer does.
         let (hears, timer_back) = match &spec.traffic {
             Traffic::Tcp { tcp, app } => (true, tcp.delayed_ack.is_some() || app.asks()),
-            Traffic::Udp(_) => (false, false),
+            Traffic::Udp(_) | Traffic::Trace(_) => (false, false),
         };
         let (mut since_stop, mut since_timer) = (NEVER, NEVER);
         // Data follows acknowledgments: the second time round the last stop before it is known.

@@ -9,12 +9,12 @@ use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::service::{Left, Queued, ServedLink};
-use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report};
+use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, recorder, report};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
-use crate::record::{Recorder, RoundTrips};
+use crate::record::{Logger, RoundTrips};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -62,7 +62,7 @@ impl Ord for Entry {
 }
 
 /// Of whatever algorithm, observed or not.
-type Link = ServedLink<Queue<Queued, AnyAqm, AnyDiscipline>, Option<Recorder>>;
+type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Option<Logger>>;
 
 struct Net {
     plan: Plan,
@@ -184,14 +184,15 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let round_trips = RoundTrips::new(&network);
     let mut ends = Ends::new(&network, &bounds, control)?;
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
-    let mut recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
+    let logger = |i| recorder(&network, i).map(|recorder| Logger::new(recorder, is_logged(control, i)));
+    let mut loggers: Vec<_> = (0..network.links.len()).map(logger).collect();
     let seed = network.seed;
     let links = network.links.into_iter().enumerate().map(|(i, spec)| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
         let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-        ServedLink::new(queue, &spec.rate, wire, recorders[i].take())
+        ServedLink::new(queue, &spec.rate, wire, loggers[i].take())
     });
     let links: Vec<_> = links.collect();
     let mut net = Net {

@@ -9,19 +9,21 @@ use super::inbox::Entry;
 use super::moving::{Gone, Moving};
 use crate::network::{Schedule, ToCome};
 use crate::packet::Pkt;
-use crate::record::{Departure, Observer, Recorder};
+use crate::record::{Departure, EarlyEnd, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
-/// A packet with its class, what its engine calls the hop by which it came, and whether this queue marked it.
+/// A packet with its class, what its engine calls the hop by which it came, whether this queue marked it, and what
+/// the queue's observer knows it by.
 #[derive(Clone, Copy)]
-pub(super) struct Queued {
+pub(super) struct Queued<T> {
     pkt: Pkt,
     hop: u32,
     class: u16,
     marked: bool,
+    ticket: T,
 }
 
-impl Packet for Queued {
+impl<T> Packet for Queued<T> {
     fn bytes(&self) -> Bytes {
         Packet::bytes(&self.pkt)
     }
@@ -72,7 +74,7 @@ struct Beyond<'a, O, F> {
     left: F,
 }
 
-impl<O: Observer, F: FnMut(Left)> Host<Queued> for Beyond<'_, O, F> {
+impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
     #[inline]
     fn arrived(&mut self, now: Time, admission: Admission) {
         if let Some((class, pkt)) = self.arriving {
@@ -84,24 +86,25 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued> for Beyond<'_, O, F> {
     }
 
     #[inline]
-    fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued>) {
-        let Queued { pkt, hop, class, marked } = packet;
+    fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued<O::Ticket>>) {
+        let Queued { pkt, hop, class, marked, ticket } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
         let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
-        self.observer.departed(start, departure);
+        self.observer.departed(start, ticket, departure);
         (self.left)(Left::Sent(hop, pkt, flight));
     }
 
-    fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued>) {
-        let Queued { pkt, class, .. } = packet;
+    fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
+        let Queued { pkt, class, ticket, .. } = packet;
         if let Place::Head | Place::Waiting = place {
-            self.observer.dropped_from_queue(now, class, pkt.bytes(), cause);
+            let packet = EarlyEnd { class, bytes: pkt.bytes(), cause, place };
+            self.observer.dropped_from_queue(now, ticket, packet);
         }
         (self.left)(Left::Dropped(pkt));
     }
 }
 
-impl<Q: Qdisc<Packet = Queued>, O: Observer> ServedLink<Q, O> {
+impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
     pub fn new(queue: Q, rate: &Schedule<BitRate>, wire: Wire, observer: O) -> Self {
         ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer }
     }
@@ -120,8 +123,9 @@ impl<Q: Qdisc<Packet = Queued>, O: Observer> ServedLink<Q, O> {
     pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
         let ServedLink { line, wire, observer, .. } = self;
+        let packet = Queued { pkt, hop, class, marked: false, ticket: observer.ticket() };
         let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), left };
-        let _ = line.arrive(now, Queued { pkt, hop, class, marked: false }, &mut beyond);
+        let _ = line.arrive(now, packet, &mut beyond);
     }
 
     /// Does what is due at or before `now`.
@@ -192,7 +196,7 @@ pub(super) trait HeadQueue {
     fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64);
 }
 
-impl<Q: Qdisc<Packet = Queued>, O: Observer> HeadQueue for ServedLink<Q, O> {
+impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> HeadQueue for ServedLink<Q, O> {
     fn next(&self) -> Option<Time> {
         ServedLink::next(self)
     }
