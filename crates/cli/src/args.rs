@@ -138,6 +138,9 @@ pub struct WireArgs {
     /// Replace what is in DIR.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
+    /// What is shown of a scenario's results.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Run COMMAND on the far host meanwhile, with `sh -c`.
     #[arg(long, value_name = "COMMAND", conflicts_with = "scenario")]
     pub far: Option<String>,
@@ -492,8 +495,12 @@ pub struct CompareArgs {
     /// A scenario file, which is run, or a results folder.
     #[arg(value_name = "SCENARIO|RESULTS")]
     pub source: PathBuf,
+    /// A second results folder, of the same scenario: each algorithm in the first is compared with itself in this
+    /// one, such as live with simulated.
+    #[arg(value_name = "RESULTS", conflicts_with = "baseline")]
+    pub other: Option<PathBuf>,
     /// The algorithm that the others are compared with, by its label.
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(long, short, value_name = "NAME", required_unless_present = "other", default_value = "")]
     pub baseline: String,
     /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
     /// lacks are added with their default parameters.
