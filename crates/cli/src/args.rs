@@ -476,13 +476,14 @@ pub struct RunArgs {
 }
 
 /// Arguments of `compare`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   quell compare scenarios/main.toml --baseline drop-tail --seeds 10
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
   quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
   quell compare results/main --baseline red
+  quell compare results/dumbbell-live results/dumbbell
   quell compare scenarios/main.toml --baseline red --sweep dumbbell.delay=\"5 ms..50 ms:log:4\"
 
 With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \

@@ -36,7 +36,7 @@ fn with_congestion(study: &Study, mut document: Document, to: Congestion) -> Res
     let point =
         study.points.first().ok_or_else(|| Failure::BadInput(format!("{option}: nothing to change")))?;
     let groups: Vec<&str> =
-        point.scenario.flows.iter().filter(|g| g.kind != Kind::Udp).map(|g| g.name.as_str()).collect();
+        point.scenario.flows.iter().filter(|g| g.kind.is_tcp()).map(|g| g.name.as_str()).collect();
     for group in &groups {
         document.set_text(&format!("flows.{group}.tcp.congestion"), to.name())?;
         for (key, value) in needs {
