@@ -72,6 +72,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = WIRE_HELP)]
     Wire(WireArgs),
+    /// The algorithms on a router's packets, and the logs of that: run, check, replay.
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Gateway(quell_gateway::commands::Command),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.

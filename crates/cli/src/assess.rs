@@ -2,7 +2,6 @@
 
 use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand, shorthand};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::format::Kind;
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Congestion, Plant, TheoryError};

@@ -9,7 +9,10 @@
 //! in `sys`, where the system calls are.
 #![deny(missing_docs)]
 
+pub mod commands;
 mod config;
+#[cfg(target_os = "linux")]
+mod confine;
 pub mod header;
 mod meter;
 mod packet;

@@ -46,7 +46,8 @@ impl Results {
     /// # Errors
     /// If nothing is in both.
     pub fn beside(one: (&str, &Results), other: (&str, &Results)) -> Result<Results, String> {
-        let mut all = Results::of(RunInfo { points: Vec::new(), files: Vec::new(), ..one.1.run.clone() }, Vec::new());
+        let mut all =
+            Results::of(RunInfo { points: Vec::new(), files: Vec::new(), ..one.1.run.clone() }, Vec::new());
         for (at, point) in one.1.run.points.iter().enumerate() {
             let same = |p: &PointInfo| p.settings == point.settings;
             let Some(other_at) = other.1.run.points.iter().position(same) else { continue };

@@ -55,7 +55,12 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// Compares two results of one scenario, algorithm by algorithm.
-fn two(args: &CompareArgs, selection: &selection::Selection, one: &Path, other: &Path) -> Result<(), Failure> {
+fn two(
+    args: &CompareArgs,
+    selection: &selection::Selection,
+    one: &Path,
+    other: &Path,
+) -> Result<(), Failure> {
     let [a, b] = [folder::read(one)?, folder::read(other)?];
     let last = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned());
     let [mut first, mut second] = [one, other].map(|p| last(p).unwrap_or_else(|| p.display().to_string()));

@@ -77,9 +77,10 @@ impl Live {
         simulate::check_view(&selection, &self.study)?;
         let known = congestion_controls();
         let jobs = self.jobs();
-        let name = args.scenario.as_deref().map_or("live".into(), |file| {
-            format!("{}-live", folder::name(&[file.to_path_buf()]))
-        });
+        let name = args
+            .scenario
+            .as_deref()
+            .map_or("live".into(), |file| format!("{}-live", folder::name(&[file.to_path_buf()])));
         let place = Place::choose(args.out.as_deref(), &name, args.overwrite)?;
         let stop = interrupt::listen();
         let began = Instant::now();
@@ -91,7 +92,8 @@ impl Live {
         let mut replications = Vec::new();
         let mut info = None;
         for (i, job) in jobs.iter().enumerate() {
-            let text = format!("replication {} of {}: {} with seed {}", i + 1, jobs.len(), job.label, job.seed);
+            let text =
+                format!("replication {} of {}: {} with seed {}", i + 1, jobs.len(), job.label, job.seed);
             let show = |elapsed: f64| meter.advance((done + elapsed) / total, began.elapsed(), &text);
             let log = match &args.log {
                 Some(path) if jobs.len() == 1 => path.clone(),
@@ -108,7 +110,8 @@ impl Live {
                 let _ = std::fs::remove_file(&log);
             }
             let results = results?;
-            replications.extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
+            replications
+                .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
             info.get_or_insert(results.run);
             done += seconds(job);
             if stop.load(Ordering::Relaxed) {
@@ -117,7 +120,9 @@ impl Live {
         }
         meter.finish();
         let Some(info) = info else {
-            return Err(Failure::Interrupted("before the first replication was finished: nothing is kept".into()));
+            return Err(Failure::Interrupted(
+                "before the first replication was finished: nothing is kept".into(),
+            ));
         };
         let partial = replications.len() < jobs.len();
         let points: Vec<PointInfo> = self.study.points.iter().map(PointInfo::of).collect();
@@ -134,7 +139,7 @@ impl Live {
         };
         let results = Results::of(run, replications);
         let kept = run::keep(Some(place), &results, true, true);
-        
+
         let mut text = run::heading(&results);
         text.push_str(&selection::tables(&results, &selection));
         text.push_str(&selection::caption(&results));
@@ -195,8 +200,12 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
     if at.rate > super::FASTEST {
         return Err(refuse(job, format!("{} is more than a wire relays ({})", at.rate, super::FASTEST)));
     }
-    let Some((_, aqm)) = at.algorithms.get(job.aqm.min(at.algorithms.len().saturating_sub(1))).cloned() else {
-        return Err(refuse(job, format!("{} is a plug-in, and a wire has the catalog's algorithms", job.label)));
+    let Some((_, aqm)) = at.algorithms.get(job.aqm.min(at.algorithms.len().saturating_sub(1))).cloned()
+    else {
+        return Err(refuse(
+            job,
+            format!("{} is a plug-in, and a wire has the catalog's algorithms", job.label),
+        ));
     };
     let line = LineConfig {
         name: FORWARD.into(),
@@ -207,7 +216,8 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
         seed: job.seed,
         aqm,
     };
-    let back_id = id(BACK).or_else(|| Some(sim::LinkId(forward.0 + 1)).filter(|l| (l.0 as usize) < links.len()));
+    let back_id =
+        id(BACK).or_else(|| Some(sim::LinkId(forward.0 + 1)).filter(|l| (l.0 as usize) < links.len()));
     let back = back_id.map(|l| &links[l.0 as usize]).map(|link| LineConfig {
         name: BACK.into(),
         rate: link.rate.initial,
@@ -266,13 +276,22 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
     }
     drawn.ecn = asked.contains(&true);
     if drawn.ecn && asked.contains(&false) {
-        return Err(refuse(job, "the hosts of a wire ask for ECN with all connections or with none (tcp.ecn)"));
+        return Err(refuse(
+            job,
+            "the hosts of a wire ask for ECN with all connections or with none (tcp.ecn)",
+        ));
     }
     drawn.line.build().map_err(|e| refuse(job, e.to_string()))?;
     Ok(drawn)
 }
 
-fn tcp_kind(job: &Job<'_>, known: &[String], tcp: &TcpParams, app: sim::App, mut rng: Rng) -> Result<Kind, Failure> {
+fn tcp_kind(
+    job: &Job<'_>,
+    known: &[String],
+    tcp: &TcpParams,
+    app: sim::App,
+    mut rng: Rng,
+) -> Result<Kind, Failure> {
     let name = match tcp.congestion {
         CongestionControl::Reno => "reno",
         CongestionControl::Cubic => "cubic",
@@ -285,7 +304,10 @@ fn tcp_kind(job: &Job<'_>, known: &[String], tcp: &TcpParams, app: sim::App, mut
         }
     };
     if !known.iter().any(|k| k == name) {
-        let rule = format!("this kernel has no congestion control \"{name}\" ({}); modprobe tcp_{name}", known.join(", "));
+        let rule = format!(
+            "this kernel has no congestion control \"{name}\" ({}); modprobe tcp_{name}",
+            known.join(", ")
+        );
         return Err(refuse(job, rule));
     }
     /// Headers of IPv4 and TCP, and TCP's time stamps (RFC 7323).
@@ -294,7 +316,10 @@ fn tcp_kind(job: &Job<'_>, known: &[String], tcp: &TcpParams, app: sim::App, mut
     let packet = tcp.packet.get() + tcp.header.get();
     // The kernel's smallest segment is 88 bytes with options.
     if !(160..=9000).contains(&packet) {
-        return Err(refuse(job, format!("packets of {} are not those of a host: 160 B to 9 kB", Bytes::new(packet))));
+        return Err(refuse(
+            job,
+            format!("packets of {} are not those of a host: 160 B to 9 kB", Bytes::new(packet)),
+        ));
     }
     let segment = (packet - HEADERS) as u16;
     let payload = packet - HEADERS - OPTIONS;
@@ -334,7 +359,13 @@ fn udp_kind(job: &Job<'_>, udp: sim::UdpSpec, mut rng: Rng) -> Result<Kind, Fail
 
 impl Job<'_> {
     /// Runs it in real time and keeps the log; false if it was interrupted.
-    fn run(&self, known: &[String], log: &Path, packet_sockets: bool, show: &dyn Fn(f64)) -> Result<bool, Failure> {
+    fn run(
+        &self,
+        known: &[String],
+        log: &Path,
+        packet_sockets: bool,
+        show: &dyn Fn(f64),
+    ) -> Result<bool, Failure> {
         let drawn = live_traffic(self, known)?;
         let mut each = vec![Duration::ZERO; usize::from(address(0)) + drawn.delays.len()];
         each[usize::from(address(0))..].copy_from_slice(&drawn.delays);
@@ -379,7 +410,10 @@ impl Job<'_> {
             return Err(Failure::Failed(format!("the log of {} with seed {}: {why}", self.label, self.seed)));
         }
         if let (Err(e), true) = (ended, whole) {
-            return Err(Failure::Failed(format!("{} with seed {}: a flow failed: {e}", self.label, self.seed)));
+            return Err(Failure::Failed(format!(
+                "{} with seed {}: a flow failed: {e}",
+                self.label, self.seed
+            )));
         }
         if report.counters.starved > 0 || report.counters.refused > 0 || report.pauses > 0 {
             terminal::note(&format!(
