@@ -1,0 +1,186 @@
+//! What a gateway decided about real packets, the simulator's own engines decide too: a gateway's log goes through
+//! both of them, decision by decision.
+#![cfg(target_os = "linux")]
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
+use quell_gateway::header::Header;
+use quell_gateway::{
+    Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay, Rest,
+};
+use quell_sim::network::*;
+use quell_sim::outcome::{Left, Place};
+use quell_sim::{Control, Engine, run};
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+/// Ports that give bursts of packets.
+struct Bursts(Rng);
+
+impl Ports for Bursts {
+    fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        for _ in 0..self.0.next_u64() % 5 {
+            let x = self.0.next_u64();
+            let header = Header {
+                flow: FlowId((x as u32 % 40).wrapping_mul(0x9e37_79b9)),
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
+                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
+                syn: x >> 20 & 31 == 0,
+                dscp: (x >> 32) as u8 & 63,
+            };
+            arrivals.push((0, Packet::new(0, 40 + (x >> 40) as u32 % 1460, header)));
+        }
+        Ok(())
+    }
+    fn forward(&mut self, _: u8, _: &Packet) {}
+    fn discard(&mut self, _: u8, _: &Packet) {}
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A log of some seconds of a gateway that wakes late now and then.
+fn log(config: &LineConfig) -> Vec<u8> {
+    let file = Shared::default();
+    let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
+    let recorder = Recorder::new(file.clone(), &header).unwrap();
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let ports = Bursts(Seed(5).stream("bursts"));
+    let mut relay = Relay::new(ports, paths, Pace::default(), Some(recorder)).unwrap();
+    let mut rng = Seed(6).stream("wakes");
+    let mut now = Time::ZERO;
+    for _ in 0..8000 {
+        let rest = relay.turn(|| now).unwrap();
+        let asked = match rest {
+            Rest::None => 0,
+            Rest::Input(d) | Rest::Tick(d) => rng.next_u64() % d.nanos().clamp(1, 2_500_000),
+        };
+        let late = if rng.chance(0.05) { rng.next_u64() % 10_000_000 } else { rng.next_u64() % 50_000 };
+        now += Duration::from_nanos(asked + late);
+    }
+    relay.close(now).unwrap().2.unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    bytes
+}
+
+/// What became of a packet that was stored: when and whether it was marked at all, or why it was dropped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Sent(Time, bool),
+    Dropped(Time, quell_aqm::Cause, Place),
+}
+
+#[test]
+fn both_engines_decide_as_the_gateway_did() {
+    for entry in CATALOG {
+        let aqm: AqmConfig = (entry.default)();
+        let config = LineConfig {
+            name: "up".into(),
+            rate: BitRate::from_bps(10_000_000),
+            buffer: "60 packets".parse().unwrap(),
+            mean_packet: Bytes::new(770),
+            ecn: true,
+            seed: 7,
+            aqm,
+        };
+        let bytes = log(&config);
+        let mut reader = LogReader::new(bytes.as_slice()).unwrap();
+        let (mut arrivals, mut admissions, mut fates) = (Vec::new(), Vec::new(), Vec::new());
+        let mut end = Time::ZERO;
+        while let Some(logged) = reader.next_entry().unwrap() {
+            end = end.max(logged.time);
+            match logged.event {
+                Event::Arrived { packet, admission } => {
+                    let h = packet.header;
+                    arrivals.push(TraceArrival {
+                        time: logged.time,
+                        bytes: packet.bytes as u16,
+                        flow: h.flow,
+                        ecn: h.ecn,
+                        transport: h.transport,
+                        syn: h.syn,
+                        dscp: h.dscp,
+                    });
+                    admissions.push(admission);
+                    fates.push(None);
+                }
+                Event::Sent { number, marked } => {
+                    fates[number as usize] = Some(Fate::Sent(logged.time, marked));
+                }
+                Event::Dropped { number, cause, place } => {
+                    fates[number as usize] = Some(Fate::Dropped(logged.time, cause, place));
+                }
+                Event::Reconfigured(_) | Event::Closed => {}
+            }
+        }
+        assert!(reader.closed() && arrivals.len() > 10_000, "{}: {}", entry.name, arrivals.len());
+        let trace = Trace::new(arrivals.clone()).unwrap();
+        for engine in [Engine::Fast, Engine::Reference] {
+            let link = LinkSpec {
+                name: "bottleneck".into(),
+                rate: Schedule::constant(config.rate),
+                delay: Schedule::constant(Duration::from_millis(1)),
+                queue: Some(Box::new(QueueSpec {
+                    buffer: config.buffer,
+                    algorithm: config.aqm.build(&config.link()).unwrap(),
+                    ecn: true,
+                })),
+                loss: 0.0,
+                observe: true,
+            };
+            let flow = FlowSpec {
+                class: 0,
+                forward: vec![LinkId(0)],
+                reverse: vec![],
+                ack_class: 0,
+                traffic: Traffic::Trace(trace.clone()),
+                dscp: 0,
+                start: Time::ZERO,
+                stop: None,
+            };
+            let network = Network {
+                links: vec![link],
+                flows: vec![flow],
+                classes: vec!["trace".into()],
+                measure: Measure {
+                    warmup: Time::ZERO,
+                    end: end + Duration::from_nanos(1),
+                    boundaries: vec![],
+                    step: None,
+                },
+                seed: Seed(config.seed),
+            };
+            let control = Control { logged: vec![LinkId(0)], ..Control::default() };
+            let outcome = run(network, engine, &control).unwrap();
+            let simulated = &outcome.links[0].log;
+            assert_eq!(simulated.len(), arrivals.len(), "{} {engine:?}", entry.name);
+            for (i, fate) in simulated.iter().enumerate() {
+                let on_arrival = fate.admission == quell_sim::outcome::Admission::Marked;
+                // What was marked before stays so, and is not marked here.
+                let here = |at_head: bool| (on_arrival || at_head) && arrivals[i].ecn != Ecn::Ce;
+                let left = fate.left.map(|left| match left {
+                    Left::Sent { start, marked } => Fate::Sent(start, here(marked)),
+                    Left::Dropped { time, cause, place } => Fate::Dropped(time, cause, place),
+                });
+                let what = format!("{} {engine:?}, packet {i}", entry.name);
+                assert_eq!((fate.arrived, fate.admission), (arrivals[i].time, admissions[i]), "{what}");
+                assert_eq!(left, fates[i], "{what}");
+            }
+        }
+    }
+}
