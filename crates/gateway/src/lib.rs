@@ -12,6 +12,8 @@
 mod config;
 pub mod header;
 mod meter;
+#[cfg(target_os = "linux")]
+pub mod metrics;
 mod packet;
 #[cfg(target_os = "linux")]
 pub mod port;
