@@ -9,6 +9,8 @@
 //! in `sys`, where the system calls are.
 #![deny(missing_docs)]
 
+#[cfg(target_os = "linux")]
+pub mod commands;
 mod config;
 pub mod header;
 mod meter;

@@ -109,7 +109,7 @@ fn drive(
     let gap = Duration::from_micros(500);
     for turn in 0..time.nanos() / gap.nanos() {
         relay.turn(|| *now).unwrap();
-        *now = *now + gap;
+        *now += gap;
         if turn % 200 == 199 {
             assert!(publisher.publish(relay, kernel, *now));
             let notices = monitor.turn(*now, now.nanos() / 1_000_000_000);
@@ -413,7 +413,7 @@ fn late_packets_and_a_log_that_ended_are_anomalies() {
     let mut now = Time::ZERO;
     for _ in 0..3000 {
         relay.turn(|| now).unwrap();
-        now = now + Duration::from_millis(5);
+        now += Duration::from_millis(5);
         publisher.publish(&relay, KernelDrops::default(), now);
         said.extend(monitor.turn(now, 50).iter().map(|n| (n.kind, n.raised)));
         // The log's writer has a thread of its own.
@@ -437,7 +437,7 @@ fn serve(
     let mut now = Time::ZERO;
     for _ in 0..2000 {
         relay.turn(|| now).unwrap();
-        now = now + Duration::from_micros(500);
+        now += Duration::from_micros(500);
     }
     publisher.publish(&relay, KernelDrops::default(), now);
     let dir = tempfile::tempdir().unwrap();
