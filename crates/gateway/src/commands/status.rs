@@ -182,7 +182,9 @@ fn figures(line: &LineStatus) -> [(&'static str, String); 9] {
 
 /// A status as text, no wider than `width`: a table if it fits, otherwise a block for each line.
 pub fn show(status: &Status, width: Option<usize>, unix_s: u64) -> Vec<String> {
+    // What is wrong comes first: a low window shows the beginning.
     let mut text = vec![summary(status)];
+    text.extend(wrong(status, unix_s));
     text.push(String::new());
     let head = ["line", "algorithm"]
         .into_iter()
@@ -202,8 +204,6 @@ pub fn show(status: &Status, width: Option<usize>, unix_s: u64) -> Vec<String> {
     } else {
         status.lines.iter().for_each(|line| text.extend(block(line)));
     }
-    text.push(String::new());
-    text.extend(wrong(status, unix_s));
     match width {
         Some(width) => text.iter().flat_map(|line| wrap(line, width)).collect(),
         None => text,
