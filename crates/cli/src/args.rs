@@ -72,6 +72,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = WIRE_HELP)]
     Wire(WireArgs),
+    /// The algorithms on a router's packets, and the logs of that: run, check, replay.
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Gateway(quell_gateway::commands::Command),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(MeasureArgs),
     /// The algorithms: list them, describe one.
@@ -138,6 +142,9 @@ pub struct WireArgs {
     /// Replace what is in DIR.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
+    /// What is shown of a scenario's results.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Run COMMAND on the far host meanwhile, with `sh -c`.
     #[arg(long, value_name = "COMMAND", conflicts_with = "scenario")]
     pub far: Option<String>,
@@ -473,13 +480,14 @@ pub struct RunArgs {
 }
 
 /// Arguments of `compare`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   quell compare scenarios/main.toml --baseline drop-tail --seeds 10
   quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
   quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
   quell compare results/main --baseline red
+  quell compare results/dumbbell-live results/dumbbell
   quell compare scenarios/main.toml --baseline red --sweep dumbbell.delay=\"5 ms..50 ms:log:4\"
 
 With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
@@ -492,8 +500,12 @@ pub struct CompareArgs {
     /// A scenario file, which is run, or a results folder.
     #[arg(value_name = "SCENARIO|RESULTS")]
     pub source: PathBuf,
+    /// A second results folder, of the same scenario: each algorithm in the first is compared with itself in this
+    /// one, such as live with simulated.
+    #[arg(value_name = "RESULTS", conflicts_with = "baseline")]
+    pub other: Option<PathBuf>,
     /// The algorithm that the others are compared with, by its label.
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(long, short, value_name = "NAME", required_unless_present = "other", default_value = "")]
     pub baseline: String,
     /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
     /// lacks are added with their default parameters.

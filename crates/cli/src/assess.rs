@@ -2,7 +2,6 @@
 
 use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand, shorthand};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::format::Kind;
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Congestion, Plant, TheoryError};
@@ -36,7 +35,7 @@ fn with_congestion(study: &Study, mut document: Document, to: Congestion) -> Res
     let point =
         study.points.first().ok_or_else(|| Failure::BadInput(format!("{option}: nothing to change")))?;
     let groups: Vec<&str> =
-        point.scenario.flows.iter().filter(|g| g.kind != Kind::Udp).map(|g| g.name.as_str()).collect();
+        point.scenario.flows.iter().filter(|g| g.kind.is_tcp()).map(|g| g.name.as_str()).collect();
     for group in &groups {
         document.set_text(&format!("flows.{group}.tcp.congestion"), to.name())?;
         for (key, value) in needs {

@@ -9,9 +9,10 @@
 //! in `sys`, where the system calls are.
 #![deny(missing_docs)]
 
-#[cfg(target_os = "linux")]
 pub mod commands;
 mod config;
+#[cfg(target_os = "linux")]
+mod confine;
 pub mod header;
 mod meter;
 #[cfg(target_os = "linux")]

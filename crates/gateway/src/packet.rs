@@ -21,7 +21,7 @@ pub struct Packet {
     pub header: Header,
     /// It was marked here: its ECN field becomes CE when it leaves.
     pub marked: bool,
-    /// Which of its path's delays it has.
+    /// Which of its path's delays it has: the low 16 bits of its source address, where these choose.
     pub delay: u16,
 }
 

@@ -136,7 +136,11 @@ impl Entry {
                     Transport::Udp => 1,
                     Transport::Other => 2,
                 };
-                let packed = ecn | transport << 2 | u32::from(h.syn) << 4 | u32::from(h.dscp & 63) << 8;
+                let packed = ecn
+                    | transport << 2
+                    | u32::from(h.syn) << 4
+                    | u32::from(h.dscp & 63) << 8
+                    | u32::from(packet.delay) << 16;
                 (ARRIVED, [admission_code(*admission), 0], h.flow.0, packet.bytes, packed)
             }
             Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], *number, 0, 0),
@@ -281,7 +285,8 @@ impl<R: Read> LogReader<R> {
                     syn: packed >> 4 & 1 == 1,
                     dscp: (packed >> 8 & 63) as u8,
                 };
-                let packet = Packet { number: *number, ..Packet::new(*number, word(16), header) };
+                let mut packet = Packet::new(*number, word(16), header);
+                (packet.number, packet.delay) = (*number, (packed >> 16) as u16);
                 *number = number.wrapping_add(1);
                 let admission = admission(record[2]).ok_or_else(|| damaged("no such verdict"))?;
                 Event::Arrived { packet, admission }

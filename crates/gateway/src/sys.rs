@@ -180,3 +180,93 @@ pub fn dies_with_its_parent(command: &mut std::process::Command) -> &mut std::pr
     // SAFETY: `tie` does only what is allowed between fork and exec.
     unsafe { command.pre_exec(tie) }
 }
+
+/// A netlink socket to netfilter, which does not wait and drops messages silently rather than reporting a full
+/// buffer: the kernel counts them.
+///
+/// # Errors
+/// What the kernel says.
+pub fn netfilter_socket() -> io::Result<OwnedFd> {
+    const NETLINK_NETFILTER: libc::c_int = 12;
+    const BUFFER: libc::c_int = 16 << 20;
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: plain system calls; the address and the options live until each returns, and the descriptor is owned
+    // by nothing else.
+    unsafe {
+        let fd = libc::socket(libc::AF_NETLINK, kind, NETLINK_NETFILTER);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = OwnedFd::from_raw_fd(fd);
+        let mut address: libc::sockaddr_nl = core::mem::zeroed();
+        address.nl_family = libc::AF_NETLINK as u16;
+        let length = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
+        if libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let int = size_of::<libc::c_int>() as libc::socklen_t;
+        let set = |level, option, value: &libc::c_int| {
+            libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const *value).cast(), int)
+        };
+        // A larger buffer is a help and no need.
+        let _ = set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER);
+        if set(libc::SOL_NETLINK, libc::NETLINK_NO_ENOBUFS, &1) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(fd)
+    }
+}
+
+/// The most messages that [`receive_batch`] takes at once.
+const MOST: usize = 64;
+
+/// Receives as many messages as wait, at most one for each of `lengths`, each into its `width` bytes of `buffer`;
+/// gives how many.
+///
+/// # Errors
+/// If the socket is gone; that nothing waits is no error.
+///
+/// # Panics
+/// If `buffer` is too small.
+pub fn receive_batch(
+    socket: std::os::fd::BorrowedFd<'_>,
+    buffer: &mut [u8],
+    width: usize,
+    lengths: &mut [usize],
+) -> io::Result<usize> {
+    let count = lengths.len().min(MOST);
+    assert!(buffer.len() >= count * width, "a message needs its room");
+    // SAFETY: mmsghdr and iovec of zeros are empty ones.
+    let mut parts: [libc::iovec; MOST] = unsafe { core::mem::zeroed() };
+    let mut heads: [libc::mmsghdr; MOST] = unsafe { core::mem::zeroed() };
+    for (i, room) in buffer.chunks_exact_mut(width).take(count).enumerate() {
+        parts[i] = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: width };
+    }
+    for i in 0..count {
+        heads[i].msg_hdr.msg_iov = &raw mut parts[i];
+        heads[i].msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: each head names one part and each part its own `width` bytes of `buffer`; all live until the call
+    // returns.
+    let received = unsafe {
+        libc::recvmmsg(
+            socket.as_raw_fd(),
+            heads.as_mut_ptr(),
+            count as libc::c_uint,
+            libc::MSG_DONTWAIT,
+            core::ptr::null_mut(),
+        )
+    };
+    if received < 0 {
+        let error = io::Error::last_os_error();
+        return match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+            _ if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(0),
+            _ => Err(error),
+        };
+    }
+    for (length, head) in lengths.iter_mut().zip(&heads).take(received as usize) {
+        *length = head.msg_len as usize;
+    }
+    Ok(received as usize)
+}

@@ -95,7 +95,7 @@ pub fn congestion_controls() -> Vec<String> {
 }
 
 impl Traffic {
-    /// Starts receivers and flows; times count from now.
+    /// Starts receivers and flows; times count from the beginning of the wire's clock.
     ///
     /// # Errors
     /// If a socket or a thread is refused.
@@ -125,10 +125,13 @@ impl Traffic {
                 .thread("quell-receive", move || receive(&sockets.0, &sockets.1, &stop, &counts).map(|()| 0));
             threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
-        let clock = MonotonicClock::new();
-        for (index, flow) in flows.into_iter().enumerate() {
-            let stop = stop.clone();
-            let thread = wire.host(flow.from).thread("quell-flow", move || send(index, flow, &clock, &stop));
+        let mut flows: Vec<(usize, Flow)> = flows.into_iter().enumerate().collect();
+        flows.sort_by_key(|(_, flow)| flow.start);
+        for side in [Side::Near, Side::Far] {
+            let (own, others): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, f)| f.from == side);
+            flows = others;
+            let (clock, stop) = (wire.clock, stop.clone());
+            let thread = wire.host(side).thread("quell-start", move || start(own, clock, &stop));
             threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
         Ok(Traffic { stop, threads, counts })
@@ -251,12 +254,35 @@ fn until(time: Time, clock: &MonotonicClock, stop: &AtomicBool) -> bool {
     }
 }
 
-fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> io::Result<u64> {
-    let at = |after: Duration| Time::ZERO + after;
-    if !until(at(flow.start), clock, stop) {
-        return Ok(0);
+/// Starts each flow when its time comes, in a thread of its own; gives what all of them sent.
+fn start(flows: Vec<(usize, Flow)>, clock: MonotonicClock, stop: &Arc<AtomicBool>) -> io::Result<u64> {
+    /// A flow's thread needs little.
+    const STACK: usize = 1 << 17;
+    let mut running: Vec<JoinHandle<io::Result<u64>>> = Vec::new();
+    let mut sent = 0;
+    for (index, flow) in flows {
+        if !until(Time::ZERO + flow.start, &clock, stop) {
+            break;
+        }
+        let stop = stop.clone();
+        let thread = std::thread::Builder::new().name("quell-flow".into()).stack_size(STACK);
+        running.push(thread.spawn(move || send(index, flow, &clock, &stop))?);
+        let (ended, still) = running.into_iter().partition(JoinHandle::is_finished);
+        running = still;
+        sent += joined(ended)?;
     }
-    let last = at(flow.stop);
+    Ok(sent + joined(running)?)
+}
+
+fn joined(threads: Vec<JoinHandle<io::Result<u64>>>) -> io::Result<u64> {
+    let one = |t: JoinHandle<io::Result<u64>>| {
+        t.join().unwrap_or_else(|_| Err(io::Error::other("a flow's thread has panicked")))
+    };
+    threads.into_iter().map(one).sum()
+}
+
+fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> io::Result<u64> {
+    let last = Time::ZERO + flow.stop;
     let number = address(index);
     let from = SocketAddr::V4(SocketAddrV4::new(flow.from.address(number), 0));
     let to = SocketAddr::V4(SocketAddrV4::new(flow.from.other().address(number), PORT));

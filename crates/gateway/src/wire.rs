@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 use quell_units::{Bytes, Duration};
 
 use crate::config::LineConfig;
+use crate::confine::confine;
 use crate::header::FlowKey;
 use crate::port::pair::{Framing, Pair, PairCounters};
 use crate::port::{MonotonicClock, sleep};
@@ -249,7 +250,8 @@ impl Wire {
         let thread = std::thread::Builder::new()
             .name("quell-relay".into())
             .spawn(move || {
-                let confined = confine();
+                // It needs its devices and nothing else.
+                let confined = confine(rustix::thread::CapabilitySet::empty(), None);
                 let _ = ready.send(confined.map(|()| rustix::thread::gettid().as_raw_nonzero().get()));
                 turns(relay, &clock, &stopped, show)
             })
@@ -289,18 +291,6 @@ impl Drop for Wire {
             let _ = relay.join();
         }
     }
-}
-
-/// The relay's thread needs its devices and nothing else: it gives up every capability and may not get any.
-fn confine() -> io::Result<()> {
-    use rustix::thread as rt;
-    // How late it may wake: the default is 50 us (prctl(2), PR_SET_TIMERSLACK).
-    rt::set_current_timer_slack(core::num::NonZeroU64::new(1))?;
-    rt::set_no_new_privs(true)?;
-    rt::clear_ambient_capability_set()?;
-    let none = rt::CapabilitySet::empty();
-    rt::set_capabilities(None, rt::CapabilitySets { effective: none, permitted: none, inheritable: none })?;
-    Ok(())
 }
 
 fn turns(

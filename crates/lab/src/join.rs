@@ -39,6 +39,47 @@ impl Results {
     }
 }
 
+impl Results {
+    /// Two results of one scenario as algorithms to compare: each algorithm that both have becomes a point, in which
+    /// the two are "algorithms" by the names that they are given here.
+    ///
+    /// # Errors
+    /// If nothing is in both.
+    pub fn beside(one: (&str, &Results), other: (&str, &Results)) -> Result<Results, String> {
+        let mut all =
+            Results::of(RunInfo { points: Vec::new(), files: Vec::new(), ..one.1.run.clone() }, Vec::new());
+        for (at, point) in one.1.run.points.iter().enumerate() {
+            let same = |p: &PointInfo| p.settings == point.settings;
+            let Some(other_at) = other.1.run.points.iter().position(same) else { continue };
+            let theirs = &other.1.run.points[other_at];
+            for algorithm in point.algorithms.iter().filter(|a| theirs.algorithms.contains(a)) {
+                let setting = Setting { field: "aqm".to_string(), value: algorithm.clone() };
+                let links = point.links.iter().filter(|l| theirs.links.contains(l)).cloned().collect();
+                all.run.points.push(PointInfo {
+                    settings: [point.settings.clone(), vec![setting]].concat(),
+                    algorithms: vec![one.0.to_string(), other.0.to_string()],
+                    links,
+                    ..point.clone()
+                });
+                for ((name, results), from) in [(one, at), (other, other_at)] {
+                    let of = |r: &&Replication| r.point == from && r.algorithm == *algorithm;
+                    let point = all.run.points.len() - 1;
+                    all.replications.extend(results.replications.iter().filter(of).map(|r| Replication {
+                        point,
+                        algorithm: name.to_string(),
+                        ..r.clone()
+                    }));
+                }
+            }
+        }
+        if all.run.points.is_empty() {
+            return Err("have no point with an algorithm of the same label".to_string());
+        }
+        all.run.digest = digest(&all.replications);
+        Ok(all)
+    }
+}
+
 /// With a name among the settings of each point.
 fn named(name: &str, results: Results) -> Results {
     let setting = || Setting { field: JOINED.to_string(), value: name.to_string() };

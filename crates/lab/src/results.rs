@@ -376,6 +376,12 @@ pub struct Difference {
 }
 
 impl Results {
+    /// Results of replications that were made elsewhere; the digest is theirs.
+    pub fn of(run: RunInfo, replications: Vec<Replication>) -> Results {
+        let digest = crate::run::digest(&replications);
+        Results { run: RunInfo { digest, ..run }, replications }
+    }
+
     /// The labels of a point's algorithms, in the order of the scenario.
     pub fn algorithms(&self, point: usize) -> &[String] {
         self.run.points.get(point).map_or(&[], |p| &p.algorithms)

@@ -507,7 +507,7 @@ pub(crate) fn speak(tree: &mut Node) {
     let marks = all_mark(tree);
     each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, marks, choice));
     each(tree_entry(tree, "flows"), |group| {
-        if group.get("kind").and_then(text) != Some("udp")
+        if !matches!(group.get("kind").and_then(text), Some("udp" | "trace"))
             && let Some(table) = table(group, "tcp")
         {
             let (capable, cubic) = (has_ecn(table), has_cubic(table));

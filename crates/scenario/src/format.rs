@@ -94,7 +94,7 @@ impl Scenario {
     }
 
     /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
-    /// direction, or those that UDP and traces offer if these are more.
+    /// direction, or those that UDP and traces offer if these are more; of traces alone, theirs.
     pub fn estimated_packets(&self) -> f64 {
         let tcp = self.flows.iter().find(|g| g.kind.is_tcp()).map(|g| g.tcp.wire_bytes());
         // Scenarios without TCP: the default size of its packets.
@@ -119,8 +119,11 @@ impl Scenario {
         };
         let udp: f64 = self.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
         let recorded = |g: &FlowGroup| g.arrivals.as_ref().map_or(0, |a| a.trace.arrivals().len()) as f64;
-        let offered = udp + self.flows.iter().map(recorded).sum::<f64>();
-        offered.max(bits_per_second * seconds / size)
+        let recorded: f64 = self.flows.iter().map(recorded).sum();
+        if self.flows.iter().all(|g| g.kind == Kind::Trace) {
+            return recorded;
+        }
+        (udp + recorded).max(bits_per_second * seconds / size)
     }
 
     /// The JSON Schema of scenario files.

@@ -245,6 +245,7 @@ fn what_a_trace_does_not_have_is_refused() {
     // What is the same for all kinds.
     let keys = "class = \"all-of-it\"\ndirection = \"reverse\"\nstart = \"1 s\"\nstop = \"2 s\"\n";
     let p = point(&format!("{TRACE}{keys}"), &[("a.csv", csv)]);
+    assert_eq!(p.scenario.estimated_packets(), 1.0);
     assert_eq!(p.plan(0, 1, &Plugins::new()).unwrap().facts.classes, ["all-of-it", "acks"]);
 }
 

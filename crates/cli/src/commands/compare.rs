@@ -20,6 +20,10 @@ use crate::{selection, simulate};
 pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let source = folder::of(&args.source);
+    if let Some(other) = &args.other {
+        refuse_changes(args)?;
+        return two(args, &selection, &source, &folder::of(other));
+    }
     if source.is_dir() {
         refuse_changes(args)?;
         let results = folder::read(&source)?;
@@ -48,6 +52,30 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         return Err(failure);
     }
     run::interrupted(&results, kept.folder.as_deref())
+}
+
+/// Compares two results of one scenario, algorithm by algorithm.
+fn two(
+    args: &CompareArgs,
+    selection: &selection::Selection,
+    one: &Path,
+    other: &Path,
+) -> Result<(), Failure> {
+    let [a, b] = [folder::read(one)?, folder::read(other)?];
+    let last = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned());
+    let [mut first, mut second] = [one, other].map(|p| last(p).unwrap_or_else(|| p.display().to_string()));
+    if first == second {
+        [first, second] = [one, other].map(|p| p.display().to_string());
+    }
+    if first == second {
+        return Err(Failure::BadInput(format!("{first} is named twice: name two results folders")));
+    }
+    let results = Results::beside((&first, &a), (&second, &b))
+        .map_err(|why| Failure::BadInput(format!("{} and {} {why}", one.display(), other.display())))?;
+    selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
+    selection.check(&results)?;
+    let args = CompareArgs { baseline: second, ..args.clone() };
+    print(&results, &args, selection, None)
 }
 
 /// Results are as they are: what changes a scenario has no effect on them.

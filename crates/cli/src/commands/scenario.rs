@@ -168,7 +168,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     let capable: Vec<&str> = s
         .flows
         .iter()
-        .filter(|g| if g.kind == Kind::Udp { g.ecn == Some(true) } else { g.tcp.ecn })
+        .filter(|g| if g.kind.is_tcp() { g.tcp.ecn } else { g.ecn == Some(true) })
         .map(|g| g.name.as_str())
         .collect();
     (!marks && !capable.is_empty()).then(|| {
@@ -180,7 +180,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
 /// The TCP groups whose congestion control is such.
 fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String> {
     let names: Vec<&str> =
-        s.flows.iter().filter(|g| g.kind != Kind::Udp && such(g)).map(|g| g.name.as_str()).collect();
+        s.flows.iter().filter(|g| g.kind.is_tcp() && such(g)).map(|g| g.name.as_str()).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
@@ -361,6 +361,7 @@ impl Group {
         match (self.flows, self.kind) {
             (None, _) => format!("{} (sessions)", self.name),
             (Some(n), Kind::Udp) => format!("{n} {} (UDP)", self.name),
+            (Some(_), Kind::Trace) => format!("{} (trace)", self.name),
             (Some(n), _) => format!("{n} {}", self.name),
         }
     }

@@ -1,44 +1,108 @@
-//! The commands of `quell gateway`, which the small binary `quell-gateway` has as well.
+//! `quell gateway`, and the binary `quell-gateway`: the same commands.
 
-mod failure;
+mod algorithm;
 pub mod replay;
+#[cfg(target_os = "linux")]
+mod router;
+#[cfg(target_os = "linux")]
 pub mod status;
+// Elsewhere there is only `replay`.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod text;
+#[cfg(target_os = "linux")]
 pub mod top;
 
-pub use failure::Failure;
+use core::fmt;
 
-/// A command.
-#[derive(Clone, Debug, clap::Subcommand)]
+use clap::Subcommand;
+
+pub use algorithm::named_algorithm;
+
+/// What a gateway does.
+#[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Decide once more what a log holds, and ask what other algorithms would have decided
-    Replay(replay::Args),
-    /// Show what a running gateway does
-    Status(status::Args),
-    /// Watch a running gateway
-    Top(top::Args),
+    /// Shape and manage what this host forwards: packets wait in the kernel, verdicts are made here.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = router::RUN_HELP)]
+    Run(router::RunArgs),
+    /// What `run` would need and do, without doing it.
+    #[cfg(target_os = "linux")]
+    Check(router::RunArgs),
+    /// Undo what a gateway that was killed has left.
+    #[cfg(target_os = "linux")]
+    Clean(router::CleanArgs),
+    /// Decide once more about the packets of a log: the same decisions, or another algorithm's.
+    Replay(replay::ReplayArgs),
+    /// What a running gateway does.
+    #[cfg(target_os = "linux")]
+    Status(status::StatusArgs),
+    /// A running gateway, once a second.
+    #[cfg(target_os = "linux")]
+    Top(top::TopArgs),
 }
 
-impl Command {
-    /// Runs it; gives the exit code.
-    ///
-    /// # Errors
-    /// Says why it could not be done.
-    pub fn run(&self) -> Result<u8, Failure> {
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table to read.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
+}
+
+/// Why a command ended without success, with its exit code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The user's input is wrong: exit code 2.
+    BadInput(String),
+    /// Something else went wrong: exit code 1.
+    Failed(String),
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> i32 {
         match self {
-            Command::Replay(args) => replay::run(args),
-            Command::Status(args) => status::run(args),
-            Command::Top(args) => top::run(args),
+            Failure::Failed(_) => 1,
+            Failure::BadInput(_) => 2,
         }
     }
 }
 
-/// How results are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Table,
-    /// For programs.
-    Json,
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::BadInput(why) | Failure::Failed(why)) = self;
+        f.write_str(why)
+    }
+}
+
+/// Carries out a command.
+///
+/// # Errors
+/// Says what is wrong, and what helps.
+pub fn execute(command: &Command) -> Result<(), Failure> {
+    match command {
+        #[cfg(target_os = "linux")]
+        Command::Run(args) => router::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Check(args) => router::check(args),
+        #[cfg(target_os = "linux")]
+        Command::Clean(args) => router::clean(args),
+        Command::Replay(args) => replay::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Status(args) => status::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Top(args) => top::run(args),
+    }
+}
+
+/// Prints to stdout; whoever has seen enough may close it.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    text::print(text).map(|_| ())
+}
+
+/// Rows of cells, the first of them the heading, with their columns aligned.
+pub fn table(rows: &[Vec<String>]) -> String {
+    text::table(rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::catalog::AqmConfig;
 use quell_aqm::{Ecn, Transport};
 use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
 
-use super::text::{self, json, percent, print, table};
-use super::{Failure, Format};
+use super::text::{self, json, percent, table};
+use super::{Failure, Format, named_algorithm, print};
 use crate::config::LineConfig;
 use crate::packet::Packet;
 use crate::record::{Event, LogError, LogReader};
@@ -20,7 +20,7 @@ use crate::replay::{Replay, ReplayError, Replayed, replay};
 /// Decides once more about every packet of a log, with the code, the configuration and the seed that decided then.
 /// Each verdict, departure and drop must come out as it was: exit code 1 if any does not.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ReplayArgs {
     /// The log that `quell gateway run --log` or `quell wire --log` wrote.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
@@ -54,34 +54,25 @@ impl With {
     /// # Errors
     /// Names what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<With, String> {
-        let Some(label) = text.strip_prefix("aqm=") else {
-            return Err("must be aqm=NAME[,KEY=VALUE...], such as aqm=pie,target=15ms".into());
-        };
+        let label = text.strip_prefix("aqm=").unwrap_or(text);
         let mut words = label.split(',');
         let name = words.next().unwrap_or_default();
-        let mut parameters = serde_json::Map::new();
+        let mut set: Vec<(String, String)> = Vec::new();
         for word in words {
             let Some((key, value)) = word.split_once('=') else {
                 return Err(format!("\"{}\" must be KEY=VALUE, such as target=15ms", cut(word)));
             };
-            // Numbers, true and false are themselves, and everything else is text: "20ms".
-            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-            if parameters.insert(key.to_string(), value).is_some() {
+            if set.iter().any(|(other, _)| other == key) {
                 return Err(format!("{} is given twice", cut(key)));
             }
+            set.push((key.to_string(), value.to_string()));
         }
-        match AqmConfig::deserialize_named(name, serde_json::Value::Object(parameters)) {
-            Some(Ok(aqm)) => Ok(With { label: label.replace(',', " "), aqm }),
-            Some(Err(e)) => Err(format!("{name}: {e}")),
-            None => {
-                let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
-                Err(format!("unknown algorithm \"{}\"; known: {}", cut(name), known.join(", ")))
-            }
-        }
+        let aqm = named_algorithm("aqm", name, &set).map_err(|e| e.to_string())?;
+        Ok(With { label: label.replace(',', " "), aqm })
     }
 }
 
-/// What is printed, and whether it is 1 that the command exits with.
+/// What a replay found.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// The version of this shape.
@@ -165,9 +156,18 @@ pub struct Csv {
 }
 
 impl Outcome {
-    /// The exit code.
-    pub fn code(&self) -> u8 {
-        u8::from(self.lines.iter().any(|line| line.differ > 0))
+    /// Whether every decision came out as it was.
+    ///
+    /// # Errors
+    /// If one did not: exit code 1.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let sum = |count: fn(&Line) -> u64| self.lines.iter().map(count).sum::<u64>();
+        match sum(|l| l.differ) {
+            0 => Ok(()),
+            n => {
+                Err(Failure::Failed(format!("{n} of {} decisions differ from the log", sum(|l| l.compared))))
+            }
+        }
     }
 }
 
@@ -175,20 +175,20 @@ impl Outcome {
 ///
 /// # Errors
 /// If the log cannot be read, or what is asked for is not possible.
-pub fn run(args: &Args) -> Result<u8, Failure> {
+pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let outcome = outcome(args)?;
     match args.format {
         Format::Table => print(&outcome.to_string())?,
         Format::Json => print(&json(&outcome)?)?,
-    };
-    Ok(outcome.code())
+    }
+    outcome.verdict()
 }
 
 /// Replays.
 ///
 /// # Errors
 /// See [`run`].
-pub fn outcome(args: &Args) -> Result<Outcome, Failure> {
+pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let log = open(&args.log)?;
     let chosen = match &args.csv {
         Some(file) => Some((file.as_path(), choose(args, &log)?)),
@@ -247,7 +247,7 @@ fn open(path: &Path) -> Result<LogReader<BufReader<File>>, Failure> {
 }
 
 /// A replay, with another algorithm on every line if `with` is one.
-fn again(args: &Args, with: Option<&With>) -> Result<Replay, Failure> {
+fn again(args: &ReplayArgs, with: Option<&With>) -> Result<Replay, Failure> {
     let mut log = open(&args.log)?;
     let changed = with.map(|with| {
         let aqm = with.aqm.clone();
@@ -263,7 +263,7 @@ fn again(args: &Args, with: Option<&With>) -> Result<Replay, Failure> {
 }
 
 /// The line whose arrivals are to be written.
-fn choose<R: io::Read>(args: &Args, log: &LogReader<R>) -> Result<usize, Failure> {
+fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, Failure> {
     let names: Vec<&str> = log.header().lines.iter().map(|l| l.name.as_str()).collect();
     let known = || names.join(", ");
     match &args.line {
@@ -310,13 +310,17 @@ struct Scan {
 }
 
 /// Reads a log through; the arrivals of one line go to a file, which is not left there if they end in damage.
-fn scan<R: io::Read>(args: &Args, log: LogReader<R>, csv: Option<(&Path, usize)>) -> Result<Scan, Failure> {
+fn scan<R: io::Read>(
+    args: &ReplayArgs,
+    log: LogReader<R>,
+    csv: Option<(&Path, usize)>,
+) -> Result<Scan, Failure> {
     let Some((path, line)) = csv else { return read(args, log, |_, _, _| Ok(())) };
     let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
     if same(path, &args.log) {
         return Err(Failure::BadInput(format!("--csv: {} is the log itself", path.display())));
     }
-    let cannot = |e: io::Error| Failure::cannot(format!("write {}", path.display()), e);
+    let cannot = |e: io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
     let mut to = BufWriter::new(File::create(path).map_err(cannot)?);
     let written = to
         .write_all(b"time_s,bytes,flow,ecn,transport,syn,dscp\n")
@@ -337,7 +341,7 @@ fn scan<R: io::Read>(args: &Args, log: LogReader<R>, csv: Option<(&Path, usize)>
 
 /// Reads a log through and hands each arrival on.
 fn read<R: io::Read>(
-    args: &Args,
+    args: &ReplayArgs,
     mut log: LogReader<R>,
     mut arrived: impl FnMut(usize, Time, &Packet) -> Result<(), Failure>,
 ) -> Result<Scan, Failure> {
@@ -526,8 +530,8 @@ mod tests {
         assert_eq!((with.label.as_str(), with.aqm.name()), ("pie target=5ms", "pie"));
         assert_ne!(with.aqm, With::parse("aqm=pie").unwrap().aqm);
         let error = |text| With::parse(text).unwrap_err();
-        assert_eq!(error("pie"), "must be aqm=NAME[,KEY=VALUE...], such as aqm=pie,target=15ms");
-        assert!(error("aqm=pies").starts_with("unknown algorithm \"pies\"; known: drop-tail, "));
+        assert_eq!(With::parse("pie,target=5ms").unwrap(), with);
+        assert!(error("aqm=pies").contains("\"pies\"") && error("aqm=pies").contains("known: drop-tail, "));
         assert_eq!(error("aqm=pie,target"), "\"target\" must be KEY=VALUE, such as target=15ms");
         assert_eq!(error("aqm=pie,target=1ms,target=2ms"), "target is given twice");
         assert!(error("aqm=pie,tarjet=1ms").contains("unknown field `tarjet`"));

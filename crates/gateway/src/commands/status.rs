@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
 
-use super::text::{NO_FIGURE, bit_rate, bytes, json, long, percent, plain, print, seconds, table, wrap};
-use super::{Failure, Format};
+use super::text::{NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, wrap};
+use super::{Failure, Format, print};
 use crate::metrics::{LineStatus, LogState, Quantiles, Status};
 
 /// Where gateways have their sockets.
@@ -15,7 +15,7 @@ pub const RUN_DIR: &str = "/run/quell";
 
 /// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct StatusArgs {
     /// Where it answers.
     #[command(flatten)]
     pub source: Source,
@@ -39,16 +39,15 @@ pub struct Source {
 ///
 /// # Errors
 /// If no gateway answers.
-pub fn run(args: &Args) -> Result<u8, Failure> {
-    print(&text(args)?)?;
-    Ok(0)
+pub fn run(args: &StatusArgs) -> Result<(), Failure> {
+    print(&text(args)?)
 }
 
 /// What is printed.
 ///
 /// # Errors
 /// If no gateway answers.
-pub fn text(args: &Args) -> Result<String, Failure> {
+pub fn text(args: &StatusArgs) -> Result<String, Failure> {
     let body = args.source.ask()?;
     match args.format {
         Format::Json => {
@@ -290,7 +289,7 @@ mod tests {
     fn the_only_socket_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let error = only_socket(dir.path()).unwrap_err();
-        assert!(error.message().starts_with("no gateway runs here:"), "{error}");
+        assert!(error.to_string().starts_with("no gateway runs here:"), "{error}");
         let first = dir.path().join("a.sock");
         std::fs::write(&first, "").unwrap();
         std::fs::write(dir.path().join("a.json"), "").unwrap();
@@ -298,6 +297,6 @@ mod tests {
         std::fs::write(dir.path().join("b.sock"), "").unwrap();
         let error = only_socket(dir.path()).unwrap_err();
         assert_eq!(error.code(), 2);
-        assert!(error.message().contains("b.sock"), "{error}");
+        assert!(error.to_string().contains("b.sock"), "{error}");
     }
 }

@@ -11,14 +11,15 @@ pub fn print(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(e) => Err(Failure::cannot("write to standard output", e)),
+        Err(e) => Err(Failure::Failed(format!("cannot print: {e}"))),
         Ok(()) => Ok(true),
     }
 }
 
 /// A value as JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|e| Failure::cannot("write JSON", e))?;
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| Failure::Failed(format!("cannot write JSON: {e}")))?;
     Ok(text + "\n")
 }
 

@@ -18,7 +18,7 @@ use crate::metrics::Status;
 /// Shows a running gateway once a second; q or Ctrl-C ends it. In a pipe, each second is a line of text for each line
 /// of the gateway.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct TopArgs {
     /// Where it answers.
     #[command(flatten)]
     pub source: Source,
@@ -33,12 +33,12 @@ const SECOND: Wait = Wait::from_secs(1);
 ///
 /// # Errors
 /// If no gateway answers at first; later ones are shown and asked again.
-pub fn run(args: &Args) -> Result<u8, Failure> {
+pub fn run(args: &TopArgs) -> Result<(), Failure> {
     let mut status = Ok(args.source.status()?);
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, ended.clone())
-            .map_err(|e| Failure::cannot("listen for signals", e))?;
+            .map_err(|e| Failure::Failed(format!("cannot listen for signals: {e}")))?;
     }
     let mut screen = if io::stdout().is_terminal() { Some(Screen::enter()) } else { None };
     let mut next = Instant::now();
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             Some(screen) => screen.draw(&status)?,
             None => match &status {
                 Ok(status) => print(&lines(status))?,
-                Err(failure) => print(&format!("{}\n", plain(failure.message())))?,
+                Err(failure) => print(&format!("{}\n", plain(&failure.to_string())))?,
             },
         };
         next += SECOND;
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         next = next.max(Instant::now());
         status = args.source.status();
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Waits until `next`; true if the user has had enough.
@@ -115,7 +115,7 @@ impl Screen {
         let (columns, rows) = size.map_or((80, 24), |s| (usize::from(s.ws_col), usize::from(s.ws_row)));
         let text = match status {
             Ok(status) => show(status, Some(columns), unix_s()),
-            Err(failure) => wrap(&plain(failure.message()), columns),
+            Err(failure) => wrap(&plain(&failure.to_string()), columns),
         };
         print(&page(&text, rows))
     }

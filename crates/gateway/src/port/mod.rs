@@ -1,5 +1,6 @@
 //! The ports of Linux.
 
+pub mod nfqueue;
 pub mod pair;
 
 use quell_units::Duration;

@@ -9,8 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 
-use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace};
+use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder};
 use quell_scenario::unknown;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
@@ -50,7 +49,7 @@ enum Plan {
 
 /// Runs this program again in a user namespace, unless it is there or needs none; gives how that ended.
 fn outside() -> Result<Option<ExitStatus>, Failure> {
-    if std::env::var_os(INSIDE).is_some() || rustix_is_root() {
+    if std::env::var_os(INSIDE).is_some() || may_make_namespaces() {
         return Ok(None);
     }
     let program = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
@@ -64,10 +63,6 @@ fn outside() -> Result<Option<ExitStatus>, Failure> {
         Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
     })?;
     Ok(Some(status))
-}
-
-fn rustix_is_root() -> bool {
-    quell_gateway::wire::may_make_namespaces()
 }
 
 /// The wire that the options describe.
@@ -92,7 +87,8 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
         let bdp = rate.bytes_per_sec() * rtt.as_secs_f64() / mean_packet.get() as f64;
         QueueSize::Packets(bdp.ceil().clamp(20.0, f64::from(MAX_PACKETS)))
     });
-    let aqm = algorithm(&args.aqm, &args.set)?;
+    let aqm = quell_gateway::commands::named_algorithm("--aqm", &args.aqm, &args.set)
+        .map_err(|e| Failure::BadInput(e.to_string()))?;
     let seed = match args.seed {
         Some(seed) => seed,
         None => quell_gateway::random_seed().map_err(|e| Failure::cannot("draw a seed", e))?,
@@ -129,24 +125,6 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
         congestion: args.congestion.clone(),
         packet_sockets: args.packet_sockets,
     })
-}
-
-/// An algorithm with the parameters that `set` gives it.
-fn algorithm(name: &str, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
-    if !CATALOG.iter().any(|e| e.name == name) {
-        let all: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
-        return Err(Failure::BadInput(format!("--aqm: {}", unknown("algorithm", name, &all).0)));
-    }
-    let mut table = toml::Table::new();
-    for (key, value) in set {
-        // Numbers and words that TOML knows, and text for everything else: 10, true, 20ms.
-        let parsed = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
-        let value = parsed.unwrap_or_else(|| toml::Value::String(value.clone()));
-        table.insert(key.clone(), value);
-    }
-    AqmConfig::deserialize_named(name, toml::Value::Table(table))
-        .unwrap_or_else(|| Ok((CATALOG[0].default)()))
-        .map_err(|e| Failure::BadInput(format!("--set: {}", e.message())))
 }
 
 /// The log that the options ask for.

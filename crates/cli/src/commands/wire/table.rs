@@ -47,19 +47,8 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
             quantile(&meter.lateness),
         ]);
     }
-    let mut widths = [0; 9];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
+    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
+    let mut text = quell_gateway::commands::table(&rows);
     let c = &report.counters;
     let beside = [
         (c.refused, "packets that the receiving host did not take"),

@@ -1,0 +1,19 @@
+//! The gateway alone, for routers: `quell gateway` without the laboratory.
+
+use clap::Parser;
+use quell_gateway::commands::{Command, execute};
+
+/// AQM algorithms on real packets: a gateway for Linux.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() {
+    if let Err(failure) = execute(&Cli::parse().command) {
+        eprintln!("error: {failure}");
+        std::process::exit(failure.code());
+    }
+}

@@ -1,0 +1,370 @@
+//! NFQUEUE: the kernel holds packets that it forwards until their verdict is sent.
+//!
+//! Only headers are copied here. A packet that is to be marked gets a mark of the firewall's ([`MARK`]), by which a
+//! rule sets CE: the kernel mends the checksum. The protocol is that of linux/netfilter/nfnetlink_queue.h.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use quell_units::Duration;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::header::{FlowKey, Header};
+use crate::{Packet, Ports, sys};
+
+/// The firewall mark of packets that were marked here.
+pub const MARK: u32 = 0x51;
+
+/// How much of a packet is copied: the headers, with some of IPv6's extensions.
+const COPIED: u32 = 160;
+/// Room for a message: its own header and attributes, and what is copied.
+const WIDTH: usize = 512;
+/// Messages taken in at once.
+const BATCH: usize = 64;
+
+/// What happened outside the lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Packets that no algorithm may judge, accepted at once.
+    pub passed: u64,
+    /// Messages that were not understood.
+    pub strange: u64,
+    /// Verdicts that the kernel did not take.
+    pub refused: u64,
+}
+
+/// Packets that a queue of the kernel's has lost by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelDrops {
+    /// Because the kernel's queue was full, and failing open was not possible.
+    pub queue: u64,
+    /// Because the message did not fit into the socket.
+    pub socket: u64,
+}
+
+/// Two queues of the kernel's; path 0 is the first.
+pub struct NfQueue {
+    fd: OwnedFd,
+    queues: [u16; 2],
+    buffer: Vec<u8>,
+    lengths: [usize; BATCH],
+    verdicts: Vec<u8>,
+    key: FlowKey,
+    /// What happened beside the lines.
+    pub counters: QueueCounters,
+}
+
+/// Numbers of nfnetlink_queue.h and netlink.h.
+mod number {
+    pub const SUBSYSTEM: u16 = 3;
+    pub const PACKET: u16 = 0;
+    pub const VERDICT: u16 = 1;
+    pub const CONFIG: u16 = 2;
+    pub const REQUEST: u16 = 1;
+    pub const ACK: u16 = 4;
+    pub const ERROR: u16 = 2;
+    pub const BIND: u8 = 1;
+    pub const COPY_PACKET: u8 = 2;
+    pub const FAIL_OPEN: u32 = 1;
+    pub const ACCEPT: u32 = 1;
+    pub const DROP: u32 = 0;
+    /// Attributes of a configuration.
+    pub const CFG_CMD: u16 = 1;
+    pub const CFG_PARAMS: u16 = 2;
+    pub const CFG_MAXLEN: u16 = 3;
+    pub const CFG_MASK: u16 = 4;
+    pub const CFG_FLAGS: u16 = 5;
+    /// Attributes of a packet or a verdict.
+    pub const HEADER: u16 = 1;
+    pub const VERDICT_HEADER: u16 = 2;
+    pub const MARK: u16 = 3;
+    pub const PAYLOAD: u16 = 10;
+    pub const CAPTURED: u16 = 13;
+}
+
+fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    out.extend_from_slice(&(value.len() as u16 + 4).to_ne_bytes());
+    out.extend_from_slice(&kind.to_ne_bytes());
+    out.extend_from_slice(value);
+    out.resize(out.len().next_multiple_of(4), 0);
+}
+
+fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&(number::SUBSYSTEM << 8 | kind).to_ne_bytes());
+    out.extend_from_slice(&(number::REQUEST | flags).to_ne_bytes());
+    // Sequence number, port; family and version of nfnetlink; the queue.
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&queue.to_be_bytes());
+    body(out);
+    let length = (out.len() - begin) as u32;
+    out[begin..begin + 4].copy_from_slice(&length.to_ne_bytes());
+}
+
+fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, accept: bool, marked: bool) {
+    message(out, number::VERDICT, 0, queue, |out| {
+        let what = if accept { number::ACCEPT } else { number::DROP };
+        let mut value = [0; 8];
+        value[..4].copy_from_slice(&what.to_be_bytes());
+        value[4..].copy_from_slice(&id.to_be_bytes());
+        attribute(out, number::VERDICT_HEADER, &value);
+        if marked {
+            attribute(out, number::MARK, &MARK.to_be_bytes());
+        }
+    });
+}
+
+/// A packet as a message brings it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Queued<'a> {
+    queue: u16,
+    id: u32,
+    bytes: u32,
+    payload: &'a [u8],
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Reads a message; `None` if it is no packet.
+fn parse(message: &[u8]) -> Option<Queued<'_>> {
+    let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);
+    if kind != number::SUBSYSTEM << 8 | number::PACKET {
+        return None;
+    }
+    let queue = u16::from_be_bytes(*message.get(18..)?.first_chunk()?);
+    let (mut id, mut payload, mut captured) = (None, None, None);
+    let mut at = 20;
+    while let Some(head) = message.get(at..at + 4) {
+        let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
+        let kind = u16::from_ne_bytes([head[2], head[3]]) & 0x3fff;
+        let Some(value) = length.checked_sub(4).and_then(|n| message.get(at + 4..at + 4 + n)) else { break };
+        match kind {
+            number::HEADER => id = word(value, 0),
+            number::PAYLOAD => payload = Some(value),
+            number::CAPTURED => captured = word(value, 0),
+            _ => {}
+        }
+        at += length.next_multiple_of(4);
+    }
+    let payload = payload?;
+    Some(Queued { queue, id: id?, bytes: captured.unwrap_or(payload.len() as u32), payload })
+}
+
+impl NfQueue {
+    /// Binds two queues of the kernel's that hold at most `most` packets each.
+    ///
+    /// # Errors
+    /// If the kernel refuses: without CAP_NET_ADMIN, or if another program has one of them.
+    pub fn new(queues: [u16; 2], most: u32, key: FlowKey) -> io::Result<Self> {
+        let fd = sys::netfilter_socket()?;
+        for queue in queues {
+            let mut out = Vec::new();
+            message(&mut out, number::CONFIG, number::ACK, queue, |out| {
+                attribute(out, number::CFG_CMD, &[number::BIND, 0, 0, 0]);
+            });
+            ask(&fd, &out)?;
+            out.clear();
+            message(&mut out, number::CONFIG, number::ACK, queue, |out| {
+                let mut params = [0; 5];
+                params[..4].copy_from_slice(&COPIED.to_be_bytes());
+                params[4] = number::COPY_PACKET;
+                attribute(out, number::CFG_PARAMS, &params);
+                attribute(out, number::CFG_MAXLEN, &most.to_be_bytes());
+                attribute(out, number::CFG_MASK, &number::FAIL_OPEN.to_be_bytes());
+                attribute(out, number::CFG_FLAGS, &number::FAIL_OPEN.to_be_bytes());
+            });
+            ask(&fd, &out)?;
+        }
+        Ok(NfQueue {
+            fd,
+            queues,
+            buffer: vec![0; WIDTH * BATCH],
+            lengths: [0; BATCH],
+            // A verdict takes at most 40 bytes; what comes and goes in a turn is bounded by a batch and a line.
+            verdicts: Vec::with_capacity(1 << 16),
+            key,
+            counters: QueueCounters::default(),
+        })
+    }
+
+    /// Waits until a packet comes or the time is over.
+    ///
+    /// # Errors
+    /// If the socket is gone.
+    pub fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let mut fds = [PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&super::timespec(timeout))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// What the kernel has lost of both queues, as `/proc/net/netfilter/nfnetlink_queue` counts it.
+    pub fn kernel_drops(&self) -> KernelDrops {
+        let text =
+            std::fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").unwrap_or_default();
+        drops(&text, self.queues)
+    }
+
+    fn send(&mut self) {
+        if self.verdicts.is_empty() {
+            return;
+        }
+        if rustix::net::send(&self.fd, &self.verdicts, rustix::net::SendFlags::empty()).is_err() {
+            self.counters.refused += 1;
+        }
+        self.verdicts.clear();
+    }
+}
+
+/// Columns: queue, port, waiting, copy mode, copy range, dropped for want of room, dropped at the socket, sequence, 1.
+fn drops(text: &str, queues: [u16; 2]) -> KernelDrops {
+    let mut all = KernelDrops::default();
+    for line in text.lines() {
+        let columns: Vec<u64> = line.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+        if columns.len() >= 7 && queues.iter().any(|q| u64::from(*q) == columns[0]) {
+            all.queue += columns[5];
+            all.socket += columns[6];
+        }
+    }
+    all
+}
+
+/// Sends a configuration and waits for what the kernel says.
+fn ask(fd: &OwnedFd, request: &[u8]) -> io::Result<()> {
+    rustix::net::send(fd, request, rustix::net::SendFlags::empty())?;
+    let mut answer = [0u8; 4096];
+    for _ in 0..100 {
+        match rustix::net::recv(fd, &mut answer[..], rustix::net::RecvFlags::empty()) {
+            Ok((_, length)) => {
+                let answer = &answer[..length.min(answer.len())];
+                let kind = answer.get(4..6).map(|b| u16::from_ne_bytes([b[0], b[1]]));
+                if kind == Some(number::ERROR)
+                    && let Some(code) = answer.get(16..20)
+                {
+                    let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
+                    return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
+                }
+            }
+            Err(Errno::AGAIN | Errno::INTR) => super::sleep(Duration::from_millis(10)),
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Err(io::Error::other("the kernel does not answer"))
+}
+
+impl Ports for NfQueue {
+    fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        let mut taken = 0;
+        while taken < most {
+            let batch = BATCH.min(most - taken);
+            let count =
+                sys::receive_batch(self.fd.as_fd(), &mut self.buffer, WIDTH, &mut self.lengths[..batch])?;
+            for i in 0..count {
+                let message = &self.buffer[i * WIDTH..i * WIDTH + self.lengths[i].min(WIDTH)];
+                let Some(queued) = parse(message) else {
+                    self.counters.strange += 1;
+                    continue;
+                };
+                let path = if queued.queue == self.queues[0] { 0 } else { 1 };
+                match Header::parse(queued.payload, &self.key) {
+                    Some(header) => arrivals.push((path, Packet::new(queued.id, queued.bytes, header))),
+                    None => {
+                        self.counters.passed += 1;
+                        verdict(&mut self.verdicts, queued.queue, queued.id, true, false);
+                    }
+                }
+            }
+            taken += count;
+            if count < batch {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn forward(&mut self, path: u8, packet: &Packet) {
+        verdict(&mut self.verdicts, self.queues[usize::from(path)], packet.handle, true, packet.marked);
+        if self.verdicts.len() > (1 << 16) - 64 {
+            self.send();
+        }
+    }
+
+    #[inline]
+    fn discard(&mut self, path: u8, packet: &Packet) {
+        verdict(&mut self.verdicts, self.queues[usize::from(path)], packet.handle, false, false);
+        if self.verdicts.len() > (1 << 16) - 64 {
+            self.send();
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packet(queue: u16, id: u32, captured: Option<u32>, payload: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        message(&mut out, number::PACKET, 0, queue, |out| {
+            let mut header = id.to_be_bytes().to_vec();
+            header.extend([8, 0, 2]);
+            attribute(out, number::HEADER, &header);
+            attribute(out, number::PAYLOAD, payload);
+            if let Some(length) = captured {
+                attribute(out, number::CAPTURED, &length.to_be_bytes());
+            }
+        });
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn packets_are_read_and_damage_does_no_harm(
+            queue: u16, id: u32, captured: Option<u32>,
+            payload in prop::collection::vec(any::<u8>(), 0..200),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut: prop::sample::Index,
+        ) {
+            let mut bytes = packet(queue, id, captured, &payload);
+            let expected = Queued { queue, id, bytes: captured.unwrap_or(payload.len() as u32), payload: &payload };
+            prop_assert_eq!(parse(&bytes), Some(expected));
+            for (at, value) in damage {
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+            }
+            let _ = parse(&bytes[..cut.index(bytes.len() + 1)]);
+        }
+    }
+
+    #[test]
+    fn verdicts_are_whole_messages() {
+        let mut out = Vec::new();
+        verdict(&mut out, 7, 0x0102_0304, true, true);
+        assert_eq!(out.len(), 40);
+        assert_eq!(u32::from_ne_bytes(*out.first_chunk().unwrap()), 40);
+        assert_eq!(&out[18..20], [0, 7]);
+        assert_eq!(&out[24..32], [0, 0, 0, 1, 1, 2, 3, 4]);
+        assert_eq!(&out[36..40], MARK.to_be_bytes());
+    }
+
+    #[test]
+    fn the_kernels_drops_are_those_of_the_queues() {
+        let text = "    7  12345     0 2   160     3     4       99  1\n    8      1     0 2   160     5     6  1  1\n\
+                    9 1 0 2 160 100 100 1 1\n";
+        assert_eq!(drops(text, [7, 8]), KernelDrops { queue: 8, socket: 10 });
+    }
+}
