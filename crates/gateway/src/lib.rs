@@ -15,6 +15,8 @@ mod config;
 mod confine;
 pub mod header;
 mod meter;
+#[cfg(target_os = "linux")]
+pub mod metrics;
 mod packet;
 #[cfg(target_os = "linux")]
 pub mod port;

@@ -1,9 +1,16 @@
 //! `quell gateway`, and the binary `quell-gateway`: the same commands.
 
 mod algorithm;
-mod replay;
+pub mod replay;
 #[cfg(target_os = "linux")]
 mod router;
+#[cfg(target_os = "linux")]
+pub mod status;
+// Elsewhere there is only `replay`.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod text;
+#[cfg(target_os = "linux")]
+pub mod top;
 
 use core::fmt;
 
@@ -26,10 +33,26 @@ pub enum Command {
     Clean(router::CleanArgs),
     /// Decide once more about the packets of a log: the same decisions, or another algorithm's.
     Replay(replay::ReplayArgs),
+    /// What a running gateway does.
+    #[cfg(target_os = "linux")]
+    Status(status::StatusArgs),
+    /// A running gateway, once a second.
+    #[cfg(target_os = "linux")]
+    Top(top::TopArgs),
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table to read.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
 }
 
 /// Why a command ended without success, with its exit code.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The user's input is wrong: exit code 2.
     BadInput(String),
@@ -66,32 +89,20 @@ pub fn execute(command: &Command) -> Result<(), Failure> {
         Command::Check(args) => router::check(args),
         #[cfg(target_os = "linux")]
         Command::Clean(args) => router::clean(args),
-        Command::Replay(args) => replay::replay(args),
+        Command::Replay(args) => replay::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Status(args) => status::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Top(args) => top::run(args),
     }
 }
 
 /// Prints to stdout; whoever has seen enough may close it.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("cannot print: {e}")))
-        }
-        _ => Ok(()),
-    }
+    text::print(text).map(|_| ())
 }
 
 /// Rows of cells, the first of them the heading, with their columns aligned.
 pub fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    text::table(rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }

@@ -1,155 +1,548 @@
-//! `quell gateway replay`.
+//! `quell gateway replay`: the decisions of a log once more, and those of other algorithms.
 
 use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use quell_units::text::{duration, three_digits};
+use quell_aqm::catalog::AqmConfig;
+use quell_aqm::{Ecn, Transport};
+use quell_units::Time;
+use quell_units::text::{cut, seconds};
 use serde::Serialize;
 
-use super::{Failure, named_algorithm, print, table};
-use crate::{LineConfig, LogReader, Replay, Replayed, replay as replay_log};
+use super::text::{self, json, percent, table};
+use super::{Failure, Format, named_algorithm, print};
+use crate::config::LineConfig;
+use crate::packet::Packet;
+use crate::record::{Event, LogError, LogReader};
+use crate::replay::{Replay, ReplayError, Replayed, replay};
 
-/// A log, and what is asked of it.
-#[derive(Clone, Debug, Args)]
+/// Decides once more about every packet of a log, with the code, the configuration and the seed that decided then.
+/// Each verdict, departure and drop must come out as it was: exit code 1 if any does not.
+#[derive(Clone, Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// A log of `quell gateway run --log` or `quell wire --log`.
+    /// The log that `quell gateway run --log` or `quell wire --log` wrote.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
-    /// What another algorithm would have done with the same arrivals: NAME, or NAME,key=value,... The senders would
-    /// have answered it differently, so it is no prediction (open loop). May be given several times.
-    #[arg(long, value_name = "AQM")]
-    with: Vec<String>,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    pub log: PathBuf,
+    /// What this algorithm would have done with the same arrivals; may be given more than once. Parameters that are
+    /// not given have their defaults. The loop is open: its decisions would have made senders send something else.
+    #[arg(long, value_name = "aqm=NAME[,KEY=VALUE...]", value_parser = With::parse)]
+    pub with: Vec<With>,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Write the arrivals of a line here, for traffic of kind "trace" in a scenario.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// The line whose arrivals are written; needed if the log has more than one.
+    #[arg(long, value_name = "NAME", requires = "csv")]
+    pub line: Option<String>,
 }
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// A table to read.
-    #[default]
-    Table,
-    /// JSON.
-    Json,
+/// Another algorithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct With {
+    /// As it was asked for, without "aqm=".
+    pub label: String,
+    /// The algorithm and its parameters.
+    pub aqm: AqmConfig,
 }
 
-/// One line of one replay.
-#[derive(Serialize)]
-struct Row {
-    line: String,
-    algorithm: String,
-    /// Whether it is the logged one.
-    logged: bool,
-    arrivals: u64,
-    compared: u64,
-    differ: u64,
-    first_difference: Option<String>,
-    utilization: f64,
-    delay_mean_s: Option<f64>,
-    delay_p99_s: Option<f64>,
-    loss_rate: f64,
-    mark_rate: f64,
-}
-
-fn row(line: &Replayed, logged: bool) -> Row {
-    let arrived = line.counters.arrived.packets.max(1) as f64;
-    let dropped = line.counters.refused.total().packets + line.counters.dropped.total().packets;
-    let seconds = line.span.1.since(line.span.0).as_secs_f64();
-    let h = &line.meter.delay;
-    Row {
-        line: line.config.name.clone(),
-        algorithm: line.config.aqm.name().to_string(),
-        logged,
-        arrivals: line.arrivals,
-        compared: line.compared,
-        differ: line.differ,
-        first_difference: line.first.as_ref().map(ToString::to_string),
-        utilization: line.meter.sent.bytes as f64 / (line.config.rate.bytes_per_sec() * seconds).max(1e-9),
-        delay_mean_s: line.meter.mean_delay_s(),
-        delay_p99_s: (!h.is_empty()).then(|| h.value_at_quantile(0.99) as f64 / 1e9),
-        loss_rate: dropped as f64 / arrived,
-        mark_rate: line.counters.marked.packets as f64 / arrived,
-    }
-}
-
-/// Replays a log; a difference is a failure.
-pub(super) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    let name = args.log.display();
-    let open = || -> Result<_, Failure> {
-        let file =
-            File::open(&args.log).map_err(|e| Failure::BadInput(format!("{name}: cannot be read: {e}")))?;
-        LogReader::new(BufReader::with_capacity(1 << 20, file))
-            .map_err(|e| Failure::BadInput(format!("{name}: {e}")))
-    };
-    let failed = |e: crate::ReplayError| Failure::BadInput(format!("{name}: {e}"));
-    // What is wrong with an option is said before a long log is read.
-    let mut others = Vec::new();
-    for with in &args.with {
-        let mut words = with.split(',');
-        let aqm = words.next().unwrap_or("").trim();
-        let mut set = Vec::new();
+impl With {
+    /// Reads `aqm=NAME[,KEY=VALUE...]`.
+    ///
+    /// # Errors
+    /// Names what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<With, String> {
+        let label = text.strip_prefix("aqm=").unwrap_or(text);
+        let mut words = label.split(',');
+        let name = words.next().unwrap_or_default();
+        let mut set: Vec<(String, String)> = Vec::new();
         for word in words {
             let Some((key, value)) = word.split_once('=') else {
-                return Err(Failure::BadInput(format!("--with: \"{word}\" must have the form key=value")));
+                return Err(format!("\"{}\" must be KEY=VALUE, such as target=15ms", cut(word)));
             };
-            set.push((key.trim().to_string(), value.trim().to_string()));
+            if set.iter().any(|(other, _)| other == key) {
+                return Err(format!("{} is given twice", cut(key)));
+            }
+            set.push((key.to_string(), value.to_string()));
         }
-        let config = named_algorithm("--with", aqm.strip_prefix("aqm=").unwrap_or(aqm), &set)?;
-        others.push(config);
+        let aqm = named_algorithm("aqm", name, &set).map_err(|e| e.to_string())?;
+        Ok(With { label: label.replace(',', " "), aqm })
     }
-    let mut log = open()?;
-    let Replay { lines, closed } = replay_log(&mut log, None).map_err(failed)?;
-    let differ: u64 = lines.iter().map(|l| l.differ).sum();
-    let mut rows: Vec<Row> = lines.iter().map(|line| row(line, true)).collect();
-    for aqm in others {
-        let with = |line: &LineConfig| LineConfig { aqm: aqm.clone(), ..line.clone() };
-        let found = replay_log(&mut open()?, Some(&with)).map_err(failed)?;
-        rows.extend(found.lines.iter().map(|line| row(line, false)));
-    }
-    match args.format {
-        Format::Json => {
-            let value = serde_json::json!({ "schema": 1, "closed": closed, "lines": rows });
-            print(&format!("{value:#}\n"))?;
-        }
-        Format::Table => print(&text(&rows, closed, !args.with.is_empty()))?,
-    }
-    if differ > 0 {
-        let first = lines.iter().find_map(|l| l.first.as_ref()).map(ToString::to_string).unwrap_or_default();
-        return Err(Failure::Failed(format!("{differ} decisions differ; the first: {first}")));
-    }
-    Ok(())
 }
 
-fn text(rows: &[Row], closed: bool, others: bool) -> String {
-    let percent = |x: f64| format!("{} %", three_digits(x * 100.0));
-    let time = |x: Option<f64>| x.map_or("-".into(), duration);
-    let head =
-        ["line", "algorithm", "arrivals", "differ", "utilization", "delay", "P99", "dropped", "marked"];
-    let mut cells = vec![head.map(String::from).to_vec()];
-    for r in rows {
-        cells.push(vec![
-            r.line.clone(),
-            r.algorithm.clone(),
-            r.arrivals.to_string(),
-            if r.logged { format!("{} of {}", r.differ, r.compared) } else { "(open loop)".into() },
-            percent(r.utilization),
-            time(r.delay_mean_s),
-            time(r.delay_p99_s),
-            percent(r.loss_rate),
-            percent(r.mark_rate),
-        ]);
+/// What a replay found.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The version of this shape.
+    pub schema: u32,
+    /// The log.
+    pub log: Log,
+    /// One for each line.
+    pub lines: Vec<Line>,
+    /// What the logged algorithms and others make of the same arrivals; empty unless it was asked for.
+    pub open_loop: Vec<Row>,
+    /// The arrivals that were written.
+    pub csv: Option<Csv>,
+}
+
+/// A log.
+#[derive(Debug, Serialize)]
+pub struct Log {
+    /// Its file.
+    pub file: String,
+    /// The version of Quell that wrote it.
+    pub version: String,
+    /// Records in it.
+    pub records: u64,
+    /// It was closed; otherwise it was cut, and all that is there is compared.
+    pub closed: bool,
+    /// The time of its last event.
+    pub end_s: f64,
+}
+
+/// What the replay found at a line.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// Its name.
+    pub line: String,
+    /// Its algorithm, at the end.
+    pub algorithm: String,
+    /// Packets that came.
+    pub arrivals: u64,
+    /// How often the line was configured anew.
+    pub reloads: u64,
+    /// Decisions that were compared: verdicts, departures and drops of what had been stored.
+    pub compared: u64,
+    /// How many differ.
+    pub differ: u64,
+    /// The first that differs, in words.
+    pub first: Option<String>,
+}
+
+/// What an algorithm makes of a line's arrivals.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// The line.
+    pub line: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// It is the one that decided.
+    pub logged: bool,
+    /// The share of arrivals that is dropped.
+    pub loss: Option<f64>,
+    /// The share of arrivals that is marked.
+    pub marks: Option<f64>,
+    /// The mean delay of what is sent.
+    pub delay_mean_s: Option<f64>,
+    /// Its 99th percentile.
+    pub delay_p99_s: Option<f64>,
+    /// The share of the line's rate that is used, from the first arrival on.
+    pub utilization: Option<f64>,
+}
+
+/// Arrivals in a file.
+#[derive(Debug, Serialize)]
+pub struct Csv {
+    /// The file.
+    pub file: String,
+    /// The line that they came to.
+    pub line: String,
+    /// How many.
+    pub arrivals: u64,
+    /// Reloads meanwhile: a file of arrivals has none.
+    pub reloads: u64,
+}
+
+impl Outcome {
+    /// Whether every decision came out as it was.
+    ///
+    /// # Errors
+    /// If one did not: exit code 1.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let sum = |count: fn(&Line) -> u64| self.lines.iter().map(count).sum::<u64>();
+        match sum(|l| l.differ) {
+            0 => Ok(()),
+            n => {
+                Err(Failure::Failed(format!("{n} of {} decisions differ from the log", sum(|l| l.compared))))
+            }
+        }
     }
-    let mut text = table(&cells);
-    if others {
-        text.push_str(
-            "open loop: the same arrivals, whatever the algorithm; senders would have answered it\n",
+}
+
+/// Replays and prints.
+///
+/// # Errors
+/// If the log cannot be read, or what is asked for is not possible.
+pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let outcome = outcome(args)?;
+    match args.format {
+        Format::Table => print(&outcome.to_string())?,
+        Format::Json => print(&json(&outcome)?)?,
+    }
+    outcome.verdict()
+}
+
+/// Replays.
+///
+/// # Errors
+/// See [`run`].
+pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
+    let log = open(&args.log)?;
+    let chosen = match &args.csv {
+        Some(file) => Some((file.as_path(), choose(args, &log)?)),
+        None => None,
+    };
+    let version = log.header().version.clone();
+    let Scan { seen, records, end } = scan(args, log, chosen)?;
+    let found = again(args, None)?;
+    let with: Vec<Replay> = args.with.iter().map(|with| again(args, Some(with))).collect::<Result<_, _>>()?;
+    let mut open_loop = Vec::new();
+    for (i, (line, seen)) in found.lines.iter().zip(&seen).enumerate() {
+        if !with.is_empty() {
+            open_loop.push(Row::of(line, line.config.aqm.name().to_string(), true, seen, end));
+        }
+        for (replayed, with) in with.iter().zip(&args.with) {
+            open_loop.push(Row::of(&replayed.lines[i], with.label.clone(), false, seen, end));
+        }
+    }
+    let csv = chosen.map(|(file, line)| Csv {
+        file: file.display().to_string(),
+        line: found.lines[line].config.name.clone(),
+        arrivals: found.lines[line].arrivals,
+        reloads: seen[line].reloads(),
+    });
+    let line = |(r, seen): (&Replayed, &Seen)| Line {
+        line: r.config.name.clone(),
+        algorithm: r.config.aqm.name().to_string(),
+        arrivals: r.arrivals,
+        reloads: seen.reloads(),
+        compared: r.compared,
+        differ: r.differ,
+        first: r.first.as_ref().map(|d| in_words(d.number, &d.logged, &d.replayed)),
+    };
+    Ok(Outcome {
+        schema: 1,
+        log: Log {
+            file: args.log.display().to_string(),
+            version,
+            records,
+            closed: found.closed,
+            end_s: end.as_secs_f64(),
+        },
+        lines: found.lines.iter().zip(&seen).map(line).collect(),
+        open_loop,
+        csv,
+    })
+}
+
+fn damaged(path: &Path, e: impl core::fmt::Display) -> Failure {
+    Failure::BadInput(format!("{}: {e}", path.display()))
+}
+
+fn open(path: &Path) -> Result<LogReader<BufReader<File>>, Failure> {
+    let file = File::open(path).map_err(|e| damaged(path, LogError::Io(e)))?;
+    LogReader::new(BufReader::with_capacity(1 << 16, file)).map_err(|e| damaged(path, e))
+}
+
+/// A replay, with another algorithm on every line if `with` is one.
+fn again(args: &ReplayArgs, with: Option<&With>) -> Result<Replay, Failure> {
+    let mut log = open(&args.log)?;
+    let changed = with.map(|with| {
+        let aqm = with.aqm.clone();
+        move |config: &LineConfig| LineConfig { aqm: aqm.clone(), ..config.clone() }
+    });
+    let change = changed.as_ref().map(|f| f as &dyn Fn(&LineConfig) -> LineConfig);
+    replay(&mut log, change).map_err(|e| match (e, with) {
+        (ReplayError::Config(e), Some(with)) => {
+            Failure::BadInput(format!("--with aqm={}: {e}", with.label.replace(' ', ",")))
+        }
+        (e, _) => damaged(&args.log, e),
+    })
+}
+
+/// The line whose arrivals are to be written.
+fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, Failure> {
+    let names: Vec<&str> = log.header().lines.iter().map(|l| l.name.as_str()).collect();
+    let known = || names.join(", ");
+    match &args.line {
+        Some(name) => names.iter().position(|n| n == name).ok_or_else(|| {
+            Failure::BadInput(format!("--line: the log has no line \"{}\"; it has: {}", cut(name), known()))
+        }),
+        None if names.len() == 1 => Ok(0),
+        None if names.is_empty() => Err(damaged(&args.log, "has no line whose arrivals could be written")),
+        None => Err(Failure::BadInput(format!(
+            "--csv writes one line's arrivals: add --line NAME; the log has: {}",
+            known()
+        ))),
+    }
+}
+
+/// What a log says of a line, before anything is replayed.
+#[derive(Debug, Default)]
+struct Seen {
+    first: Option<Time>,
+    /// The rates in bit/s and since when.
+    rates: Vec<(Time, f64)>,
+}
+
+impl Seen {
+    fn reloads(&self) -> u64 {
+        self.rates.len() as u64 - 1
+    }
+
+    /// What the line could have sent from the first arrival until `end`.
+    fn capacity_bits(&self, end: Time) -> f64 {
+        let Some(first) = self.first else { return 0.0 };
+        let ends = self.rates.iter().skip(1).map(|(at, _)| *at).chain([end]);
+        let parts = self.rates.iter().zip(ends).map(|((from, bps), to)| {
+            bps * (to.max(first).as_secs_f64() - (*from).max(first).as_secs_f64()).max(0.0)
+        });
+        parts.sum()
+    }
+}
+
+struct Scan {
+    seen: Vec<Seen>,
+    records: u64,
+    end: Time,
+}
+
+/// Reads a log through; the arrivals of one line go to a file, which is not left there if they end in damage.
+fn scan<R: io::Read>(
+    args: &ReplayArgs,
+    log: LogReader<R>,
+    csv: Option<(&Path, usize)>,
+) -> Result<Scan, Failure> {
+    let Some((path, line)) = csv else { return read(args, log, |_, _, _| Ok(())) };
+    let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
+    if same(path, &args.log) {
+        return Err(Failure::BadInput(format!("--csv: {} is the log itself", path.display())));
+    }
+    let cannot = |e: io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
+    let mut to = BufWriter::new(File::create(path).map_err(cannot)?);
+    let written = to
+        .write_all(b"time_s,bytes,flow,ecn,transport,syn,dscp\n")
+        .map_err(cannot)
+        .and_then(|()| {
+            read(args, log, |at, time, packet| match at == line {
+                true => arrival(&mut to, time, packet).map_err(cannot),
+                false => Ok(()),
+            })
+        })
+        .and_then(|scan| to.flush().map(|()| scan).map_err(cannot));
+    // Only what was made here: not a device.
+    if written.is_err() && path.symlink_metadata().is_ok_and(|m| m.is_file()) {
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+/// Reads a log through and hands each arrival on.
+fn read<R: io::Read>(
+    args: &ReplayArgs,
+    mut log: LogReader<R>,
+    mut arrived: impl FnMut(usize, Time, &Packet) -> Result<(), Failure>,
+) -> Result<Scan, Failure> {
+    let start = |l: &LineConfig| Seen { first: None, rates: vec![(Time::ZERO, l.rate.bps() as f64)] };
+    let mut seen: Vec<Seen> = log.header().lines.iter().map(start).collect();
+    let mut end = Time::ZERO;
+    while let Some(entry) = log.next_entry().map_err(|e| damaged(&args.log, e))? {
+        end = end.max(entry.time);
+        let line = usize::from(entry.line);
+        match &entry.event {
+            Event::Arrived { packet, .. } => {
+                seen[line].first.get_or_insert(entry.time);
+                arrived(line, entry.time, packet)?;
+            }
+            Event::Reconfigured(config) => seen[line].rates.push((entry.time, config.rate.bps() as f64)),
+            _ => {}
+        }
+    }
+    Ok(Scan { seen, records: log.records(), end })
+}
+
+/// A line of CSV, as traffic of kind "trace" reads it; times are exact.
+fn arrival(to: &mut impl Write, time: Time, packet: &Packet) -> io::Result<()> {
+    let header = &packet.header;
+    let ecn = match header.ecn {
+        Ecn::NotEct => "not-ect",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
+        Ecn::Ce => "ce",
+    };
+    let transport = match header.transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+        Transport::Other => "other",
+    };
+    let (s, ns) = (time.nanos() / 1_000_000_000, time.nanos() % 1_000_000_000);
+    let (flow, syn) = (header.flow.0, u8::from(header.syn));
+    writeln!(to, "{s}.{ns:09},{},{flow},{ecn},{transport},{syn},{}", packet.bytes, header.dscp)
+}
+
+impl Row {
+    fn of(replayed: &Replayed, algorithm: String, logged: bool, seen: &Seen, end: Time) -> Self {
+        let (meter, c) = (&replayed.meter, &replayed.counters);
+        let share = |n: u64| (c.arrived.packets > 0).then(|| n as f64 / c.arrived.packets as f64);
+        let capacity = seen.capacity_bits(end);
+        Row {
+            line: replayed.config.name.clone(),
+            algorithm,
+            logged,
+            loss: share(c.refused.total().packets + c.dropped.total().packets),
+            marks: share(c.marked.packets),
+            delay_mean_s: meter.mean_delay_s(),
+            delay_p99_s: (!meter.delay.is_empty()).then(|| meter.delay.value_at_quantile(0.99) as f64 / 1e9),
+            // The last packet's transmission may end after the log.
+            utilization: (capacity > 0.0).then(|| (meter.sent.bytes as f64 * 8.0 / capacity).min(1.0)),
+        }
+    }
+}
+
+/// A difference as a sentence. The replay tells decisions by their names in the code.
+fn in_words(number: u32, logged: &str, replayed: &str) -> String {
+    match (decision(logged), decision(replayed)) {
+        (Some(logged), Some(replayed)) => {
+            format!("packet {number} was {logged} in the log, and {replayed} in the replay")
+        }
+        // It has no counterpart.
+        _ => format!("what became of packet {number} is {}", logged.trim_matches('"')),
+    }
+}
+
+/// A decision in words: `Sent(7, Time(1500000), true)` is "sent at 0.0015 s with a mark".
+fn decision(name: &str) -> Option<String> {
+    let (what, arguments) = name.trim_end_matches(')').split_once('(').unwrap_or((name, ""));
+    let arguments: Vec<&str> = arguments.split(", ").collect();
+    let at = |time: &str| {
+        let ns: u64 = time.trim_start_matches("Time(").trim_end_matches(')').parse().ok()?;
+        Some(format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000))
+    };
+    Some(match (what, &arguments[..]) {
+        ("Queued", _) => "stored".into(),
+        ("Marked", _) => "marked and stored".into(),
+        ("Dropped", [cause]) => format!("dropped on arrival ({})", cause.to_lowercase()),
+        ("Sent", [_, time, marked]) => {
+            let mark = if *marked == "true" { "with" } else { "without" };
+            format!("sent at {} {mark} a mark", at(time)?)
+        }
+        ("Dropped", [_, time, cause, place]) => {
+            let place = if *place == "Head" { "at the head" } else { "to make room" };
+            format!("dropped {place} at {} ({})", at(time)?, cause.to_lowercase())
+        }
+        _ => return None,
+    })
+}
+
+impl core::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let head = ["line", "algorithm", "arrivals", "decisions", "differ"].map(String::from).to_vec();
+        let row = |l: &Line| {
+            let counts = [l.arrivals, l.compared, l.differ].map(|n| n.to_string());
+            [vec![text::plain(&l.line), l.algorithm.clone()], counts.to_vec()].concat()
+        };
+        let rows: Vec<_> = [head].into_iter().chain(self.lines.iter().map(row)).collect();
+        table(&rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        writeln!(f)?;
+        let differ: u64 = self.lines.iter().map(|l| l.differ).sum();
+        match differ {
+            0 => writeln!(f, "Every decision came out as it was.")?,
+            _ => {
+                for line in &self.lines {
+                    let Some(first) = &line.first else { continue };
+                    writeln!(f, "First difference at {}: {first}.", text::plain(&line.line))?;
+                }
+                let here = env!("CARGO_PKG_VERSION");
+                if self.log.version != here {
+                    let version = text::plain(&self.log.version);
+                    writeln!(
+                        f,
+                        "Version {version} wrote the log, and this is {here}: algorithms may differ."
+                    )?;
+                }
+            }
+        }
+        if !self.log.closed {
+            let (records, end) = (self.log.records, seconds(self.log.end_s));
+            writeln!(
+                f,
+                "The log was cut: it holds {records} records up to {end} s, and these were compared."
+            )?;
+        }
+        if !self.open_loop.is_empty() {
+            writeln!(
+                f,
+                "\nOpen loop, the same arrivals for all (to other decisions, senders would have responded otherwise):\n"
+            )?;
+            let head = ["line", "algorithm", "loss", "marks", "mean delay", "P99 delay", "utilization"];
+            let row = |r: &Row| {
+                let logged = if r.logged { " (logged)" } else { "" };
+                vec![
+                    text::plain(&r.line),
+                    format!("{}{logged}", r.algorithm),
+                    percent(r.loss),
+                    percent(r.marks),
+                    text::seconds(r.delay_mean_s),
+                    text::seconds(r.delay_p99_s),
+                    percent(r.utilization),
+                ]
+            };
+            let head = head.map(String::from).to_vec();
+            let rows: Vec<_> = [head].into_iter().chain(self.open_loop.iter().map(row)).collect();
+            table(&rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        }
+        if let Some(csv) = &self.csv {
+            let line = text::plain(&csv.line);
+            writeln!(f, "\n{} has the {} arrivals of {line}.", csv.file, csv.arrivals)?;
+            if csv.reloads > 0 {
+                let n = csv.reloads;
+                writeln!(f, "The {n} reloads of the line are not in it: a scenario has one configuration.")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_told_in_words() {
+        let said = |a, b| in_words(7, a, b);
+        assert_eq!(
+            said("Dropped(Early)", "Queued"),
+            "packet 7 was dropped on arrival (early) in the log, and stored in the replay"
         );
+        assert_eq!(
+            said("Sent(7, Time(1500000000), true)", "Dropped(7, Time(1500000001), Forced, Head)"),
+            "packet 7 was sent at 1.500000000 s with a mark in the log, and dropped at the head at 1.500000001 s \
+             (forced) in the replay"
+        );
+        assert_eq!(said("\"only in the log\"", "\"in both\""), "what became of packet 7 is only in the log");
     }
-    if !closed {
-        text.push_str("the log was not closed: decisions were compared up to its last whole record\n");
+
+    #[test]
+    fn other_algorithms_are_asked_for_by_name() {
+        let with = With::parse("aqm=pie,target=5ms").unwrap();
+        assert_eq!((with.label.as_str(), with.aqm.name()), ("pie target=5ms", "pie"));
+        assert_ne!(with.aqm, With::parse("aqm=pie").unwrap().aqm);
+        let error = |text| With::parse(text).unwrap_err();
+        assert_eq!(With::parse("pie,target=5ms").unwrap(), with);
+        assert!(error("aqm=pies").contains("\"pies\"") && error("aqm=pies").contains("known: drop-tail, "));
+        assert_eq!(error("aqm=pie,target"), "\"target\" must be KEY=VALUE, such as target=15ms");
+        assert_eq!(error("aqm=pie,target=1ms,target=2ms"), "target is given twice");
+        assert!(error("aqm=pie,tarjet=1ms").contains("unknown field `tarjet`"));
     }
-    text
+
+    #[test]
+    fn capacity_follows_the_rate() {
+        let at = |s: u64| Time::from_nanos(s * 1_000_000_000);
+        let rates = vec![(at(0), 10.0), (at(4), 20.0)];
+        assert_eq!(Seen { first: Some(at(2)), rates: rates.clone() }.capacity_bits(at(5)), 40.0);
+        assert_eq!(Seen { first: Some(at(5)), rates: rates.clone() }.capacity_bits(at(7)), 40.0);
+        assert_eq!(Seen { first: None, rates }.capacity_bits(at(7)), 0.0);
+    }
 }

@@ -1,0 +1,251 @@
+//! What a running gateway shows of itself.
+//!
+//! The worker's [`Publisher`] copies what it has counted, and a thread of its own does the rest: a [`Monitor`]
+//! finds what is recent and what is wrong ([`anomaly`]), [`export`] writes it down, and a [`Server`] hands it out.
+//! The two share one pointer, which the worker exchanges only if nobody holds it: it never waits for a reader, and
+//! it allocates nothing but after a reload.
+
+pub mod anomaly;
+pub mod export;
+mod monitor;
+mod server;
+mod status;
+
+use core::hash::Hasher;
+use core::mem;
+use std::sync::{Arc, Mutex, TryLockError};
+
+use hdrhistogram::Histogram;
+use quell_queue::{Counters, Qdisc};
+use quell_units::{Duration, Time};
+use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
+
+use crate::config::{LineConfig, Shaped};
+use crate::meter::Meter;
+use crate::relay::{Path, Relay};
+
+pub use anomaly::{Anomaly, Kind, Level, Notice, Raised, Thresholds};
+pub use monitor::{Monitor, STEP, WINDOW};
+pub use server::{Endpoint, Server};
+pub use status::{
+    Causes, Count, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
+    Status,
+};
+
+/// How often the worker publishes.
+pub const EVERY: Duration = Duration::from_millis(100);
+
+/// The most internal signals of an algorithm that are shown.
+const SIGNALS: usize = 64;
+
+/// Packets that the kernel has dropped around the gateway, since it began: the algorithm never saw them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelDrops {
+    /// By NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
+    pub queue_dropped: u64,
+    /// By NFQUEUE because they could not be handed to the gateway.
+    pub user_dropped: u64,
+    /// By TUN devices.
+    pub tun_dropped: u64,
+}
+
+impl KernelDrops {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.queue_dropped + self.user_dropped + self.tun_dropped
+    }
+}
+
+/// A configuration and what identifies it.
+#[derive(Debug)]
+struct Described {
+    config: LineConfig,
+    digest: String,
+}
+
+impl Described {
+    fn of(config: &LineConfig) -> Arc<Self> {
+        Arc::new(Described { config: config.clone(), digest: digest(config) })
+    }
+}
+
+/// 16 hexadecimal digits that differ where configurations do.
+pub fn digest(config: &LineConfig) -> String {
+    let mut hasher = SipHasher13::new();
+    // A configuration that cannot be written as JSON could not have been read.
+    hasher.write(&serde_json::to_vec(config).unwrap_or_default());
+    format!("{:016x}", hasher.finish())
+}
+
+/// An internal signal: name, unit, value.
+type Seen = (&'static str, &'static str, f64);
+
+/// What the worker knew at one time.
+#[derive(Debug)]
+struct Snapshot {
+    at: Time,
+    kernel: KernelDrops,
+    pauses: u64,
+    on_the_way: usize,
+    /// Whether there is a log, and why it ended.
+    log: (bool, Option<&'static str>),
+    paths: Vec<PathSnapshot>,
+}
+
+#[derive(Debug)]
+struct PathSnapshot {
+    line: Option<LineSnapshot>,
+    meter: Meter,
+    signals: Vec<Seen>,
+    shadows: Vec<(LineSnapshot, Histogram<u64>)>,
+}
+
+#[derive(Debug)]
+struct LineSnapshot {
+    is: Arc<Described>,
+    counters: Counters,
+    packets: u64,
+    bytes: u64,
+}
+
+impl LineSnapshot {
+    fn new(config: &LineConfig) -> Self {
+        LineSnapshot { is: Described::of(config), counters: Counters::default(), packets: 0, bytes: 0 }
+    }
+
+    fn fill(&mut self, config: &LineConfig, line: &Shaped) {
+        // Only a reload allocates.
+        if self.is.config != *config {
+            self.is = Described::of(config);
+        }
+        let view = line.queue().view();
+        self.counters = *line.counters();
+        (self.packets, self.bytes) = (u64::from(view.packets.get()), view.bytes.get());
+    }
+}
+
+/// Keeps signals within the room that there is.
+struct Signals<'a>(&'a mut Vec<Seen>);
+
+impl quell_aqm::Probe for Signals<'_> {
+    fn value(&mut self, name: &'static str, unit: &'static str, x: f64) {
+        if self.0.len() < SIGNALS {
+            self.0.push((name, unit, x));
+        }
+    }
+}
+
+/// Both have the bounds that [`Meter::new`] gives, so nothing is lost or allocated.
+fn copy(from: &Histogram<u64>, to: &mut Histogram<u64>) {
+    let _ = to.set_to(from);
+}
+
+impl PathSnapshot {
+    fn new(path: &Path) -> Self {
+        let shadow = |s: &crate::Shadow| (LineSnapshot::new(&s.config), Meter::new().delay);
+        PathSnapshot {
+            line: path.config().map(LineSnapshot::new),
+            meter: Meter::new(),
+            signals: Vec::with_capacity(SIGNALS),
+            shadows: path.shadows().iter().map(shadow).collect(),
+        }
+    }
+
+    fn fill(&mut self, path: &Path) {
+        self.signals.clear();
+        if let (Some(to), Some(config), Some(line)) = (&mut self.line, path.config(), path.line()) {
+            to.fill(config, line);
+            line.queue().observe(&mut Signals(&mut self.signals));
+        }
+        let meter = &path.meter;
+        copy(&meter.delay, &mut self.meter.delay);
+        copy(&meter.lateness, &mut self.meter.lateness);
+        (self.meter.delay_sum_ns, self.meter.sent) = (meter.delay_sum_ns, meter.sent);
+        for ((to, delay), shadow) in self.shadows.iter_mut().zip(path.shadows()) {
+            to.fill(&shadow.config, shadow.line());
+            copy(&shadow.meter.delay, delay);
+        }
+    }
+}
+
+impl Snapshot {
+    fn new<P>(relay: &Relay<P>) -> Box<Self>
+    where
+        P: crate::Ports,
+    {
+        Box::new(Snapshot {
+            at: Time::ZERO,
+            kernel: KernelDrops::default(),
+            pauses: 0,
+            on_the_way: 0,
+            log: (false, None),
+            paths: relay.paths().iter().map(PathSnapshot::new).collect(),
+        })
+    }
+}
+
+/// The place where the newest snapshot lies.
+#[derive(Debug)]
+struct Slot {
+    snapshot: Box<Snapshot>,
+    fresh: bool,
+}
+
+/// The worker's end: hands out snapshots of a relay and never waits.
+#[derive(Debug)]
+pub struct Publisher {
+    slot: Arc<Mutex<Slot>>,
+    next: Box<Snapshot>,
+}
+
+/// The other end: takes the newest snapshot.
+#[derive(Debug)]
+pub struct Reader {
+    slot: Arc<Mutex<Slot>>,
+    last: Box<Snapshot>,
+}
+
+impl Publisher {
+    /// The two ends for a relay whose shadows have been added. All memory is taken here.
+    pub fn new<P: crate::Ports>(relay: &Relay<P>) -> (Publisher, Reader) {
+        let [next, between, last] = [(); 3].map(|()| Snapshot::new(relay));
+        let slot = Arc::new(Mutex::new(Slot { snapshot: between, fresh: false }));
+        (Publisher { slot: slot.clone(), next }, Reader { slot, last })
+    }
+
+    /// Publishes what `relay` knows `now`, which is to be done every [`EVERY`]. False if the reader was just taking
+    /// the one before: nothing is lost, since all of it counts from the start.
+    pub fn publish<P: crate::Ports>(&mut self, relay: &Relay<P>, kernel: KernelDrops, now: Time) -> bool {
+        let next = &mut *self.next;
+        next.at = now;
+        next.kernel = kernel;
+        next.pauses = relay.pauses;
+        next.on_the_way = relay.on_the_way();
+        next.log = (relay.recorder().is_some(), relay.recorder().and_then(crate::Recorder::ended));
+        for (to, path) in next.paths.iter_mut().zip(relay.paths()) {
+            to.fill(path);
+        }
+        let mut slot = match self.slot.try_lock() {
+            Ok(slot) => slot,
+            Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        mem::swap(&mut slot.snapshot, &mut self.next);
+        slot.fresh = true;
+        true
+    }
+}
+
+impl Reader {
+    /// The newest snapshot; `None` if it was taken before.
+    fn take(&mut self) -> Option<&Snapshot> {
+        let mut slot = self.slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !mem::take(&mut slot.fresh) {
+            return None;
+        }
+        mem::swap(&mut slot.snapshot, &mut self.last);
+        drop(slot);
+        Some(&self.last)
+    }
+}

@@ -1,0 +1,246 @@
+//! What is wrong, with hysteresis: each anomaly is raised at one threshold and cleared at a lower one, and both must
+//! have been passed for some time, so that a figure at the edge is not a storm of events (RFC 9332 section 2.5.2).
+
+use core::fmt;
+
+use quell_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// The kinds of anomalies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// More is dropped for want of room than an algorithm that works leaves to the buffer.
+    Overflow,
+    /// Packets wait long.
+    Delay,
+    /// Packets leave later than their transmission ends: the machine is too busy.
+    Lateness,
+    /// The kernel drops packets that the algorithm never sees.
+    KernelDrops,
+    /// The log ended before the gateway did.
+    LogEnded,
+    /// The worker publishes nothing: it hangs or is stopped.
+    Stalled,
+}
+
+impl Kind {
+    /// Those of a line.
+    pub const OF_LINE: [Kind; 3] = [Kind::Overflow, Kind::Delay, Kind::Lateness];
+    /// Those of the gateway as a whole.
+    pub const OF_ALL: [Kind; 3] = [Kind::KernelDrops, Kind::LogEnded, Kind::Stalled];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Overflow => "overflow",
+            Kind::Delay => "delay",
+            Kind::Lateness => "lateness",
+            Kind::KernelDrops => "kernel-drops",
+            Kind::LogEnded => "log-ended",
+            Kind::Stalled => "stalled",
+        }
+    }
+
+    /// What it means and what helps.
+    pub fn says(self) -> &'static str {
+        match self {
+            Kind::Overflow => "the buffer overflows: more comes than the algorithm can turn away",
+            Kind::Delay => "packets wait long",
+            Kind::Lateness => "packets leave late: the machine is too busy for this rate",
+            Kind::KernelDrops => "the kernel drops packets that the algorithm never sees",
+            Kind::LogEnded => "the log has ended: packets are forwarded, but not recorded",
+            Kind::Stalled => "the worker does not answer",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// When anomalies are raised and cleared. Of a pair the first raises and the second clears.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thresholds {
+    /// The share of arrivals that is dropped for want of room.
+    pub overflow: [f64; 2],
+    /// The 99th percentile of the delay.
+    pub delay: [Duration; 2],
+    /// The 99th percentile of the lateness.
+    pub lateness: [Duration; 2],
+    /// How long the first must have been passed.
+    pub raise: Duration,
+    /// How long the figure must have been below the second.
+    pub clear: Duration,
+    /// How long the worker may publish nothing.
+    pub stalled: Duration,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            overflow: [0.05, 0.01],
+            delay: [Duration::from_millis(200), Duration::from_millis(100)],
+            lateness: [Duration::from_millis(1), Duration::from_micros(500)],
+            raise: Duration::from_secs(3),
+            clear: Duration::from_secs(10),
+            stalled: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Where a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Above what raises.
+    Above,
+    /// Between the two: nothing changes.
+    Between,
+    /// Below what clears.
+    Below,
+}
+
+impl Level {
+    /// Where `x` is; what could not be measured is below.
+    pub fn of<T: PartialOrd>(x: Option<T>, [raise, clear]: [T; 2]) -> Level {
+        match x {
+            Some(x) if x > raise => Level::Above,
+            Some(x) if x >= clear => Level::Between,
+            _ => Level::Below,
+        }
+    }
+}
+
+/// An anomaly that holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Anomaly {
+    /// What.
+    pub kind: Kind,
+    /// The line, if it is one line's.
+    pub direction: Option<String>,
+    /// Since when, in seconds since 1970.
+    pub since_unix_s: u64,
+    /// In words.
+    pub says: String,
+}
+
+/// How often an anomaly was raised.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Raised {
+    /// What.
+    pub kind: Kind,
+    /// The line, if it is one line's.
+    pub direction: Option<String>,
+    /// How often, since the gateway began.
+    pub times: u64,
+}
+
+/// An anomaly was raised or cleared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// What.
+    pub kind: Kind,
+    /// The line, if it is one line's.
+    pub direction: Option<String>,
+    /// Raised; otherwise cleared.
+    pub raised: bool,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.direction.as_deref().map(|d| format!("{d}: ")).unwrap_or_default();
+        match self.raised {
+            true => write!(f, "{line}{} ({})", self.kind.says(), self.kind),
+            false => write!(f, "{line}{}: over", self.kind),
+        }
+    }
+}
+
+/// One anomaly's memory.
+#[derive(Clone, Debug)]
+pub(super) struct Latch {
+    pub kind: Kind,
+    /// How long the figure has been where it is, and since when in seconds since 1970.
+    above: Option<(Duration, u64)>,
+    below: Duration,
+    since: Option<u64>,
+    pub raised: u64,
+}
+
+impl Latch {
+    pub fn new(kind: Kind) -> Self {
+        Latch { kind, above: None, below: Duration::ZERO, since: None, raised: 0 }
+    }
+
+    /// Since when it holds, in seconds since 1970.
+    pub fn since(&self) -> Option<u64> {
+        self.since
+    }
+
+    /// The figure was at `level` for the last `step`; `unix_s` is now. Gives whether it was raised or cleared.
+    pub fn step(&mut self, level: Level, step: Duration, hold: [Duration; 2], unix_s: u64) -> Option<bool> {
+        match level {
+            Level::Above => {
+                self.below = Duration::ZERO;
+                let (time, since) = self.above.unwrap_or((Duration::ZERO, unix_s));
+                let time = time + step;
+                self.above = Some((time, since));
+                if self.since.is_none() && time >= hold[0] {
+                    self.since = Some(since);
+                    self.raised += 1;
+                    return Some(true);
+                }
+            }
+            Level::Between => (self.above, self.below) = (None, Duration::ZERO),
+            Level::Below => {
+                self.above = None;
+                self.below += step;
+                if self.since.is_some() && self.below >= hold[1] {
+                    self.since = None;
+                    return Some(false);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(levels: &[Level]) -> (Vec<Option<bool>>, Latch) {
+        let mut latch = Latch::new(Kind::Delay);
+        let hold = [Duration::from_secs(2), Duration::from_secs(3)];
+        let steps = levels.iter().enumerate();
+        let said = steps.map(|(i, l)| latch.step(*l, Duration::from_secs(1), hold, 100 + i as u64)).collect();
+        (said, latch)
+    }
+
+    #[test]
+    fn an_anomaly_is_raised_after_a_time_and_cleared_after_a_longer_one() {
+        use Level::{Above, Below, Between};
+        let (said, latch) = run(&[Above, Above, Below, Below, Below]);
+        assert_eq!(said, [None, Some(true), None, None, Some(false)]);
+        assert_eq!((latch.raised, latch.since()), (1, None));
+        // One second above is nothing, and at the edge nothing changes.
+        let (said, _) = run(&[Above, Between, Above, Below, Above]);
+        assert_eq!(said, [None; 5]);
+        // Neither a second above nor one between the thresholds ends well.
+        let (said, latch) = run(&[Above, Above, Below, Below, Between, Below, Below, Above, Above]);
+        assert_eq!(said.iter().flatten().count(), 1);
+        assert_eq!((latch.raised, latch.since()), (1, Some(100)));
+    }
+
+    #[test]
+    fn a_level_has_two_thresholds() {
+        let at = |x| Level::of(Some(x), [0.05, 0.01]);
+        assert_eq!(
+            [0.06, 0.05, 0.01, 0.009].map(at),
+            [Level::Above, Level::Between, Level::Between, Level::Below]
+        );
+        assert_eq!(Level::of(None, [1.0, 0.5]), Level::Below);
+    }
+}

@@ -1,0 +1,351 @@
+//! The metrics in Prometheus' text format, version 0.0.4.
+
+use core::fmt::Write as _;
+
+use super::anomaly::Kind;
+use super::status::{Causes, Count, LineStatus, LogState, Quantiles, Queue, Spread, Status};
+
+/// What this format is called in HTTP.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// How values of a metric behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// It only grows, from zero when the gateway begins.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// Counts at bounds, their sum, and how many.
+    Histogram,
+}
+
+impl Type {
+    /// Its name in the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Type::Counter => "counter",
+            Type::Gauge => "gauge",
+            Type::Histogram => "histogram",
+        }
+    }
+}
+
+/// A metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// How it behaves.
+    pub kind: Type,
+    /// Its labels.
+    pub labels: &'static [&'static str],
+    /// What it is.
+    pub help: &'static str,
+}
+
+const NONE: &[&str] = &[];
+const LINE: &[&str] = &["direction", "line", "algorithm"];
+const DROP: &[&str] = &["direction", "line", "algorithm", "place", "cause"];
+const PLACE: &[&str] = &["direction", "line", "algorithm", "place"];
+const QUANTILE: &[&str] = &["direction", "line", "algorithm", "quantile"];
+const ANOMALY: &[&str] = &["anomaly", "direction"];
+const SHADOW: &[&str] = &["direction", "line", "shadow", "algorithm"];
+const SHADOW_DROP: &[&str] = &["direction", "line", "shadow", "algorithm", "place", "cause"];
+
+macro_rules! metrics {
+    ($($name:literal $kind:ident $labels:expr, $help:literal;)+) => {
+        /// All that are exported, in their order.
+        pub const METRICS: &[Metric] =
+            &[$(Metric { name: $name, kind: Type::$kind, labels: $labels, help: $help },)+];
+    };
+}
+
+metrics! {
+    "quell_build_info" Gauge &["version"], "The version of Quell; always 1.";
+    "quell_up_seconds" Gauge NONE, "How long the gateway has run.";
+    "quell_snapshot_age_seconds" Gauge NONE, "How long ago the worker last showed its counts; over a second, it hangs.";
+    "quell_pauses_total" Counter NONE, "How often the worker was stopped for more than a second.";
+    "quell_on_the_way_packets" Gauge NONE, "Packets that were sent and are still delayed.";
+    "quell_kernel_dropped_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), tun. The algorithm never saw them.";
+    "quell_log_state" Gauge &["state"], "1 for what holds of the log: none, writing, ended (before the gateway did).";
+    "quell_anomaly" Gauge ANOMALY, "1 while the anomaly holds, 0 otherwise.";
+    "quell_anomaly_since_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
+    "quell_anomalies_raised_total" Counter ANOMALY, "How often the anomaly was raised.";
+    "quell_config_info" Gauge &["direction", "line", "algorithm", "digest", "buffer", "ecn"], "The configuration; always 1. The digest changes with it.";
+    "quell_rate_bps" Gauge LINE, "The rate that the line is set to, in bit/s.";
+    "quell_queue_packets" Gauge LINE, "Packets that wait; the one in transmission is not among them.";
+    "quell_queue_bytes" Gauge LINE, "Their bytes.";
+    "quell_arrived_packets_total" Counter LINE, "Packets that came and were presented to the algorithm: enqueued, or dropped on arrival.";
+    "quell_arrived_bytes_total" Counter LINE, "Their bytes.";
+    "quell_ce_arrived_total" Counter LINE, "Packets that came with CE: marked elsewhere.";
+    "quell_enqueued_packets_total" Counter LINE, "Packets that were stored: forwarded, dropped later, or in the queue.";
+    "quell_enqueued_bytes_total" Counter LINE, "Their bytes.";
+    "quell_forwarded_packets_total" Counter LINE, "Packets that were sent.";
+    "quell_forwarded_bytes_total" Counter LINE, "Their bytes.";
+    "quell_marked_packets_total" Counter LINE, "Packets that were marked here.";
+    "quell_marked_bytes_total" Counter LINE, "Their bytes.";
+    "quell_dropped_packets_total" Counter DROP, "Packets that were dropped, by place (arrival, or stored: at the head or to make room) and cause: early (the algorithm, in place of a mark or because it drops), forced (a hard limit of the algorithm), overflow (no room).";
+    "quell_dropped_bytes_total" Counter DROP, "Their bytes.";
+    "quell_dropped_ecn_capable_packets_total" Counter PLACE, "Of all these, the ECN-capable packets.";
+    "quell_dropped_ecn_capable_bytes_total" Counter PLACE, "Their bytes.";
+    "quell_sojourn_seconds" Histogram LINE, "From arrival to the start of transmission; bounds are exact to 1 %.";
+    "quell_sojourn_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_late_seconds" Histogram LINE, "From when a packet was due to when it was let go: the pacing error.";
+    "quell_late_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "What the algorithm shows of its inside, by the name that its paper has for it.";
+    "quell_shadow_queue_packets" Gauge SHADOW, "Packets that would wait if the shadow's algorithm decided.";
+    "quell_shadow_forwarded_packets_total" Counter SHADOW, "Packets that it would have sent.";
+    "quell_shadow_forwarded_bytes_total" Counter SHADOW, "Their bytes.";
+    "quell_shadow_marked_packets_total" Counter SHADOW, "Packets that it would have marked.";
+    "quell_shadow_dropped_packets_total" Counter SHADOW_DROP, "Packets that it would have dropped.";
+    "quell_shadow_sojourn_seconds" Histogram SHADOW, "What would have been their time in the queue.";
+}
+
+/// A text under way: families in the order of [`METRICS`].
+struct Text {
+    out: String,
+    at: &'static str,
+}
+
+impl Text {
+    /// Adds a sample; the first of a family is preceded by what the family is.
+    fn sample(&mut self, family: &'static str, suffix: &str, labels: &[(&str, &str)], value: f64) {
+        if self.at != family {
+            self.at = family;
+            // Every family is written by name, and a test sees that each is there.
+            if let Some(metric) = METRICS.iter().find(|m| m.name == family) {
+                let help = metric.help.replace('\\', "\\\\");
+                let _ = writeln!(self.out, "# HELP {family} {help}\n# TYPE {family} {}", metric.kind.name());
+            }
+        }
+        self.out.push_str(family);
+        self.out.push_str(suffix);
+        for (i, (name, value)) in labels.iter().enumerate() {
+            self.out.push(if i == 0 { '{' } else { ',' });
+            self.out.push_str(name);
+            self.out.push_str("=\"");
+            for c in value.chars() {
+                match c {
+                    '\\' => self.out.push_str("\\\\"),
+                    '"' => self.out.push_str("\\\""),
+                    '\n' => self.out.push_str("\\n"),
+                    c => self.out.push(c),
+                }
+            }
+            self.out.push('"');
+        }
+        if !labels.is_empty() {
+            self.out.push('}');
+        }
+        let _ = writeln!(self.out, " {value}");
+    }
+
+    fn one(&mut self, family: &'static str, labels: &[(&str, &str)], value: f64) {
+        self.sample(family, "", labels, value);
+    }
+
+    fn histogram(&mut self, family: &'static str, labels: &[(&str, &str)], spread: &Spread) {
+        for (bound, count) in &spread.buckets {
+            let bound = bound.to_string();
+            self.sample(family, "_bucket", &and(labels, &[("le", &bound)]), *count as f64);
+        }
+        self.sample(family, "_bucket", &and(labels, &[("le", "+Inf")]), spread.count as f64);
+        self.sample(family, "_sum", labels, spread.sum_s);
+        self.sample(family, "_count", labels, spread.count as f64);
+    }
+}
+
+/// Labels that lines share.
+fn labels(line: &LineStatus) -> [(&str, String); 3] {
+    [
+        ("direction", line.direction.clone()),
+        ("line", line.line.to_string()),
+        ("algorithm", line.algorithm().to_string()),
+    ]
+}
+
+fn borrow<'a, const N: usize>(labels: &'a [(&'a str, String); N]) -> Vec<(&'a str, &'a str)> {
+    labels.iter().map(|(name, value)| (*name, value.as_str())).collect()
+}
+
+/// The labels `base` and more.
+fn and<'a>(base: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    [base, more].concat()
+}
+
+/// The text.
+pub fn prometheus(status: &Status) -> String {
+    let mut text = Text { out: String::with_capacity(1 << 15), at: "" };
+    text.one("quell_build_info", &[("version", &status.version)], 1.0);
+    text.one("quell_up_seconds", &[], status.up_s);
+    text.one("quell_snapshot_age_seconds", &[], status.age_s);
+    text.one("quell_pauses_total", &[], status.pauses as f64);
+    text.one("quell_on_the_way_packets", &[], status.on_the_way as f64);
+    let kernel = &status.kernel;
+    for (place, n) in
+        [("queue", kernel.queue_dropped), ("user", kernel.user_dropped), ("tun", kernel.tun_dropped)]
+    {
+        text.one("quell_kernel_dropped_total", &[("where", place)], n as f64);
+    }
+    let state = match status.log {
+        LogState::None => "none",
+        LogState::Writing => "writing",
+        LogState::Ended { .. } => "ended",
+    };
+    for name in ["none", "writing", "ended"] {
+        text.one("quell_log_state", &[("state", name)], f64::from(u8::from(name == state)));
+    }
+    anomalies(&mut text, status);
+    let lines: Vec<_> = status.lines.iter().map(|line| (line, labels(line))).collect();
+    let lines: Vec<_> = lines.iter().map(|(line, labels)| (*line, borrow(labels))).collect();
+    queues(&mut text, &lines);
+    for (line, base) in &lines {
+        text.histogram("quell_sojourn_seconds", base, &line.delay);
+    }
+    for (line, base) in &lines {
+        quantiles(&mut text, "quell_sojourn_recent_seconds", base, line.recent.delay.as_ref());
+    }
+    for (line, base) in &lines {
+        text.histogram("quell_late_seconds", base, &line.lateness);
+    }
+    for (line, base) in &lines {
+        quantiles(&mut text, "quell_late_recent_seconds", base, line.recent.lateness.as_ref());
+    }
+    for (line, base) in &lines {
+        for signal in &line.signals {
+            let more = [("name", signal.name.as_str()), ("unit", signal.unit.as_str())];
+            text.one("quell_aqm_signal", &and(base, &more), signal.value.unwrap_or(f64::NAN));
+        }
+    }
+    shadows(&mut text, status);
+    text.out
+}
+
+fn anomalies(text: &mut Text, status: &Status) {
+    let holds = |kind: Kind, direction: &Option<String>| {
+        status.anomalies.iter().find(|a| a.kind == kind && a.direction == *direction)
+    };
+    for family in ["quell_anomaly", "quell_anomaly_since_seconds", "quell_anomalies_raised_total"] {
+        for raised in &status.raised {
+            let labels =
+                [("anomaly", raised.kind.name()), ("direction", raised.direction.as_deref().unwrap_or(""))];
+            let now = holds(raised.kind, &raised.direction);
+            let value = match family {
+                "quell_anomaly" => Some(f64::from(u8::from(now.is_some()))),
+                "quell_anomaly_since_seconds" => now.map(|a| a.since_unix_s as f64),
+                _ => Some(raised.times as f64),
+            };
+            if let Some(value) = value {
+                text.one(family, &labels, value);
+            }
+        }
+    }
+}
+
+/// A line and its labels.
+type Labeled<'a> = (&'a LineStatus, Vec<(&'a str, &'a str)>);
+
+/// A metric and where a queue has it.
+type Figure = (&'static str, fn(&Queue) -> u64);
+
+fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
+    let queues = || lines.iter().filter_map(|(line, base)| Some((line.queue.as_ref()?, base)));
+    for (queue, base) in queues() {
+        let ecn = if queue.ecn { "true" } else { "false" };
+        let more = [("digest", queue.digest.as_str()), ("buffer", queue.buffer.as_str()), ("ecn", ecn)];
+        text.one("quell_config_info", &and(base, &more), 1.0);
+    }
+    let figures: [Figure; 7] = [
+        ("quell_rate_bps", |q| q.rate_bps),
+        ("quell_queue_packets", |q| q.now.packets),
+        ("quell_queue_bytes", |q| q.now.bytes),
+        ("quell_arrived_packets_total", |q| q.arrived.packets),
+        ("quell_arrived_bytes_total", |q| q.arrived.bytes),
+        ("quell_ce_arrived_total", |q| q.arrived_ce.packets),
+        ("quell_enqueued_packets_total", |q| q.enqueued.packets),
+    ];
+    for (family, figure) in figures {
+        queues().for_each(|(queue, base)| text.one(family, base, figure(queue) as f64));
+    }
+    queues().for_each(|(queue, base)| {
+        text.one("quell_enqueued_bytes_total", base, queue.enqueued.bytes as f64);
+    });
+    for (line, base) in lines {
+        text.one("quell_forwarded_packets_total", base, line.sent.packets as f64);
+    }
+    for (line, base) in lines {
+        text.one("quell_forwarded_bytes_total", base, line.sent.bytes as f64);
+    }
+    queues().for_each(|(q, base)| text.one("quell_marked_packets_total", base, q.marked.packets as f64));
+    queues().for_each(|(q, base)| text.one("quell_marked_bytes_total", base, q.marked.bytes as f64));
+    let of = |of_packets: bool| move |c: Count| if of_packets { c.packets as f64 } else { c.bytes as f64 };
+    for (family, packets) in [("quell_dropped_packets_total", true), ("quell_dropped_bytes_total", false)] {
+        queues().for_each(|(queue, base)| drops(text, family, base, queue, of(packets)));
+    }
+    for (family, packets) in
+        [("quell_dropped_ecn_capable_packets_total", true), ("quell_dropped_ecn_capable_bytes_total", false)]
+    {
+        for (queue, base) in queues() {
+            for (place, causes) in places(queue) {
+                text.one(family, &and(base, &[("place", place)]), of(packets)(causes.ecn_capable));
+            }
+        }
+    }
+}
+
+fn places(queue: &Queue) -> [(&'static str, &Causes); 2] {
+    [("arrival", &queue.refused), ("stored", &queue.dropped)]
+}
+
+fn drops(
+    text: &mut Text,
+    family: &'static str,
+    base: &[(&str, &str)],
+    queue: &Queue,
+    of: impl Fn(Count) -> f64,
+) {
+    for (place, causes) in places(queue) {
+        for (cause, count) in causes.each() {
+            text.one(family, &and(base, &[("place", place), ("cause", cause)]), of(count));
+        }
+    }
+}
+
+fn quantiles(text: &mut Text, family: &'static str, base: &[(&str, &str)], of: Option<&Quantiles>) {
+    let Some(q) = of else { return };
+    for (quantile, value) in [("0.5", q.p50), ("0.9", q.p90), ("0.99", q.p99), ("1", q.max)] {
+        text.one(family, &and(base, &[("quantile", quantile)]), value);
+    }
+}
+
+fn shadows(text: &mut Text, status: &Status) {
+    let each = || {
+        status.lines.iter().flat_map(|line| {
+            line.shadows.iter().enumerate().map(move |(i, shadow)| {
+                let labels = [
+                    ("direction", line.direction.clone()),
+                    ("line", line.line.to_string()),
+                    ("shadow", i.to_string()),
+                    ("algorithm", shadow.queue.algorithm.clone()),
+                ];
+                (shadow, labels)
+            })
+        })
+    };
+    let figures: [Figure; 4] = [
+        ("quell_shadow_queue_packets", |q| q.now.packets),
+        ("quell_shadow_forwarded_packets_total", |q| q.departed.packets),
+        ("quell_shadow_forwarded_bytes_total", |q| q.departed.bytes),
+        ("quell_shadow_marked_packets_total", |q| q.marked.packets),
+    ];
+    for (family, figure) in figures {
+        each().for_each(|(shadow, labels)| text.one(family, &borrow(&labels), figure(&shadow.queue) as f64));
+    }
+    for (shadow, labels) in each() {
+        let family = "quell_shadow_dropped_packets_total";
+        drops(text, family, &borrow(&labels), &shadow.queue, |c| c.packets as f64);
+    }
+    for (shadow, labels) in each() {
+        text.histogram("quell_shadow_sojourn_seconds", &borrow(&labels), &shadow.delay);
+    }
+}

@@ -1,0 +1,255 @@
+//! What is shown, as JSON and to the exporter. A change of shape raises [`SCHEMA`].
+
+use quell_queue::{Counters, Drops, Tally};
+use serde::{Deserialize, Serialize};
+
+use super::KernelDrops;
+use super::anomaly::{Anomaly, Raised};
+
+/// The version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// A gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The version of this shape.
+    pub schema: u32,
+    /// The version of Quell.
+    pub version: String,
+    /// How long it had run when the worker published this.
+    pub up_s: f64,
+    /// How long ago that was.
+    pub age_s: f64,
+    /// How often the worker was stopped for more than a second.
+    pub pauses: u64,
+    /// Packets that were sent and are on their way through a delay.
+    pub on_the_way: u64,
+    /// What the kernel dropped around the gateway.
+    pub kernel: KernelDrops,
+    /// The log.
+    pub log: LogState,
+    /// One for each path.
+    pub lines: Vec<LineStatus>,
+    /// What is wrong now.
+    pub anomalies: Vec<Anomaly>,
+    /// How often each was raised.
+    pub raised: Vec<Raised>,
+}
+
+/// What becomes of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum LogState {
+    /// None is written.
+    None,
+    /// It is written.
+    Writing,
+    /// It ended before its time.
+    Ended {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LineStatus {
+    /// Its line's name, such as "up"; "path-1" without a line.
+    pub direction: String,
+    /// Its index.
+    pub line: usize,
+    /// The line's queue; none without a line.
+    pub queue: Option<Queue>,
+    /// What was sent.
+    pub sent: Count,
+    /// From arrival to the start of transmission.
+    pub delay: Spread,
+    /// From when a packet was due to when it was let go.
+    pub lateness: Spread,
+    /// What is recent.
+    pub recent: Recent,
+    /// What the algorithm shows of its inside.
+    pub signals: Vec<Signal>,
+    /// What judges beside it.
+    pub shadows: Vec<ShadowStatus>,
+}
+
+impl LineStatus {
+    /// The algorithm's name, or "none".
+    pub fn algorithm(&self) -> &str {
+        self.queue.as_ref().map_or("none", |q| &q.algorithm)
+    }
+}
+
+/// A queue and what happened there: the counts that RFC 9332 section 2.5.2.2 asks to report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Identifies the configuration.
+    pub digest: String,
+    /// The rate that it is served at.
+    pub rate_bps: u64,
+    /// How much may wait.
+    pub buffer: String,
+    /// Whether it marks.
+    pub ecn: bool,
+    /// What waits.
+    pub now: Count,
+    /// Packets that came.
+    pub arrived: Count,
+    /// Of those, the ones that came marked.
+    pub arrived_ce: Count,
+    /// Packets that were stored.
+    pub enqueued: Count,
+    /// Packets that were marked here.
+    pub marked: Count,
+    /// Packets that left for the link.
+    pub departed: Count,
+    /// Dropped on arrival.
+    pub refused: Causes,
+    /// Dropped after they were stored.
+    pub dropped: Causes,
+}
+
+impl Queue {
+    pub(super) fn of(line: &super::LineSnapshot) -> Self {
+        let (config, c): (_, &Counters) = (&line.is.config, &line.counters);
+        Queue {
+            algorithm: config.aqm.name().to_string(),
+            digest: line.is.digest.clone(),
+            rate_bps: config.rate.bps(),
+            buffer: config.buffer.to_string(),
+            ecn: config.ecn,
+            now: Count { packets: line.packets, bytes: line.bytes },
+            arrived: c.arrived.into(),
+            arrived_ce: c.arrived_ce.into(),
+            enqueued: c.enqueued.into(),
+            marked: c.marked.into(),
+            departed: c.departed.into(),
+            refused: c.refused.into(),
+            dropped: c.dropped.into(),
+        }
+    }
+
+    /// Everything that was dropped.
+    pub fn lost(&self) -> Count {
+        let each = [&self.refused, &self.dropped].map(Causes::total);
+        Count { packets: each[0].packets + each[1].packets, bytes: each[0].bytes + each[1].bytes }
+    }
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl From<Tally> for Count {
+    fn from(t: Tally) -> Self {
+        Count { packets: t.packets, bytes: t.bytes }
+    }
+}
+
+/// Drops by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Causes {
+    /// By the algorithm, instead of a mark or because it drops.
+    pub early: Count,
+    /// A hard limit of the algorithm.
+    pub forced: Count,
+    /// For want of room.
+    pub overflow: Count,
+    /// Of all these, the ECN-capable ones.
+    pub ecn_capable: Count,
+}
+
+impl From<Drops> for Causes {
+    fn from(d: Drops) -> Self {
+        Causes {
+            early: d.early.into(),
+            forced: d.forced.into(),
+            overflow: d.overflow.into(),
+            ecn_capable: d.ecn_capable.into(),
+        }
+    }
+}
+
+impl Causes {
+    /// Each cause by its name.
+    pub fn each(&self) -> [(&'static str, Count); 3] {
+        [("early", self.early), ("forced", self.forced), ("overflow", self.overflow)]
+    }
+
+    /// All of them.
+    pub fn total(&self) -> Count {
+        self.each().iter().fold(Count::default(), |sum, (_, c)| Count {
+            packets: sum.packets + c.packets,
+            bytes: sum.bytes + c.bytes,
+        })
+    }
+}
+
+/// A distribution since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Their sum in seconds.
+    pub sum_s: f64,
+    /// How many are at most so many seconds, which is known to 1 %.
+    pub buckets: Vec<(f64, u64)>,
+}
+
+/// What is recent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recent {
+    /// What came in the last second, in bit/s; none without a line.
+    pub in_bps: Option<f64>,
+    /// What was sent in the last second, in bit/s.
+    pub out_bps: f64,
+    /// The share of arrivals that was dropped in the last second.
+    pub dropped: Option<f64>,
+    /// The share of arrivals that was marked in the last second.
+    pub marked: Option<f64>,
+    /// Delays of the last ten seconds; none if nothing was sent.
+    pub delay: Option<Quantiles>,
+    /// Lateness of the last ten seconds; none if nothing left.
+    pub lateness: Option<Quantiles>,
+}
+
+/// Quantiles in seconds, to 1 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// The median.
+    pub p50: f64,
+    /// Nine of ten are at most this.
+    pub p90: f64,
+    /// 99 of a hundred are at most this.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// An internal signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signal {
+    /// Its name in the algorithm's paper.
+    pub name: String,
+    /// Its unit; "1" for a pure number.
+    pub unit: String,
+    /// Its value; none if it is not finite.
+    pub value: Option<f64>,
+}
+
+/// An algorithm that judges and does not act.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShadowStatus {
+    /// Its queue.
+    pub queue: Queue,
+    /// What would have been the delay.
+    pub delay: Spread,
+}

@@ -1,0 +1,333 @@
+//! The commands, by what they print and exit with.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use quell_aqm::catalog::CATALOG;
+use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
+use quell_gateway::commands::{Command, Failure, execute, replay, status, top};
+use quell_gateway::header::Header;
+use quell_gateway::metrics::{Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
+use quell_gateway::{Delays, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Bursts of packets to two paths, a third more than these send.
+struct Fake(Rng);
+
+impl Ports for Fake {
+    fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        for _ in 0..self.0.next_u64() % 5 {
+            let x = self.0.next_u64();
+            let header = Header {
+                flow: FlowId(x as u32 % 30),
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
+                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
+                syn: x >> 20 & 31 == 0,
+                dscp: (x >> 32) as u8 & 63,
+            };
+            arrivals.push(((x >> 56) as u8 % 2, Packet::new(0, 40 + (x >> 40) as u32 % 1460, header)));
+        }
+        Ok(())
+    }
+    fn forward(&mut self, _: u8, _: &Packet) {}
+    fn discard(&mut self, _: u8, _: &Packet) {}
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn config(name: &str, aqm: &str) -> LineConfig {
+    LineConfig {
+        name: name.into(),
+        rate: BitRate::from_bps(10_000_000),
+        buffer: "60 packets".parse().unwrap(),
+        mean_packet: Bytes::new(770),
+        ecn: true,
+        seed: 7,
+        aqm: (CATALOG.iter().find(|e| e.name == aqm).unwrap().default)(),
+    }
+}
+
+fn relay(recorder: Option<Recorder>) -> (Relay<Fake>, Vec<LineConfig>) {
+    let lines = vec![config("up", "pie"), config("down", "red")];
+    let delays = Delays::all(Duration::ZERO);
+    let paths = lines.iter().map(|line| (Some(line.clone()), delays.clone())).collect();
+    (Relay::new(Fake(Seed(5).stream("fake")), paths, Pace::default(), recorder).unwrap(), lines)
+}
+
+/// A log of two lines, five seconds long, with a reload of the second after three.
+fn log(dir: &Path) -> PathBuf {
+    let path = dir.join("gateway.log");
+    let lines = vec![config("up", "pie"), config("down", "red")];
+    let header = LogHeader { version: "0.0.1".into(), started_unix_s: 0, lines };
+    let (mut relay, _) = relay(Some(Recorder::new(File::create(&path).unwrap(), &header).unwrap()));
+    let mut now = Time::ZERO;
+    for turn in 0..10_000 {
+        if turn == 6_000 {
+            let slower = LineConfig { rate: BitRate::from_bps(8_000_000), ..config("down", "red") };
+            relay.reconfigure(1, slower, now).unwrap();
+        }
+        relay.turn(|| now).unwrap();
+        now += Duration::from_micros(500);
+    }
+    relay.close(now).unwrap().2.unwrap();
+    path
+}
+
+fn parse(words: &[&str]) -> Result<Command, String> {
+    let words = ["quell-gateway"].iter().chain(words);
+    Cli::try_parse_from(words).map(|cli| cli.command).map_err(|e| e.to_string())
+}
+
+/// What is printed and the exit code, or the message and its.
+fn replayed(words: &[&str]) -> (String, i32) {
+    let command = parse(&[&["replay"], words].concat()).unwrap();
+    let Command::Replay(args) = command else { panic!("not a replay") };
+    match replay::outcome(&args) {
+        Ok(outcome) => (outcome.to_string(), outcome.verdict().map_or_else(|failure| failure.code(), |()| 0)),
+        Err(failure) => (failure.to_string(), failure.code()),
+    }
+}
+
+#[test]
+fn a_log_replays_line_by_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let (text, code) = replayed(&[log.to_str().unwrap()]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "line  algorithm  arrivals  decisions  differ");
+    assert!(lines[1].starts_with("up    pie  ") && lines[1].ends_with("       0"), "{text}");
+    assert!(lines[2].starts_with("down  red  ") && lines[2].ends_with("       0"), "{text}");
+    assert_eq!(&lines[3..], ["", "Every decision came out as it was."]);
+    assert_eq!(code, 0);
+    // Cut within a record: what is there is compared, and it says so.
+    let bytes = std::fs::read(&log).unwrap();
+    let short = dir.path().join("cut.log");
+    std::fs::write(&short, &bytes[..bytes.len() / 2 + 5]).unwrap();
+    let (text, code) = replayed(&[short.to_str().unwrap()]);
+    assert!(text.contains("\nEvery decision came out as it was.\nThe log was cut: it holds "), "{text}");
+    assert!(text.trim_end().ends_with(" s, and these were compared."), "{text}");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_difference_is_said_in_words_and_by_the_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let bytes = std::fs::read(&log).unwrap();
+    // Another seed decides otherwise; the header has the same length.
+    let end = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0;
+    let header = String::from_utf8(bytes[..end].to_vec()).unwrap().replacen("\"seed\":7", "\"seed\":8", 1);
+    std::fs::write(&log, [header.as_bytes(), &bytes[end..]].concat()).unwrap();
+    let (text, code) = replayed(&[log.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    let said = text.lines().find(|l| l.starts_with("First difference at up: packet ")).unwrap();
+    assert!(said.contains(" in the log, and ") && said.ends_with(" in the replay."), "{said}");
+    assert!(!said.contains(['(', '"']) || said.contains("arrival ("), "{said}");
+    assert!(!text.contains("First difference at down"), "{text}");
+    assert!(text.contains("Version 0.0.1 wrote the log, and this is "), "{text}");
+    // A departure at another time.
+    let sent = bytes[end + 1..].chunks(24).position(|r| r[0] == 2).unwrap();
+    let mut moved = bytes.clone();
+    moved[end + 1 + sent * 24 + 4] ^= 1;
+    std::fs::write(&log, &moved).unwrap();
+    let (text, code) = replayed(&[log.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    let said = text.lines().find(|l| l.starts_with("First difference")).unwrap();
+    assert!(
+        said.contains("packet 0 was sent at 0.0") && said.contains(" a mark in the log, and sent at 0.0"),
+        "{said}"
+    );
+    assert!(text.lines().any(|l| l.ends_with("  1")), "{text}");
+    // A departure that the log does not have.
+    let record = end + 1 + sent * 24;
+    std::fs::write(&log, [&bytes[..record], &bytes[record + 24..]].concat()).unwrap();
+    let (text, code) = replayed(&[log.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(text.contains("First difference at "), "{text}");
+}
+
+#[test]
+fn other_algorithms_are_shown_beside_the_logged_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let log = log.to_str().unwrap();
+    let (text, code) = replayed(&[log, "--with", "aqm=drop-tail", "--with", "aqm=codel,target=10ms"]);
+    assert_eq!(code, 0);
+    assert!(
+        text.contains("\nOpen loop, the same arrivals for all (to other decisions, senders would have "),
+        "{text}"
+    );
+    let rows: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("Open")).skip(2).collect();
+    assert_eq!(
+        rows[0].split_whitespace().collect::<Vec<_>>().join(" "),
+        "line algorithm loss marks mean delay P99 delay utilization"
+    );
+    let starts = ["up    pie (logged)", "up    drop-tail", "up    codel target=10ms", "down  red (logged)"];
+    for (row, start) in rows[1..].iter().zip(starts) {
+        assert!(row.starts_with(start), "{text}");
+        assert!(row.ends_with(" %") && row.contains(" ms  "), "{text}");
+        assert_eq!(row.len(), rows[0].len(), "{text}");
+    }
+    assert_eq!(rows.len(), 7);
+    // As numbers: a line that is overloaded is used, and drop-tail, which marks nothing, delays most.
+    let Command::Replay(args) = parse(&["replay", log, "--with", "aqm=drop-tail"]).unwrap() else { panic!() };
+    let rows = replay::outcome(&args).unwrap().open_loop;
+    assert!(rows.iter().all(|r| (0.97..=1.0).contains(&r.utilization.unwrap())), "{rows:?}");
+    assert!(rows[0].logged && !rows[1].logged && rows[1].marks == Some(0.0) && rows[0].marks > Some(0.001));
+    assert!(rows[1].delay_mean_s > rows[0].delay_mean_s && rows[1].loss.unwrap() > 0.1, "{rows:?}");
+    let json = serde_json::to_value(replay::outcome(&args).unwrap()).unwrap();
+    assert_eq!((&json["schema"], &json["log"]["closed"]), (&1.into(), &true.into()));
+    assert_eq!(json["lines"][1]["reloads"], 1);
+}
+
+#[test]
+fn arrivals_are_written_for_the_simulator() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let (log, csv) = (log.to_str().unwrap(), dir.path().join("arrivals.csv"));
+    let csv = csv.to_str().unwrap();
+    let (text, code) = replayed(&[log, "--csv", csv]);
+    assert_eq!(
+        (text.as_str(), code),
+        ("--csv writes one line's arrivals: add --line NAME; the log has: up, down", 2)
+    );
+    let (text, code) = replayed(&[log, "--csv", csv, "--line", "sideways"]);
+    assert_eq!((text.as_str(), code), ("--line: the log has no line \"sideways\"; it has: up, down", 2));
+    let (text, code) = replayed(&[log, "--csv", log, "--line", "up"]);
+    assert!(text.ends_with("is the log itself") && code == 2, "{text}");
+    let (text, code) = replayed(&[log, "--csv", csv, "--line", "down"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("The 1 reloads of the line are not in it"), "{text}");
+    let written = std::fs::read_to_string(csv).unwrap();
+    let mut rows = written.lines();
+    assert_eq!(rows.next(), Some("time_s,bytes,flow,ecn,transport,syn,dscp"));
+    let mut before = String::new();
+    let (mut n, mut seen) = (0, std::collections::BTreeSet::new());
+    for row in rows {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (whole, nanos) = cells[0].split_once('.').unwrap();
+        assert!(nanos.len() == 9 && whole.len() == 1 && *cells[0] >= *before, "{row}");
+        assert!((40..1500).contains(&cells[1].parse::<u32>().unwrap()), "{row}");
+        assert!(cells[2].parse::<u32>().unwrap() < 30 && cells[6].parse::<u8>().unwrap() < 64, "{row}");
+        seen.extend([cells[3], cells[4], cells[5]].map(String::from));
+        before = cells[0].to_string();
+        n += 1;
+    }
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!(seen, ["0", "1", "ce", "ect0", "ect1", "not-ect", "other", "tcp", "udp"]);
+    assert!(text.contains(&format!("has the {n} arrivals of down.")), "{text}");
+    // Damage leaves no half of a file.
+    let mut bytes = std::fs::read(log).unwrap();
+    let at = bytes.len() - 24 * 100;
+    bytes[at] = 99;
+    std::fs::write(log, bytes).unwrap();
+    let (text, code) = replayed(&[log, "--csv", csv, "--line", "up"]);
+    assert!(text.contains(" is damaged: no such kind") && code == 2, "{text}");
+    assert!(!Path::new(csv).exists());
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said() {
+    let (text, code) = replayed(&["/no/such/file"]);
+    assert_eq!(
+        (text.as_str(), code),
+        ("/no/such/file: cannot be read: No such file or directory (os error 2)", 2)
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.txt");
+    std::fs::write(&path, "hello\nworld\n").unwrap();
+    let (text, code) = replayed(&[path.to_str().unwrap()]);
+    assert!(text.contains("is not a log of `quell gateway` or `quell wire`") && code == 2, "{text}");
+    let error = parse(&["replay", "a", "--with", "aqm=pies"]).unwrap_err();
+    assert!(error.contains("known: drop-tail"), "{error}");
+    let log = log(dir.path());
+    let (text, code) = replayed(&[log.to_str().unwrap(), "--with", "aqm=pie,target=0s"]);
+    assert!(text.starts_with("--with aqm=pie,target=0s: up.aqm.target: 0 s: ") && code == 2, "{text}");
+}
+
+/// A gateway that answers.
+fn gateway(dir: &Path) -> (Server, Publisher) {
+    let (mut relay, _) = relay(None);
+    relay.shadow(0, config("beside", "codel")).unwrap();
+    let (mut publisher, reader) = Publisher::new(&relay);
+    let mut now = Time::ZERO;
+    for _ in 0..4000 {
+        relay.turn(|| now).unwrap();
+        now += Duration::from_micros(500);
+    }
+    publisher.publish(&relay, KernelDrops { queue_dropped: 3, ..Default::default() }, now);
+    let monitor = Monitor::new(reader, Thresholds::default());
+    let server = Server::start(&Endpoint::unix(dir.join("gateway.sock")), monitor, |_| ()).unwrap();
+    (server, publisher)
+}
+
+#[test]
+fn a_status_fits_wide_and_narrow() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("gateway.sock");
+    let source = status::Source { socket: Some(socket.clone()), address: None };
+    let words = ["status", "--socket", socket.to_str().unwrap()];
+    let failure = execute(&parse(&words).unwrap()).unwrap_err();
+    assert_eq!(failure.code(), 1);
+    assert!(failure.to_string().contains("; `quell gateway run` starts a gateway"), "{failure}");
+    let (_server, _publisher) = gateway(dir.path());
+    let text = |words: &[&str]| match parse(words).unwrap() {
+        Command::Status(args) => status::text(&args).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&[&words[..], &["--format", "json"]].concat())).unwrap();
+    assert_eq!(
+        (&json["lines"][1]["direction"], &json["kernel"]["queue_dropped"]),
+        (&"down".into(), &3.into())
+    );
+    assert!(text(&words).contains("\nno anomalies\n\n"));
+    let found = source.status().unwrap();
+    let wide = status::show(&found, None, 0);
+    assert!(wide[0].starts_with("quell ") && wide[0].ends_with(", up 2 s"), "{wide:?}");
+    let head = "line  algorithm         rate";
+    assert!(wide[4].starts_with(head), "{wide:#?}");
+    assert!(wide[5].starts_with("up    pie        10.0 Mbit/s"), "{wide:#?}");
+    assert!(wide.iter().any(|l| l.starts_with("  up: p ")), "{wide:#?}");
+    assert!(wide.iter().any(|l| l.starts_with("  up beside: codel drops ")), "{wide:#?}");
+    assert_eq!(&wide[1..4], ["3 packets dropped by a full NFQUEUE", "no anomalies", ""]);
+    for width in [120, 80, 60, 40, 20, 1] {
+        let narrow = status::show(&found, Some(width), 0);
+        assert!(narrow.iter().all(|l| l.chars().count() <= width), "{narrow:#?}");
+    }
+    let narrow = status::show(&found, Some(40), 0);
+    assert_eq!(narrow[4], "up  pie");
+    assert_eq!(narrow[5].split_whitespace().collect::<Vec<_>>()[..4], ["rate", "10.0", "Mbit/s", "in"]);
+    let lines = top::lines(&found);
+    assert!(lines.starts_with("2 s  up pie: in "), "{lines}");
+    assert_eq!(lines.lines().count(), 2);
+}
+
+#[test]
+fn a_socket_of_something_else_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("other.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let other = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        io::Read::read_exact(&mut stream, &mut [0; 60]).unwrap();
+        io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\n\r\n{}").unwrap();
+    });
+    let words = ["status", "--socket", path.to_str().unwrap()];
+    let failure = execute(&parse(&words).unwrap()).unwrap_err();
+    assert!(
+        matches!(&failure, Failure::Failed(m) if m.starts_with("what answers is not a gateway of")),
+        "{failure}"
+    );
+    other.join().unwrap();
+}
