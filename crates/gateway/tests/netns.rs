@@ -278,7 +278,9 @@ fn router() -> Option<&'static str> {
     let there = |program: &str| Command::new(program).arg("--version").output().is_ok();
     match namespaces() {
         None if !there("iptables") || !there("ip6tables") => Some("there is no iptables"),
-        None if !Path::new("/proc/net/netfilter/nfnetlink_queue").exists() => Some("the kernel has no NFQUEUE"),
+        None if !Path::new("/proc/net/netfilter/nfnetlink_queue").exists() => {
+            Some("the kernel has no NFQUEUE")
+        }
         other => other,
     }
 }
@@ -294,8 +296,19 @@ fn a_router_marks_survives_being_killed_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
     let id = format!("t{}", std::process::id());
-    let base =
-        ["--wan", "g1", "--up", "5Mbit/s", "--down", "20Mbit/s", "--aqm", "red", "--ecn", "--buffer", "60packets"];
+    let base = [
+        "--wan",
+        "g1",
+        "--up",
+        "5Mbit/s",
+        "--down",
+        "20Mbit/s",
+        "--aqm",
+        "red",
+        "--ecn",
+        "--buffer",
+        "60packets",
+    ];
     let with = |more: &[&'static str]| [&base[..], more].concat();
 
     // Bad input changes nothing.
@@ -315,7 +328,10 @@ fn a_router_marks_survives_being_killed_and_leaves_nothing() {
     let child = net.start(&args);
     assert_ne!(net.rules(), clean);
     let again = net.gateway(&args).output().unwrap();
-    assert!(String::from_utf8_lossy(&again.stderr).contains("already"), "a second one with the same id is refused");
+    assert!(
+        String::from_utf8_lossy(&again.stderr).contains("already"),
+        "a second one with the same id is refused"
+    );
     let bytes = {
         let listener = net.within(2, || TcpListener::bind("10.2.0.1:5001").unwrap());
         let mut to = net.within(0, || TcpStream::connect("10.2.0.1:5001").unwrap());

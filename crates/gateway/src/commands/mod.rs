@@ -28,6 +28,9 @@ pub enum Command {
     /// What `run` would need and do, without doing it.
     #[cfg(target_os = "linux")]
     Check(router::RunArgs),
+    /// Give a running gateway another configuration; what waits stays.
+    #[cfg(target_os = "linux")]
+    Reload(router::ReloadArgs),
     /// Undo what a gateway that was killed has left.
     #[cfg(target_os = "linux")]
     Clean(router::CleanArgs),
@@ -87,6 +90,8 @@ pub fn execute(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => router::run(args),
         #[cfg(target_os = "linux")]
         Command::Check(args) => router::check(args),
+        #[cfg(target_os = "linux")]
+        Command::Reload(args) => router::reload(args),
         #[cfg(target_os = "linux")]
         Command::Clean(args) => router::clean(args),
         Command::Replay(args) => replay::run(args),

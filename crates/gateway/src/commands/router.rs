@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use quell_units::text::{duration, three_digits};
@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, named_algorithm, print, table};
 use crate::confine::confine;
 use crate::header::FlowKey;
-use crate::port::nfqueue::{MARK, NfQueue};
+use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
+use crate::port::nfqueue::{self, MARK, NfQueue};
 use crate::port::{MonotonicClock, sleep};
 use crate::relay::Path as RelayPath;
 use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Rest};
@@ -61,6 +62,15 @@ pub struct RunArgs {
     /// What becomes of traffic if this program dies.
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     on_exit: OnExit,
+    /// Let another algorithm judge beside the one that acts, for the metrics; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    shadow: Vec<String>,
+    /// Show metrics at a port of this host; default: at the socket /run/quell/ID.sock.
+    #[arg(long, value_name = "127.0.0.1:PORT")]
+    metrics: Option<std::net::SocketAddr>,
+    /// Allow --metrics an address that other hosts reach.
+    #[arg(long, requires = "metrics")]
+    metrics_any: bool,
     /// The numbers N and N+1 of the kernel's queues.
     #[arg(long, value_name = "N", default_value_t = 5100)]
     queue: u16,
@@ -78,6 +88,29 @@ pub struct CleanArgs {
     /// That of `run`.
     #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
     id: String,
+}
+
+/// Another algorithm for a gateway that runs.
+#[derive(Clone, Debug, Args)]
+pub struct ReloadArgs {
+    /// That of `run`.
+    #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
+    id: String,
+    /// Rate to the device; default: as it is.
+    #[arg(long, value_name = "RATE")]
+    up: Option<BitRate>,
+    /// Rate from the device; default: as it is.
+    #[arg(long, value_name = "RATE")]
+    down: Option<BitRate>,
+    /// Buffer of each direction; default: as it is.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<QueueSize>,
+    /// The algorithm of both directions; default: the same, as it is configured.
+    #[arg(long, value_name = "NAME")]
+    aqm: Option<String>,
+    /// Set a parameter of the algorithm.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
+    set: Vec<(String, String)>,
 }
 
 /// What becomes of traffic if this program dies.
@@ -172,6 +205,8 @@ struct Journal {
     /// When that process began, in ticks since the machine did: a number can come again.
     started: u64,
     undo: Vec<String>,
+    /// The configuration in force, or the one that is to be.
+    lines: Vec<LineConfig>,
 }
 
 const RUN_DIR: &str = "/run/quell";
@@ -312,6 +347,27 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
     }
 }
 
+/// Gives a running gateway another configuration; what waits stays.
+pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
+    let Some(mut journal) = Journal::read(&args.id).filter(Journal::alive) else {
+        return Err(Failure::Failed(format!(
+            "no gateway \"{}\" runs: `quell gateway run` starts one",
+            args.id
+        )));
+    };
+    let aqm = args.aqm.as_ref().map(|name| named_algorithm("--aqm", name, &args.set)).transpose()?;
+    for (line, rate) in journal.lines.iter_mut().zip([args.up, args.down]) {
+        line.rate = rate.unwrap_or(line.rate);
+        line.buffer = args.buffer.unwrap_or(line.buffer);
+        line.aqm = aqm.clone().unwrap_or_else(|| line.aqm.clone());
+        // Built before anything changes: what is wrong is said here.
+        line.build().map_err(|e| Failure::BadInput(format!("{e}; the gateway goes on as it was")))?;
+    }
+    journal.write(&args.id).map_err(|e| Failure::Failed(format!("cannot write {RUN_DIR}: {e}")))?;
+    shell(&format!("kill -HUP {}", journal.pid)).map_err(|e| Failure::Failed(format!("kill: {e}")))?;
+    print(&format!("gateway \"{}\" goes on with {}\n", args.id, journal.lines[0].aqm.name()))
+}
+
 /// Undoes the rules when it is dropped, in whatever way that comes.
 struct Rules<'a> {
     id: &'a str,
@@ -359,10 +415,32 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let ports = NfQueue::new([args.queue, args.queue + 1], room.min(1 << 20) as u32, key)
         .map_err(|e| failed("the kernel's queues cannot be bound", &e))?;
     let paths = lines.iter().map(|l| (Some(l.clone()), Delays::all(quell_units::Duration::ZERO))).collect();
-    let relay =
+    let mut relay =
         Relay::new(ports, paths, Pace::default(), recorder).map_err(|e| Failure::BadInput(e.to_string()))?;
+    for name in &args.shadow {
+        let aqm = named_algorithm("--shadow", name, &[])?;
+        for (path, line) in lines.iter().enumerate() {
+            let config = LineConfig { aqm: aqm.clone(), ..line.clone() };
+            relay.shadow(path, config).map_err(|e| Failure::BadInput(format!("--shadow: {e}")))?;
+        }
+    }
+    let endpoint = match args.metrics {
+        Some(address) => Endpoint::tcp(address, args.metrics_any)
+            .map_err(|e| Failure::BadInput(format!("--metrics: {e}")))?,
+        None => {
+            fs::create_dir_all(RUN_DIR).map_err(|e| failed(&format!("cannot make {RUN_DIR}"), &e))?;
+            Endpoint::unix(Path::new(RUN_DIR).join(format!("{}.sock", args.id)))
+        }
+    };
+    let (publisher, reader) = Publisher::new(&relay);
+    let monitor = Monitor::new(reader, Thresholds::default());
+    let server = Server::start(&endpoint, monitor, |notice| eprintln!("{notice}"));
+    let _server = server.map_err(|e| failed("metrics cannot be shown", &e))?;
+    let orders = Arc::new(Orders::default());
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, orders.asked.clone())
+        .map_err(|e| failed("signals", &e))?;
     let (ready, began) = std::sync::mpsc::channel();
-    let (halt, uid) = (stop.clone(), args.uid);
+    let (halt, uid, taken) = (stop.clone(), args.uid, orders.clone());
     // The thread that reads packets gives up what it does not need; this one keeps the right to remove rules.
     let worker = std::thread::Builder::new()
         .name("quell-relay".into())
@@ -370,7 +448,11 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
             let confined = confine(CapabilitySet::NET_ADMIN, Some((uid, uid)));
             let fine = confined.is_ok();
             let _ = ready.send(confined);
-            if fine { turns(relay, &halt) } else { Err(std::io::Error::other("not begun")) }
+            if fine {
+                turns(relay, &halt, &taken, publisher)
+            } else {
+                Err(std::io::Error::other("not begun"))
+            }
         })
         .map_err(|e| failed("a thread cannot start", &e))?;
     match began.recv() {
@@ -381,7 +463,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let rules = args.rules();
     let undo = rules.iter().rev().map(|[_, undo]| undo.clone()).collect();
     let pid = std::process::id() as i32;
-    let journal = Journal { pid, started: started(pid).unwrap_or(0), undo };
+    let journal = Journal { pid, started: started(pid).unwrap_or(0), undo, lines: lines.to_vec() };
     journal
         .write(&args.id)
         .map_err(|e| failed(&format!("cannot write {}", Journal::path(&args.id).display()), &e))?;
@@ -392,6 +474,14 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     eprintln!("ready: {} up {} down {}", args.aqm, args.up, args.down);
     while !stop.load(Ordering::Relaxed) && !worker.is_finished() {
         std::thread::sleep(std::time::Duration::from_millis(50));
+        let drops = nfqueue::kernel_drops([args.queue, args.queue + 1]);
+        orders.queue_dropped.store(drops.queue_dropped, Ordering::Relaxed);
+        orders.user_dropped.store(drops.user_dropped, Ordering::Relaxed);
+        if orders.asked.swap(false, Ordering::Relaxed) {
+            // `reload` has built them; a file that someone else wrote is refused by the relay.
+            let lines = Journal::read(&args.id).map(|journal| journal.lines);
+            *orders.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        }
     }
     // Rules first: then nothing comes any more, and what waits is let go.
     drop(guard);
@@ -406,9 +496,48 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 type Ended = (Vec<RelayPath>, f64, Option<String>);
 
-fn turns(mut relay: Relay<NfQueue>, stop: &AtomicBool) -> std::io::Result<Ended> {
+/// What the main thread tells the relay.
+#[derive(Default)]
+struct Orders {
+    /// SIGHUP came.
+    asked: Arc<AtomicBool>,
+    /// Configurations that are to hold from now on.
+    lines: Mutex<Option<Vec<LineConfig>>>,
+    queue_dropped: AtomicU64,
+    user_dropped: AtomicU64,
+}
+
+impl Orders {
+    /// Without waiting: an order that is just being written is taken the next time.
+    fn taken(&self) -> Option<Vec<LineConfig>> {
+        self.lines.try_lock().ok()?.take()
+    }
+}
+
+fn turns(
+    mut relay: Relay<NfQueue>,
+    stop: &AtomicBool,
+    orders: &Orders,
+    mut publisher: Publisher,
+) -> std::io::Result<Ended> {
     let clock = MonotonicClock::new();
+    let mut published = Time::ZERO;
     while !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        if now.since(published) >= EVERY {
+            published = now;
+            let kernel = KernelDrops {
+                queue_dropped: orders.queue_dropped.load(Ordering::Relaxed),
+                user_dropped: orders.user_dropped.load(Ordering::Relaxed),
+                tun_dropped: 0,
+            };
+            publisher.publish(&relay, kernel, now);
+            for (path, line) in orders.taken().into_iter().flatten().enumerate().take(2) {
+                if let Err(e) = relay.reconfigure(path, line, now) {
+                    eprintln!("not reloaded: {e}");
+                }
+            }
+        }
         match relay.turn(|| clock.now())? {
             Rest::None => {}
             Rest::Tick(time) => sleep(time),
@@ -417,10 +546,7 @@ fn turns(mut relay: Relay<NfQueue>, stop: &AtomicBool) -> std::io::Result<Ended>
     }
     let ran = clock.now().since(Time::ZERO).as_secs_f64();
     let (ports, paths, log) = relay.close(clock.now())?;
-    let drops = ports.kernel_drops();
-    if drops.queue + drops.socket > 0 {
-        eprintln!("the kernel lost {} packets before they came here", drops.queue + drops.socket);
-    }
+    drop(ports);
     Ok((paths, ran, log.err().map(|e| e.to_string())))
 }
 

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::header::{FlowKey, Header};
+use crate::metrics::KernelDrops;
 use crate::{Packet, Ports, sys};
 
 /// The firewall mark of packets that were marked here.
@@ -32,15 +33,6 @@ pub struct QueueCounters {
     pub strange: u64,
     /// Verdicts that the kernel did not take.
     pub refused: u64,
-}
-
-/// Packets that a queue of the kernel's has lost by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelDrops {
-    /// Because the kernel's queue was full, and failing open was not possible.
-    pub queue: u64,
-    /// Because the message did not fit into the socket.
-    pub socket: u64,
 }
 
 /// Two queues of the kernel's; path 0 is the first.
@@ -203,13 +195,6 @@ impl NfQueue {
         }
     }
 
-    /// What the kernel has lost of both queues, as `/proc/net/netfilter/nfnetlink_queue` counts it.
-    pub fn kernel_drops(&self) -> KernelDrops {
-        let text =
-            std::fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").unwrap_or_default();
-        drops(&text, self.queues)
-    }
-
     fn send(&mut self) {
         if self.verdicts.is_empty() {
             return;
@@ -221,14 +206,20 @@ impl NfQueue {
     }
 }
 
+/// What the kernel has lost of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts it.
+pub fn kernel_drops(queues: [u16; 2]) -> KernelDrops {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").unwrap_or_default();
+    drops(&text, queues)
+}
+
 /// Columns: queue, port, waiting, copy mode, copy range, dropped for want of room, dropped at the socket, sequence, 1.
 fn drops(text: &str, queues: [u16; 2]) -> KernelDrops {
     let mut all = KernelDrops::default();
     for line in text.lines() {
         let columns: Vec<u64> = line.split_whitespace().filter_map(|w| w.parse().ok()).collect();
         if columns.len() >= 7 && queues.iter().any(|q| u64::from(*q) == columns[0]) {
-            all.queue += columns[5];
-            all.socket += columns[6];
+            all.queue_dropped += columns[5];
+            all.user_dropped += columns[6];
         }
     }
     all
@@ -365,6 +356,6 @@ mod tests {
     fn the_kernels_drops_are_those_of_the_queues() {
         let text = "    7  12345     0 2   160     3     4       99  1\n    8      1     0 2   160     5     6  1  1\n\
                     9 1 0 2 160 100 100 1 1\n";
-        assert_eq!(drops(text, [7, 8]), KernelDrops { queue: 8, socket: 10 });
+        assert_eq!(drops(text, [7, 8]), KernelDrops { queue_dropped: 8, user_dropped: 10, tun_dropped: 0 });
     }
 }
