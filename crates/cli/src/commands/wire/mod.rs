@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder};
-use quell_scenario::unknown;
+use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use crate::args::WireArgs;
@@ -110,10 +110,11 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
     if let Some(name) = &args.congestion
         && !known.contains(name)
     {
-        let all: Vec<&str> = known.iter().map(String::as_str).collect();
         return Err(Failure::BadInput(format!(
-            "--congestion: {}; modprobe tcp_{name} may add it",
-            unknown("congestion control", name, &all).0
+            "--congestion: \"{}\" is not one of this kernel's ({}); modprobe tcp_{} may add it",
+            cut(name),
+            known.join(", "),
+            cut(name)
         )));
     }
     let half = Delays::all(rtt / 2);
