@@ -267,7 +267,7 @@ fn gateway(dir: &Path) -> (Server, Publisher) {
     }
     publisher.publish(&relay, KernelDrops { queue_dropped: 3, ..Default::default() }, now);
     let monitor = Monitor::new(reader, Thresholds::default());
-    let server = Server::start(&Endpoint::unix(dir.join("gateway.sock")), monitor, |_| ()).unwrap();
+    let server = Server::start(&Endpoint::unix(dir.join("gateway.sock")), monitor, None, |_| ()).unwrap();
     (server, publisher)
 }
 

@@ -18,8 +18,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use quell_units::{Duration, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::thread::CapabilitySet;
 
 use super::{EVERY, Monitor, Notice, STEP, export};
+use crate::confine::confine;
 use crate::port::{MonotonicClock, timespec};
 
 /// The most clients at a time.
@@ -109,14 +111,15 @@ pub struct Server {
 impl Server {
     /// Begins to answer; `notice` hears of what is raised and cleared.
     ///
-    /// When this returns, the thread has been started, so that what a gateway gives up afterwards (other users'
-    /// files, other system calls than its own) it gives up too.
+    /// The thread that reads what clients send has no capability when this returns, and is that `user` and group if
+    /// one is given.
     ///
     /// # Errors
-    /// If the endpoint is taken or not allowed.
+    /// If the endpoint is taken or not allowed, or the user cannot be changed.
     pub fn start(
         endpoint: &Endpoint,
         monitor: Monitor,
+        user: Option<(u32, u32)>,
         notice: impl FnMut(&Notice) + Send + 'static,
     ) -> io::Result<Server> {
         let listener = endpoint.listen()?;
@@ -129,7 +132,12 @@ impl Server {
         let (ready, started) = sync_channel(1);
         let stopped = stop.clone();
         let thread = std::thread::Builder::new().name("quell-metrics".into()).spawn(move || {
-            let _ = ready.send(());
+            let confined = confine(CapabilitySet::empty(), user);
+            let failed = confined.is_err();
+            let _ = ready.send(confined);
+            if failed {
+                return;
+            }
             let mut serve = Serve {
                 listener,
                 local,
@@ -141,8 +149,9 @@ impl Server {
             };
             serve.run(&stopped, notice);
         })?;
-        let _ = started.recv();
-        Ok(Server { stop, thread: Some(thread), path, address })
+        let server = Server { stop, thread: Some(thread), path, address };
+        started.recv().map_err(io::Error::other)??;
+        Ok(server)
     }
 
     /// The address, of a port.
