@@ -27,7 +27,7 @@ pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
     // What is wrong with the input is said before anything begins.
     let plan = match &args.scenario {
         Some(file) => Plan::Scenario(live::Live::read(file, args)?),
-        None => Plan::Command(config(args)?),
+        None => Plan::Command(Box::new(config(args)?)),
     };
     if let Some(code) = outside()? {
         return match code.code() {
@@ -38,13 +38,13 @@ pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
     }
     match plan {
         Plan::Scenario(live) => live.run(args, line),
-        Plan::Command(config) => command(args, config),
+        Plan::Command(config) => command(args, *config),
     }
 }
 
 enum Plan {
     Scenario(live::Live),
-    Command(WireConfig),
+    Command(Box<WireConfig>),
 }
 
 /// Runs this program again in a user namespace, unless it is there or needs none; gives how that ended.
