@@ -74,8 +74,7 @@ fn log(config: &LineConfig) -> Vec<u8> {
         now += Duration::from_nanos(asked + late);
     }
     relay.close(now).unwrap().2.unwrap();
-    let bytes = file.0.lock().unwrap().clone();
-    bytes
+    file.0.lock().unwrap().clone()
 }
 
 /// What became of a packet that was stored: when and whether it was marked at all, or why it was dropped.

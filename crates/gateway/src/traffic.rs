@@ -78,7 +78,10 @@ pub const MOST_FLOWS: usize = u16::MAX as usize - FIRST as usize;
 /// Traffic that runs.
 pub struct Traffic {
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<io::Result<u64>>>,
+    flows: Vec<JoinHandle<io::Result<u64>>>,
+    /// Of the receivers, which end after the flows: otherwise these would find their connections closed.
+    stop_receivers: Arc<AtomicBool>,
+    receivers: Vec<JoinHandle<io::Result<u64>>>,
     counts: Arc<Vec<AtomicU64>>,
 }
 
@@ -106,9 +109,10 @@ impl Traffic {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let counts: Arc<Vec<AtomicU64>> = Arc::new(flows.iter().map(|_| AtomicU64::new(0)).collect());
-        let mut threads = Vec::new();
+        let stop_receivers = Arc::new(AtomicBool::new(false));
+        let (mut threads, mut receivers) = (Vec::new(), Vec::new());
         for side in [Side::Near, Side::Far] {
-            let (stop, counts) = (stop.clone(), counts.clone());
+            let (stop, counts) = (stop_receivers.clone(), counts.clone());
             let sockets = wire
                 .host(side)
                 .run(|| {
@@ -123,7 +127,7 @@ impl Traffic {
             let thread = wire
                 .host(side)
                 .thread("quell-receive", move || receive(&sockets.0, &sockets.1, &stop, &counts).map(|()| 0));
-            threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
+            receivers.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
         let mut flows: Vec<(usize, Flow)> = flows.into_iter().enumerate().collect();
         flows.sort_by_key(|(_, flow)| flow.start);
@@ -134,7 +138,7 @@ impl Traffic {
             let thread = wire.host(side).thread("quell-start", move || start(own, clock, &stop));
             threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
-        Ok(Traffic { stop, threads, counts })
+        Ok(Traffic { stop, flows: threads, stop_receivers, receivers, counts })
     }
 
     /// The bytes that each flow's receiver has had so far, without headers.
@@ -148,15 +152,10 @@ impl Traffic {
     /// What a flow or a receiver met.
     pub fn finish(self) -> io::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
-        let mut first = Ok(());
-        for thread in self.threads {
-            let done =
-                thread.join().unwrap_or_else(|_| Err(io::Error::other("a flow's thread has panicked")));
-            if let (Err(e), true) = (done, first.is_ok()) {
-                first = Err(e);
-            }
-        }
-        first
+        let sent = joined(self.flows);
+        self.stop_receivers.store(true, Ordering::Relaxed);
+        let received = joined(self.receivers);
+        sent.and(received).map(|_| ())
     }
 }
 

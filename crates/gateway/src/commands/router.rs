@@ -434,7 +434,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     let (publisher, reader) = Publisher::new(&relay);
     let monitor = Monitor::new(reader, Thresholds::default());
-    let server = Server::start(&endpoint, monitor, Some((args.uid, args.uid)), |notice| eprintln!("{notice}"));
+    let server =
+        Server::start(&endpoint, monitor, Some((args.uid, args.uid)), |notice| eprintln!("{notice}"));
     let _server = server.map_err(|e| failed("metrics cannot be shown", &e))?;
     let orders = Arc::new(Orders::default());
     signal_hook::flag::register(signal_hook::consts::SIGHUP, orders.asked.clone())
