@@ -347,11 +347,20 @@ fn a_router_marks_survives_being_killed_and_leaves_nothing() {
     };
     // 5 Mbit/s for 3 s are 1.9 MB.
     assert!((500_000..2_600_000).contains(&bytes), "{bytes}");
+    // A bad reload changes nothing, a good one is part of the log.
+    let bad = net.gateway(&["reload", "--id", &id, "--aqm", "codel", "--set", "target=1s"]).output().unwrap();
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("goes on as it was"), "{bad:?}");
+    let good =
+        net.gateway(&["reload", "--id", &id, "--aqm", "pi", "--set", "q_ref=20packets"]).output().unwrap();
+    assert!(good.status.success(), "{good:?}");
+    let (_, more) = net.stream(Wait::from_secs(1), || {});
+    assert!(more > 100_000, "{more}");
     let text = net.within(2, || std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap());
     assert!(counter(&text, "InCEPkts") > 0 && counter(&text, "InCsumErrors") == 0);
     signal(&child, "TERM");
     let done = child.wait_with_output().unwrap();
-    assert!(done.status.success(), "{done:?}");
+    assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("pi "), "{done:?}");
     assert_eq!(net.rules(), clean);
     check_one(&std::fs::read(&log).unwrap());
 

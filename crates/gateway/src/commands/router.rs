@@ -473,6 +473,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         shell(does).map_err(|e| failed(&format!("`{does}`"), &e))?;
     }
     eprintln!("ready: {} up {} down {}", args.aqm, args.up, args.down);
+    let mut current = lines.to_vec();
     while !stop.load(Ordering::Relaxed) && !worker.is_finished() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         let drops = nfqueue::kernel_drops([args.queue, args.queue + 1]);
@@ -481,6 +482,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         if orders.asked.swap(false, Ordering::Relaxed) {
             // `reload` has built them; a file that someone else wrote is refused by the relay.
             let lines = Journal::read(&args.id).map(|journal| journal.lines);
+            current = lines.clone().unwrap_or(current);
             *orders.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
         }
     }
@@ -491,7 +493,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         .join()
         .map_err(|_| Failure::Failed("the relay has panicked".into()))?
         .map_err(|e| failed("the relay has failed", &e))?;
-    print(&summary(&lines, &paths, ran))?;
+    print(&summary(&current, &paths, ran))?;
     log.map_or(Ok(()), |why| Err(Failure::Failed(format!("the log is not whole: {why}"))))
 }
 

@@ -88,6 +88,7 @@ impl Live {
         let seconds = |job: &Job<'_>| job.point.scenario.duration.as_secs_f64();
         let total: f64 = jobs.iter().map(seconds).sum();
         let meter = Meter::new(false);
+        let scratch = tempfile::tempdir().map_err(|e| Failure::cannot("make a temporary folder", e))?;
         let mut done = 0.0;
         let mut replications = Vec::new();
         let mut info = None;
@@ -98,7 +99,7 @@ impl Live {
             let log = match &args.log {
                 Some(path) if jobs.len() == 1 => path.clone(),
                 Some(path) => path.with_extension(format!("{}-{}-{}.log", job.index, job.label, job.seed)),
-                None => std::env::temp_dir().join(format!("quell-wire-{}.log", std::process::id())),
+                None => scratch.path().join("log"),
             };
             let outcome = job.run(&known, &log, args.packet_sockets, &show);
             let results = match outcome {
@@ -106,9 +107,6 @@ impl Live {
                 Ok(false) => break,
                 Err(e) => Err(e),
             };
-            if args.log.is_none() {
-                let _ = std::fs::remove_file(&log);
-            }
             let results = results?;
             replications
                 .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
