@@ -53,7 +53,7 @@ impl std::error::Error for ConfigError {}
 /// Rates beyond which one packet takes less than a nanosecond, or more than a day.
 const RATES: [u64; 2] = [1_000, 400_000_000_000];
 
-/// The most packets or bytes that a buffer may hold: what a gateway allocates when it starts.
+/// The most packets that a buffer may hold: what a gateway allocates when it starts.
 pub const MAX_PACKETS: u32 = 1 << 20;
 
 impl LineConfig {

@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(parse(&solicitation).transport, Transport::Other);
     }
 
-    /// Ten million malformed packets in CI's time, and a hundred million with `QUELL_LONG=1`.
+    /// Two million malformed packets, and a hundred million with `QUELL_LONG=1`.
     #[test]
     fn malformed_packets_do_no_harm() {
         let count = if std::env::var_os("QUELL_LONG").is_some() { 100_000_000 } else { 2_000_000 };

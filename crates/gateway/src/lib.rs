@@ -33,7 +33,9 @@ pub mod wire;
 pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};
 pub use meter::Meter;
 pub use packet::Packet;
-pub use record::{Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder};
+pub use record::{
+    ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, write_arrival,
+};
 pub use relay::{Delays, LONGEST_REST, PAUSE, Pace, Path, Ports, Relay, Rest, Shadow};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};
 

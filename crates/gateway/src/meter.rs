@@ -25,9 +25,9 @@ const LONGEST_NS: u64 = 1_000_000_000_000;
 impl Meter {
     /// Nothing measured yet.
     pub fn new() -> Self {
-        // Two digits: a snapshot is a copy. The bounds are within what the histogram allows.
-        let empty = Histogram::new_with_bounds(1, LONGEST_NS, 2)
-            .unwrap_or_else(|_| Histogram::new_from(&Self::any()));
+        // Two digits: a snapshot is a copy.
+        let empty =
+            Histogram::new_with_bounds(1, LONGEST_NS, 2).expect("the bounds are what the library allows");
         Meter {
             delay: empty.clone(),
             delay_sum_ns: 0,
@@ -35,10 +35,6 @@ impl Meter {
             sent: Tally::default(),
             counters: Counters::default(),
         }
-    }
-
-    fn any() -> Histogram<u64> {
-        Histogram::new(2).expect("two digits are allowed")
     }
 
     #[inline]
@@ -59,6 +55,16 @@ impl Meter {
         (self.sent.packets > 0).then(|| self.delay_sum_ns as f64 / self.sent.packets as f64 / 1e9)
     }
 
+    /// The 99th percentile of the delays in seconds; `None` if nothing was sent.
+    pub fn delay_p99_s(&self) -> Option<f64> {
+        p99_s(&self.delay)
+    }
+
+    /// The 99th percentile of the lateness in seconds; `None` if nothing was let go.
+    pub fn lateness_p99_s(&self) -> Option<f64> {
+        p99_s(&self.lateness)
+    }
+
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.delay.reset();
@@ -66,6 +72,10 @@ impl Meter {
         self.delay_sum_ns = 0;
         self.sent = Tally::default();
     }
+}
+
+fn p99_s(times: &Histogram<u64>) -> Option<f64> {
+    (!times.is_empty()).then(|| times.value_at_quantile(0.99) as f64 / 1e9)
 }
 
 impl Default for Meter {

@@ -175,6 +175,31 @@ impl Entry {
     }
 }
 
+/// The columns of arrivals as a table, which traffic of kind "trace" reads.
+pub const ARRIVAL_COLUMNS: &str = "time_s,bytes,flow,ecn,transport,syn,dscp";
+
+/// Writes an arrival as a line of such a table; its time is exact.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_arrival(to: &mut impl Write, time: Time, packet: &Packet) -> io::Result<()> {
+    let header = &packet.header;
+    let ecn = match header.ecn {
+        Ecn::NotEct => "not-ect",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
+        Ecn::Ce => "ce",
+    };
+    let transport = match header.transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+        Transport::Other => "other",
+    };
+    let (s, ns) = (time.nanos() / 1_000_000_000, time.nanos() % 1_000_000_000);
+    let (flow, syn) = (header.flow.0, u8::from(header.syn));
+    writeln!(to, "{s}.{ns:09},{},{flow},{ecn},{transport},{syn},{}", packet.bytes, header.dscp)
+}
+
 /// Reads a log.
 pub struct LogReader<R> {
     from: R,

@@ -1,7 +1,7 @@
 //! The loop: packets come from ports, go through their path's line and delay, and leave. No I/O and no clock of
 //! its own, so that a test drives it with made-up packets and times.
 
-use core::cmp::Reverse;
+use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::io;
 
@@ -79,32 +79,30 @@ pub struct Shadow {
 }
 
 /// A packet that is on its way until `due`; `order` keeps packets that are due together in order.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     due: Time,
+    /// No other packet has the same.
     order: u64,
     path: u8,
-    packet: Bytes,
+    packet: Packet,
 }
 
-/// A [`Packet`] that is compared with nothing.
-struct Bytes(Packet);
-impl PartialEq for Bytes {
-    fn eq(&self, _: &Self) -> bool {
-        true
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due, self.order).cmp(&(other.due, other.order))
     }
 }
-impl Eq for Bytes {}
-impl PartialOrd for Bytes {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Bytes {
-    fn cmp(&self, _: &Self) -> core::cmp::Ordering {
-        core::cmp::Ordering::Equal
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
     }
 }
+impl Eq for Due {}
 
 /// What the loop does until its next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +157,8 @@ pub struct Relay<P> {
 }
 
 /// What hears of a line's decisions.
-struct Ear<'a> {
+struct Ear<'a, P> {
+    ports: &'a mut P,
     path: u8,
     log: u8,
     delays: &'a Delays,
@@ -167,10 +166,9 @@ struct Ear<'a> {
     order: &'a mut u64,
     recorder: &'a mut Option<Recorder>,
     meter: &'a mut Meter,
-    gone: &'a mut dyn FnMut(u8, &Packet),
 }
 
-impl Ear<'_> {
+impl<P> Ear<'_, P> {
     #[inline]
     fn log(&mut self, time: Time, event: Event) {
         if let Some(recorder) = self.recorder {
@@ -179,7 +177,7 @@ impl Ear<'_> {
     }
 }
 
-impl Host<Packet> for Ear<'_> {
+impl<P: Ports> Host<Packet> for Ear<'_, P> {
     #[inline]
     fn sent(&mut self, sent: Sent<Packet>) {
         let Sent { packet, arrived, start, end } = sent;
@@ -189,7 +187,7 @@ impl Host<Packet> for Ear<'_> {
         }
         *self.order += 1;
         let due = end + self.delays.of(&packet);
-        self.due.push(Reverse(Due { due, order: *self.order, path: self.path, packet: Bytes(packet) }));
+        self.due.push(Reverse(Due { due, order: *self.order, path: self.path, packet }));
     }
 
     #[inline]
@@ -198,7 +196,7 @@ impl Host<Packet> for Ear<'_> {
         if self.recorder.is_some() && place != quell_queue::Place::Arrival {
             self.log(now, Event::Dropped { number: packet.number, cause, place });
         }
-        (self.gone)(self.path, &packet);
+        self.ports.discard(self.path, &packet);
     }
 }
 
@@ -337,7 +335,6 @@ impl<P: Ports> Relay<P> {
                 self.order += 1;
                 let due = now + path.delays.of(&packet);
                 path.meter.sent(Duration::ZERO, u64::from(packet.bytes));
-                let packet = Bytes(packet);
                 self.due.push(Reverse(Due { due, order: self.order, path: index, packet }));
                 continue;
             }
@@ -356,11 +353,11 @@ impl<P: Ports> Relay<P> {
 
     /// Calls `f` with a path's line and what hears of it.
     #[inline]
-    fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_>)) {
+    fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_, P>)) {
         let Path { line, delays, log, meter, .. } = &mut self.paths[index];
         let Some((_, line)) = line else { return };
-        let ports = &mut self.ports;
         let mut ear = Ear {
+            ports: &mut self.ports,
             path: index as u8,
             log: *log,
             delays,
@@ -368,7 +365,6 @@ impl<P: Ports> Relay<P> {
             order: &mut self.order,
             recorder: &mut self.recorder,
             meter,
-            gone: &mut |path, packet| ports.discard(path, packet),
         };
         f(line, &mut ear);
     }
@@ -379,7 +375,7 @@ impl<P: Ports> Relay<P> {
         while let Some(Reverse(first)) = self.due.peek()
             && first.due <= now
         {
-            let Some(Reverse(Due { due, path, packet: Bytes(packet), .. })) = self.due.pop() else { break };
+            let Some(Reverse(Due { due, path, packet, .. })) = self.due.pop() else { break };
             self.paths[usize::from(path)].meter.late(now.since(due));
             self.ports.forward(path, &packet);
         }
@@ -437,7 +433,7 @@ impl<P: Ports> Relay<P> {
     pub fn close(mut self, now: Time) -> io::Result<(P, Vec<Path>, io::Result<()>)> {
         let now = now.max(self.now);
         self.run(now);
-        while let Some(Reverse(Due { path, packet: Bytes(packet), .. })) = self.due.pop() {
+        while let Some(Reverse(Due { path, packet, .. })) = self.due.pop() {
             self.ports.forward(path, &packet);
         }
         let log = self.recorder.take().map_or(Ok(()), |recorder| recorder.close(now));
@@ -454,12 +450,12 @@ impl<P: Ports> Relay<P> {
 }
 
 /// Writes the arrival down before what follows from it.
-struct Admitted<'a, 'b> {
+struct Admitted<'a, 'b, P> {
     packet: &'a Packet,
-    ear: &'a mut Ear<'b>,
+    ear: &'a mut Ear<'b, P>,
 }
 
-impl Host<Packet> for Admitted<'_, '_> {
+impl<P: Ports> Host<Packet> for Admitted<'_, '_, P> {
     #[inline]
     fn arrived(&mut self, now: Time, admission: Admission) {
         if self.ear.recorder.is_some() {

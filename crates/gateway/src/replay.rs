@@ -188,7 +188,6 @@ pub fn replay(
         lines.push(One::new(changed(config))?);
     }
     let mut end = Time::ZERO;
-    let mut whole = true;
     while let Some(entry) = log.next_entry()? {
         let one = &mut lines[usize::from(entry.line)];
         end = end.max(entry.time);
@@ -220,14 +219,13 @@ pub fn replay(
             }
             Event::Closed => {
                 line.run(entry.time, &mut ear);
-                whole = true;
             }
             Event::Sent { .. } | Event::Dropped { .. } => {}
         }
         one.compare_fates();
         one.out.span.1 = end;
     }
-    let closed = log.closed() && whole;
+    let closed = log.closed();
     for one in &mut lines {
         let One { line, own, out, .. } = &mut *one;
         line.run(end, &mut Ear { own, meter: &mut out.meter, keep: compares });

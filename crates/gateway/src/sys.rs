@@ -125,27 +125,22 @@ pub fn in_user_namespace(command: &mut std::process::Command) -> &mut std::proce
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let (users, groups) = (format!("0 {user} 1"), format!("0 {group} 1"));
     let enter = move || {
-        // SAFETY: between fork and exec there is one thread, and these calls neither allocate nor lock: unshare,
-        // and in `put` open, write and close.
-        unsafe {
-            if libc::unshare(libc::CLONE_NEWUSER) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            put(c"/proc/self/setgroups", b"deny")?;
-            put(c"/proc/self/uid_map", users.as_bytes())?;
-            put(c"/proc/self/gid_map", groups.as_bytes())
+        // SAFETY: a new user namespace changes no memory and no descriptor.
+        if unsafe { libc::unshare(libc::CLONE_NEWUSER) } < 0 {
+            return Err(io::Error::last_os_error());
         }
+        put(c"/proc/self/setgroups", b"deny")?;
+        put(c"/proc/self/uid_map", users.as_bytes())?;
+        put(c"/proc/self/gid_map", groups.as_bytes())
     };
-    // SAFETY: `enter` does only what is allowed between fork and exec, see there.
+    // SAFETY: between fork and exec there is one thread, and `enter` neither allocates nor locks: it calls unshare,
+    // open, write and close.
     unsafe { command.pre_exec(enter) }
 }
 
-/// Writes a file whole, in one call.
-///
-/// # Safety
-/// None is needed of the caller: `path` ends with a zero and `bytes` lives.
-unsafe fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
-    // SAFETY: as above.
+/// Writes a file whole, in one call, and allocates nothing.
+fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: `path` ends with a zero, and it and `bytes` live until the calls return.
     unsafe {
         let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         if fd < 0 {

@@ -216,19 +216,12 @@ pub struct Report {
     pub log: Option<String>,
 }
 
-/// How often the relay shows itself.
-const SHOW: Duration = Duration::from_millis(100);
-
 impl Wire {
-    /// Sets everything up; traffic may begin when this returns. `show` is called by the relay ten times a second.
+    /// Sets everything up; traffic may begin when this returns.
     ///
     /// # Errors
     /// Says what is not allowed here and what would allow it.
-    pub fn new(
-        config: WireConfig,
-        recorder: Option<Recorder>,
-        show: impl FnMut(&Relay<Pair>) + Send + 'static,
-    ) -> Result<Wire, WireError> {
+    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Wire, WireError> {
         let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
         let near = Host::new(Side::Near)?;
         let far = Host::new(Side::Far)?;
@@ -253,7 +246,7 @@ impl Wire {
                 // It needs its devices and nothing else.
                 let confined = confine(rustix::thread::CapabilitySet::empty(), None);
                 let _ = ready.send(confined.map(|()| rustix::thread::gettid().as_raw_nonzero().get()));
-                turns(relay, &clock, &stopped, show)
+                turns(relay, &clock, &stopped)
             })
             .map_err(|e| refuse(&e))?;
         let relay_tid = began
@@ -293,23 +286,12 @@ impl Drop for Wire {
     }
 }
 
-fn turns(
-    mut relay: Relay<Pair>,
-    clock: &MonotonicClock,
-    stop: &AtomicBool,
-    mut show: impl FnMut(&Relay<Pair>),
-) -> io::Result<Report> {
-    let mut shown = quell_units::Time::ZERO;
+fn turns(mut relay: Relay<Pair>, clock: &MonotonicClock, stop: &AtomicBool) -> io::Result<Report> {
     while !stop.load(Ordering::Relaxed) {
         match relay.turn(|| clock.now())? {
             Rest::None => {}
             Rest::Tick(time) => sleep(time),
             Rest::Input(time) => relay.ports.wait(time)?,
-        }
-        let now = clock.now();
-        if now.since(shown) >= SHOW {
-            shown = now;
-            show(&relay);
         }
     }
     let now = clock.now();

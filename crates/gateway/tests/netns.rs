@@ -80,7 +80,7 @@ fn run<T: Send + 'static>(
         congestion: None,
         packet_sockets,
     };
-    let wire = Wire::new(config, Some(recorder), |_| {}).unwrap();
+    let wire = Wire::new(config, Some(recorder)).unwrap();
     let status = std::fs::read_to_string(format!("/proc/self/task/{}/status", wire.relay_tid)).unwrap();
     let field = |name: &str| status.lines().find_map(|l| l.strip_prefix(name)).unwrap().trim().to_string();
     assert_eq!((field("CapEff:"), field("CapPrm:")), ("0".repeat(16), "0".repeat(16)));
@@ -118,7 +118,7 @@ fn every_algorithm_decides_about_real_flows_as_its_replay_does() {
             for name in some {
                 scope.spawn(move || {
                     let (report, received, (), log) = run(named(name), true, false, 1.5, || ());
-                    assert!(received > 200_000, "{name}: {received} bytes in 1.5 s of 10 Mbit/s");
+                    assert!(received > 500_000, "{name}: {received} bytes in 1.5 s of 10 Mbit/s");
                     let c = report.paths[0].meter.counters;
                     assert_eq!(c.arrived.packets, c.enqueued.packets + c.refused.total().packets, "{name}");
                     check_log(name, &log);
@@ -157,7 +157,7 @@ fn packet_sockets_do_what_tun_does() {
         return;
     }
     let (report, received, (), log) = run(named("hred-fixed"), true, true, 2.0, || ());
-    assert!(received > 400_000, "{received}");
+    assert!(received > 1_000_000, "{received}");
     assert!(report.counters.passed > 0, "ARP passes");
     check_log("hred-fixed", &log);
 }
@@ -346,7 +346,7 @@ fn a_router_marks_survives_being_killed_and_leaves_nothing() {
         reader.join().unwrap()
     };
     // 5 Mbit/s for 3 s are 1.9 MB.
-    assert!((500_000..2_600_000).contains(&bytes), "{bytes}");
+    assert!((1_000_000..2_600_000).contains(&bytes), "{bytes}");
     // A bad reload changes nothing, a good one is part of the log.
     let bad = net.gateway(&["reload", "--id", &id, "--aqm", "codel", "--set", "target=1s"]).output().unwrap();
     assert_eq!(bad.status.code(), Some(2));
@@ -375,7 +375,7 @@ fn a_router_marks_survives_being_killed_and_leaves_nothing() {
     println!("killed: the longest gap was {gap:?}");
     assert!(bytes > 400_000, "{bytes}");
     // Lost packets are sent again after a round trip or, at the tail, a timeout of 200 ms.
-    assert!(gap < Wait::from_secs(1), "{gap:?}");
+    assert!(gap < Wait::from_millis(600), "{gap:?}");
     assert_ne!(net.rules(), clean);
     let done = net.gateway(&["clean", "--id", &id]).output().unwrap();
     assert!(done.status.success());

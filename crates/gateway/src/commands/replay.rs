@@ -5,7 +5,6 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::{Ecn, Transport};
 use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
@@ -14,7 +13,7 @@ use super::text::{self, json, percent, table};
 use super::{Failure, Format, named_algorithm, print};
 use crate::config::LineConfig;
 use crate::packet::Packet;
-use crate::record::{Event, LogError, LogReader};
+use crate::record::{ARRIVAL_COLUMNS, Event, LogError, LogReader, write_arrival};
 use crate::replay::{Replay, ReplayError, Replayed, replay};
 
 /// Decides once more about every packet of a log, with the code, the configuration and the seed that decided then.
@@ -323,11 +322,11 @@ fn scan<R: io::Read>(
     let cannot = |e: io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
     let mut to = BufWriter::new(File::create(path).map_err(cannot)?);
     let written = to
-        .write_all(b"time_s,bytes,flow,ecn,transport,syn,dscp\n")
+        .write_all(format!("{ARRIVAL_COLUMNS}\n").as_bytes())
         .map_err(cannot)
         .and_then(|()| {
             read(args, log, |at, time, packet| match at == line {
-                true => arrival(&mut to, time, packet).map_err(cannot),
+                true => write_arrival(&mut to, time, packet).map_err(cannot),
                 false => Ok(()),
             })
         })
@@ -363,25 +362,6 @@ fn read<R: io::Read>(
     Ok(Scan { seen, records: log.records(), end })
 }
 
-/// A line of CSV, as traffic of kind "trace" reads it; times are exact.
-fn arrival(to: &mut impl Write, time: Time, packet: &Packet) -> io::Result<()> {
-    let header = &packet.header;
-    let ecn = match header.ecn {
-        Ecn::NotEct => "not-ect",
-        Ecn::Ect0 => "ect0",
-        Ecn::Ect1 => "ect1",
-        Ecn::Ce => "ce",
-    };
-    let transport = match header.transport {
-        Transport::Tcp => "tcp",
-        Transport::Udp => "udp",
-        Transport::Other => "other",
-    };
-    let (s, ns) = (time.nanos() / 1_000_000_000, time.nanos() % 1_000_000_000);
-    let (flow, syn) = (header.flow.0, u8::from(header.syn));
-    writeln!(to, "{s}.{ns:09},{},{flow},{ecn},{transport},{syn},{}", packet.bytes, header.dscp)
-}
-
 impl Row {
     fn of(replayed: &Replayed, algorithm: String, logged: bool, seen: &Seen, end: Time) -> Self {
         let (meter, c) = (&replayed.meter, &replayed.counters);
@@ -394,7 +374,7 @@ impl Row {
             loss: share(c.refused.total().packets + c.dropped.total().packets),
             marks: share(c.marked.packets),
             delay_mean_s: meter.mean_delay_s(),
-            delay_p99_s: (!meter.delay.is_empty()).then(|| meter.delay.value_at_quantile(0.99) as f64 / 1e9),
+            delay_p99_s: meter.delay_p99_s(),
             // The last packet's transmission may end after the log.
             utilization: (capacity > 0.0).then(|| (meter.sent.bytes as f64 * 8.0 / capacity).min(1.0)),
         }

@@ -13,6 +13,7 @@ use quell_units::{BitRate, Bytes, QueueSize, Time};
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
+use super::status::RUN_DIR;
 use super::{Failure, named_algorithm, print, table};
 use crate::confine::confine;
 use crate::header::FlowKey;
@@ -208,8 +209,6 @@ struct Journal {
     /// The configuration in force, or the one that is to be.
     lines: Vec<LineConfig>,
 }
-
-const RUN_DIR: &str = "/run/quell";
 
 impl Journal {
     fn path(id: &str) -> PathBuf {
@@ -559,7 +558,6 @@ fn summary(lines: &[LineConfig], paths: &[RelayPath], ran: f64) -> String {
     for (line, path) in lines.iter().zip(paths) {
         let (m, c) = (&path.meter, &path.meter.counters);
         let dropped = c.refused.total().packets + c.dropped.total().packets;
-        let late = if m.lateness.is_empty() { 0.0 } else { m.lateness.value_at_quantile(0.99) as f64 / 1e9 };
         rows.push(vec![
             line.name.clone(),
             line.aqm.name().into(),
@@ -569,7 +567,7 @@ fn summary(lines: &[LineConfig], paths: &[RelayPath], ran: f64) -> String {
             m.mean_delay_s().map_or("-".into(), duration),
             dropped.to_string(),
             c.marked.packets.to_string(),
-            duration(late),
+            duration(m.lateness_p99_s().unwrap_or(0.0)),
         ]);
     }
     table(&rows)

@@ -10,7 +10,7 @@ use super::text::{NO_FIGURE, bit_rate, bytes, json, long, percent, plain, second
 use super::{Failure, Format, print};
 use crate::metrics::{LineStatus, LogState, Quantiles, Status};
 
-/// Where gateways have their sockets.
+/// Where gateways have their sockets and journals.
 pub const RUN_DIR: &str = "/run/quell";
 
 /// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.

@@ -4,24 +4,22 @@
 //! seed, which decides the same about each of them. So the figures of a live run are made by the code that makes
 //! those of a simulated one, and both can be compared.
 
-use std::io::{BufReader, Write as _};
+use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::{Ecn, Rng, Seed, Transport};
+use quell_aqm::{Rng, Seed};
 use quell_gateway::traffic::{App, Draw, Flow, Kind, MOST_FLOWS, Traffic, address, congestion_controls};
 use quell_gateway::wire::{Side, Wire, WireConfig};
-use quell_gateway::{Delays, Event, LineConfig, LogReader};
+use quell_gateway::{ARRIVAL_COLUMNS, Delays, Event, LineConfig, LogReader, write_arrival};
 use quell_lab::{Options, PointInfo, Replication, Results};
 use quell_scenario::{Document, Files, FoundFile, Plugins, Point, Study};
 use quell_sim::network::{self as sim, Connection, Distribution, Gaps};
 use quell_tcp::{CongestionControl, TcpParams};
 use quell_units::{Bytes, Duration, QueueSize, Time};
 
-use super::table::Shown;
 use crate::args::{Changes, WireArgs};
 use crate::commands::run;
 use crate::failure::Failure;
@@ -101,13 +99,8 @@ impl Live {
                 Some(path) => path.with_extension(format!("{}-{}-{}.log", job.index, job.label, job.seed)),
                 None => scratch.path().join("log"),
             };
-            let outcome = job.run(&known, &log, args.packet_sockets, &show);
-            let results = match outcome {
-                Ok(true) => job.results(&log),
-                Ok(false) => break,
-                Err(e) => Err(e),
-            };
-            let results = results?;
+            let Some(sources) = job.run(&known, &log, args.packet_sockets, &show)? else { break };
+            let results = job.results(&log, &sources)?;
             replications
                 .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
             info.get_or_insert(results.run);
@@ -167,12 +160,20 @@ fn refuse(job: &Job<'_>, rule: impl Into<String>) -> Failure {
 struct Drawn {
     flows: Vec<Flow>,
     delays: Vec<Duration>,
-    groups: Vec<u16>,
-    classes: Vec<String>,
+    sources: Sources,
     mtu: u16,
     ecn: bool,
     line: LineConfig,
     back: Option<LineConfig>,
+}
+
+/// Whose packets cross the bottleneck.
+struct Sources {
+    /// Of each flow the number of its group, if its data goes that way and not its acknowledgments.
+    groups: Vec<Option<u16>>,
+    /// The names of the groups.
+    names: Vec<String>,
+    mean_packet: Bytes,
 }
 
 fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
@@ -198,8 +199,7 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
     if at.rate > super::FASTEST {
         return Err(refuse(job, format!("{} is more than a wire relays ({})", at.rate, super::FASTEST)));
     }
-    let Some((_, aqm)) = at.algorithms.get(job.aqm.min(at.algorithms.len().saturating_sub(1))).cloned()
-    else {
+    let Some((_, aqm)) = at.algorithms.get(job.aqm).cloned() else {
         return Err(refuse(
             job,
             format!("{} is a plug-in, and a wire has the catalog's algorithms", job.label),
@@ -214,9 +214,7 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
         seed: job.seed,
         aqm,
     };
-    let back_id =
-        id(BACK).or_else(|| Some(sim::LinkId(forward.0 + 1)).filter(|l| (l.0 as usize) < links.len()));
-    let back = back_id.map(|l| &links[l.0 as usize]).map(|link| LineConfig {
+    let back = id(BACK).map(|l| &links[l.0 as usize]).map(|link| LineConfig {
         name: BACK.into(),
         rate: link.rate.initial,
         buffer: link.queue.as_ref().map_or(QueueSize::Packets(f64::from(1 << 16)), |q| q.buffer),
@@ -237,8 +235,7 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
     let mut drawn = Drawn {
         flows: Vec::new(),
         delays: Vec::new(),
-        groups: Vec::new(),
-        classes: facts.groups.clone(),
+        sources: Sources { groups: Vec::new(), names: facts.groups, mean_packet: at.link.mean_packet },
         mtu: 576,
         ecn: false,
         line,
@@ -270,7 +267,7 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
             kind,
         });
         drawn.delays.push(fact.base_rtt / 2);
-        drawn.groups.push(fact.group);
+        drawn.sources.groups.push((from == Side::Near).then_some(fact.group));
     }
     drawn.ecn = asked.contains(&true);
     if drawn.ecn && asked.contains(&false) {
@@ -356,14 +353,14 @@ fn udp_kind(job: &Job<'_>, udp: sim::UdpSpec, mut rng: Rng) -> Result<Kind, Fail
 }
 
 impl Job<'_> {
-    /// Runs it in real time and keeps the log; false if it was interrupted.
+    /// Runs it in real time and keeps the log; `None` if it was interrupted.
     fn run(
         &self,
         known: &[String],
         log: &Path,
         packet_sockets: bool,
         show: &dyn Fn(f64),
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<Sources>, Failure> {
         let drawn = live_traffic(self, known)?;
         let mut each = vec![Duration::ZERO; usize::from(address(0)) + drawn.delays.len()];
         each[usize::from(address(0))..].copy_from_slice(&drawn.delays);
@@ -379,13 +376,7 @@ impl Job<'_> {
             packet_sockets,
         };
         let failed = |e: &dyn std::fmt::Display| Failure::Failed(e.to_string());
-        let shown = Arc::new(std::sync::Mutex::new(Shown::default()));
-        let wire = Wire::new(config, recorder, move |relay| {
-            if let Ok(mut shown) = shown.try_lock() {
-                shown.take(relay);
-            }
-        })
-        .map_err(|e| failed(&e))?;
+        let wire = Wire::new(config, recorder).map_err(|e| failed(&e))?;
         let traffic = Traffic::start(&wire, drawn.flows).map_err(|e| failed(&e))?;
         let stop = interrupt::listen();
         let end = Time::ZERO + self.point.scenario.duration;
@@ -420,18 +411,18 @@ impl Job<'_> {
                 self.label, self.seed, report.counters.starved, report.counters.refused, report.pauses
             ));
         }
-        Ok(whole)
+        Ok(whole.then_some(drawn.sources))
     }
 
     /// The results of the log: its arrivals through the simulator.
-    fn results(&self, log: &Path) -> Result<Results, Failure> {
+    fn results(&self, log: &Path, sources: &Sources) -> Result<Results, Failure> {
         let cannot = |e: &dyn std::fmt::Display| Failure::Failed(format!("{}: {e}", log.display()));
-        let drawn = live_traffic(self, &congestion_controls())?;
         let file = std::fs::File::open(log).map_err(|e| cannot(&e))?;
         let mut reader = LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|e| cannot(&e))?;
-        const HEADER: &str = "time_s,bytes,flow,ecn,transport,syn,dscp\n";
+        let header = format!("{ARRIVAL_COLUMNS}\n").into_bytes();
         // One file for each group, and one for what comes back to flows of the other direction.
-        let mut files = vec![HEADER.as_bytes().to_vec(); drawn.classes.len() + 1];
+        let others = sources.names.len();
+        let mut files = vec![header.clone(); others + 1];
         let end = Time::ZERO + self.point.scenario.duration;
         while let Some(entry) = reader.next_entry().map_err(|e| cannot(&e))? {
             let Event::Arrived { packet, .. } = entry.event else { continue };
@@ -439,37 +430,15 @@ impl Job<'_> {
                 continue;
             }
             let flow = usize::from(packet.delay.wrapping_sub(address(0)));
-            let group = match drawn.flows.get(flow) {
-                Some(of) if of.from == Side::Near => usize::from(drawn.groups[flow]),
-                _ => drawn.classes.len(),
-            };
-            let h = &packet.header;
-            let ecn = match h.ecn {
-                Ecn::NotEct => "not-ect",
-                Ecn::Ect0 => "ect0",
-                Ecn::Ect1 => "ect1",
-                Ecn::Ce => "ce",
-            };
-            let transport = match h.transport {
-                Transport::Tcp => "tcp",
-                Transport::Udp => "udp",
-                Transport::Other => "other",
-            };
-            let ns = entry.time.nanos();
-            let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
-            let (flow, syn) = (h.flow.0, u8::from(h.syn));
-            let _ = writeln!(
-                files[group],
-                "{s}.{ns:09},{},{flow},{ecn},{transport},{syn},{}",
-                packet.bytes, h.dscp
-            );
+            let group = sources.groups.get(flow).copied().flatten().map_or(others, usize::from);
+            write_arrival(&mut files[group], entry.time, &packet).map_err(|e| cannot(&e))?;
         }
-        let mut names: Vec<String> = drawn.classes.clone();
+        let mut names: Vec<String> = sources.names.clone();
         names.push("others".into());
         let groups: Vec<toml::Value> = names
             .iter()
             .zip(&files)
-            .filter(|(_, bytes)| bytes.len() > HEADER.len())
+            .filter(|(_, bytes)| bytes.len() > header.len())
             .map(|(name, _)| {
                 let mut group = toml::Table::new();
                 for (key, value) in [("kind", "trace"), ("name", name), ("file", name)] {
@@ -484,7 +453,7 @@ impl Job<'_> {
         let text = PointInfo::of(self.point).scenario;
         let mut table: toml::Table = text.parse().map_err(|e| cannot(&e))?;
         table.insert("flows".into(), toml::Value::Array(groups));
-        table.insert("mean_packet".into(), drawn.line.mean_packet.to_string().into());
+        table.insert("mean_packet".into(), sources.mean_packet.to_string().into());
         table.insert("seeds".into(), toml::Value::Array(vec![toml::Value::Integer(self.seed as i64)]));
         if let Some(toml::Value::Array(all)) = table.remove("aqm") {
             table.insert("aqm".into(), toml::Value::Array(all.into_iter().skip(self.aqm).take(1).collect()));

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Mutex};
 
 use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder};
@@ -146,14 +145,7 @@ fn recorder(file: Option<&Path>, lines: &[Option<LineConfig>; 2]) -> Result<Opti
 fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let lines = config.lines.clone();
     let recorder = recorder(args.log.as_deref(), &lines)?;
-    let counts = Arc::new(Mutex::new(table::Shown::default()));
-    let shown = counts.clone();
-    let wire = Wire::new(config, recorder, move |relay| {
-        if let Ok(mut shown) = shown.try_lock() {
-            shown.take(relay);
-        }
-    })
-    .map_err(|e| Failure::Failed(e.to_string()))?;
+    let wire = Wire::new(config, recorder).map_err(|e| Failure::Failed(e.to_string()))?;
     let [near, far] = [Side::Near, Side::Far].map(|side| side.address(HOST).to_string());
     let with_env = |words: &[String]| {
         let mut command = Command::new(&words[0]);
@@ -193,5 +185,5 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     }
 }
 
-/// Refuses rates that a machine cannot be expected to relay.
+/// More than a machine can be expected to relay.
 pub(super) const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);

@@ -1,23 +1,8 @@
 //! What a wire has done, as a table.
 
-use quell_gateway::port::pair::Pair;
+use quell_gateway::LineConfig;
 use quell_gateway::wire::Report;
-use quell_gateway::{LineConfig, Relay};
 use quell_units::text::{duration, three_digits};
-
-/// What the relay showed last.
-#[derive(Debug, Default)]
-pub struct Shown {
-    /// Bytes sent by the first path.
-    pub sent: u64,
-}
-
-impl Shown {
-    /// Looks at the relay.
-    pub fn take(&mut self, relay: &Relay<Pair>) {
-        self.sent = relay.paths().first().map_or(0, |p| p.meter.sent.bytes);
-    }
-}
 
 /// One line for each direction.
 pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
@@ -32,19 +17,17 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         let arrived = counters.arrived.packets.max(1) as f64;
         let dropped = counters.refused.total().packets + counters.dropped.total().packets;
         let share = |n: u64| format!("{} %", three_digits(n as f64 / arrived * 100.0));
-        let quantile = |h: &hdrhistogram::Histogram<u64>| {
-            if h.is_empty() { "-".into() } else { duration(h.value_at_quantile(0.99) as f64 / 1e9) }
-        };
+        let time = |seconds: Option<f64>| seconds.map_or("-".into(), duration);
         rows.push([
             line.name.clone(),
             line.aqm.name().to_string(),
             line.rate.to_string(),
             format!("{} Mbit/s", three_digits(meter.sent.bytes as f64 * 8.0 / seconds / 1e6)),
-            meter.mean_delay_s().map_or("-".into(), duration),
-            quantile(&meter.delay),
+            time(meter.mean_delay_s()),
+            time(meter.delay_p99_s()),
             share(dropped),
             share(counters.marked.packets),
-            quantile(&meter.lateness),
+            time(meter.lateness_p99_s()),
         ]);
     }
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
