@@ -2,19 +2,21 @@
 //! both of them, decision by decision.
 #![cfg(target_os = "linux")]
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+#[path = "../../gateway/tests/common/mod.rs"]
+mod common;
 
+use std::io;
+
+use common::{Shared, line, packet};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
-use quell_gateway::header::Header;
+use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
     Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay, Rest,
 };
 use quell_sim::network::*;
 use quell_sim::outcome::{Left, Place};
 use quell_sim::{Control, Engine, run};
-use quell_units::{BitRate, Bytes, Duration, Time};
+use quell_units::{Duration, Time};
 
 /// Ports that give bursts of packets.
 struct Bursts(Rng);
@@ -22,33 +24,12 @@ struct Bursts(Rng);
 impl Ports for Bursts {
     fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         for _ in 0..self.0.next_u64() % 5 {
-            let x = self.0.next_u64();
-            let header = Header {
-                flow: FlowId((x as u32 % 40).wrapping_mul(0x9e37_79b9)),
-                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
-                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
-                syn: x >> 20 & 31 == 0,
-                dscp: (x >> 32) as u8 & 63,
-            };
-            arrivals.push((0, Packet::new(0, 40 + (x >> 40) as u32 % 1460, header)));
+            arrivals.push(packet(&mut self.0, 0, 1));
         }
         Ok(())
     }
     fn forward(&mut self, _: u8, _: &Packet) {}
     fn discard(&mut self, _: u8, _: &Packet) {}
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -74,7 +55,7 @@ fn log(config: &LineConfig) -> Vec<u8> {
         now += Duration::from_nanos(asked + late);
     }
     relay.close(now).unwrap().2.unwrap();
-    file.0.lock().unwrap().clone()
+    file.bytes()
 }
 
 /// What became of a packet that was stored: when and whether it was marked at all, or why it was dropped.
@@ -88,15 +69,7 @@ enum Fate {
 fn both_engines_decide_as_the_gateway_did() {
     for entry in CATALOG {
         let aqm: AqmConfig = (entry.default)();
-        let config = LineConfig {
-            name: "up".into(),
-            rate: BitRate::from_bps(10_000_000),
-            buffer: "60 packets".parse().unwrap(),
-            mean_packet: Bytes::new(770),
-            ecn: true,
-            seed: 7,
-            aqm,
-        };
+        let config = line("up", aqm);
         let bytes = log(&config);
         let mut reader = LogReader::new(bytes.as_slice()).unwrap();
         let (mut arrivals, mut admissions, mut fates) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,18 +1,19 @@
 //! The commands, by what they print and exit with.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use quell_aqm::catalog::CATALOG;
-use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
+use common::{line, named, packet};
+use quell_aqm::{Rng, Seed};
 use quell_gateway::commands::{Command, Failure, execute, replay, status, top};
-use quell_gateway::header::Header;
 use quell_gateway::metrics::{Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
 use quell_gateway::{Delays, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
-use quell_units::{BitRate, Bytes, Duration, Time};
+use quell_units::{BitRate, Duration, Time};
 
 #[derive(Parser)]
 struct Cli {
@@ -26,15 +27,7 @@ struct Fake(Rng);
 impl Ports for Fake {
     fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         for _ in 0..self.0.next_u64() % 5 {
-            let x = self.0.next_u64();
-            let header = Header {
-                flow: FlowId(x as u32 % 30),
-                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
-                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
-                syn: x >> 20 & 31 == 0,
-                dscp: (x >> 32) as u8 & 63,
-            };
-            arrivals.push(((x >> 56) as u8 % 2, Packet::new(0, 40 + (x >> 40) as u32 % 1460, header)));
+            arrivals.push(packet(&mut self.0, 0, 2));
         }
         Ok(())
     }
@@ -46,15 +39,7 @@ impl Ports for Fake {
 }
 
 fn config(name: &str, aqm: &str) -> LineConfig {
-    LineConfig {
-        name: name.into(),
-        rate: BitRate::from_bps(10_000_000),
-        buffer: "60 packets".parse().unwrap(),
-        mean_packet: Bytes::new(770),
-        ecn: true,
-        seed: 7,
-        aqm: (CATALOG.iter().find(|e| e.name == aqm).unwrap().default)(),
-    }
+    line(name, named(aqm))
 }
 
 fn relay(recorder: Option<Recorder>) -> (Relay<Fake>, Vec<LineConfig>) {

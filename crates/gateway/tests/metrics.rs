@@ -1,8 +1,8 @@
 //! What a gateway shows, with made-up packets.
 #![cfg(target_os = "linux")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -10,31 +10,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
-use quell_gateway::header::Header;
+use common::{Counting, allocations, line, named, packet};
+use quell_aqm::catalog::CATALOG;
+use quell_aqm::{Rng, Seed};
 use quell_gateway::metrics::export::{METRICS, Type, prometheus};
 use quell_gateway::metrics::{
     Endpoint, KernelDrops, Kind, LogState, Monitor, Publisher, Server, Status, Thresholds, digest,
 };
 use quell_gateway::{Delays, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
-use quell_units::{BitRate, Bytes, Duration, Time};
-
-thread_local! { static ALLOCATIONS: Cell<u64> = const { Cell::new(0) }; }
-
-struct Counting;
-
-// SAFETY: it only counts, and hands everything to the system's allocator.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+use quell_units::{BitRate, Duration, Time};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -50,16 +34,7 @@ impl Ports for Fake {
     fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         let burst = if self.most == 0 { 0 } else { self.rng.next_u64() % (self.most + 1) };
         for _ in 0..burst {
-            let x = self.rng.next_u64();
-            let header = Header {
-                flow: FlowId(x as u32 % 30 * 977),
-                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
-                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
-                syn: x >> 20 & 31 == 0,
-                dscp: (x >> 32) as u8 & 63,
-            };
-            let packet = Packet::new(0, 40 + (x >> 40) as u32 % 1460, header);
-            arrivals.push(((x >> 56) as u8 % self.paths as u8, packet));
+            arrivals.push(packet(&mut self.rng, 0, self.paths as u8));
         }
         Ok(())
     }
@@ -71,19 +46,7 @@ impl Ports for Fake {
 }
 
 fn config(name: &str, aqm: &str) -> LineConfig {
-    LineConfig {
-        name: name.into(),
-        rate: BitRate::from_bps(10_000_000),
-        buffer: "60 packets".parse().unwrap(),
-        mean_packet: Bytes::new(770),
-        ecn: true,
-        seed: 7,
-        aqm: named(aqm),
-    }
-}
-
-fn named(name: &str) -> AqmConfig {
-    (CATALOG.iter().find(|e| e.name == name).unwrap().default)()
+    line(name, named(aqm))
 }
 
 /// A relay of these lines, and a path without one.
@@ -335,11 +298,11 @@ fn publishing_allocates_nothing() {
         let mut now = Time::ZERO;
         let kernel = KernelDrops::default();
         drive(&mut relay, &mut publisher, &mut monitor, &mut now, Duration::from_secs(1), kernel);
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         for _ in 0..4 {
             assert!(publisher.publish(&relay, kernel, now));
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{}", entry.name);
+        assert_eq!(allocations() - before, 0, "{}", entry.name);
     }
 }
 

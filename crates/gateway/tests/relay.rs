@@ -1,33 +1,17 @@
 //! The loop with made-up packets and a made-up clock.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+mod common;
 
+use std::io::{self, Write};
+
+use common::{Counting, Shared, allocations, line, named, packet};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Ecn, FlowId, Rng, Seed, Transport};
+use quell_aqm::{Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
     Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay, Rest, replay,
 };
-use quell_units::{BitRate, Bytes, Duration, Time};
-
-thread_local! { static ALLOCATIONS: Cell<u64> = const { Cell::new(0) }; }
-
-struct Counting;
-
-// SAFETY: it only counts, and hands everything to the system's allocator.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+use quell_units::{BitRate, Duration, Time};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -54,15 +38,7 @@ impl Ports for Fake {
     fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         let burst = if self.most == 0 { 0 } else { self.rng.next_u64() % (self.most + 1) };
         for _ in 0..burst.min(most as u64) {
-            let x = self.rng.next_u64();
-            let header = Header {
-                flow: FlowId(x as u32 % 30 * 977),
-                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(x >> 8) as usize % 4],
-                transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
-                syn: x >> 20 & 31 == 0,
-                dscp: (x >> 32) as u8 & 63,
-            };
-            arrivals.push((0, Packet::new(self.next, 40 + (x >> 40) as u32 % 1460, header)));
+            arrivals.push(packet(&mut self.rng, self.next, 1));
             self.next += 1;
         }
         Ok(())
@@ -79,34 +55,8 @@ impl Ports for Fake {
     }
 }
 
-/// A file in memory that is shared with the test.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn config(aqm: AqmConfig, seed: u64) -> LineConfig {
-    LineConfig {
-        name: "up".into(),
-        rate: BitRate::from_bps(10_000_000),
-        buffer: "60 packets".parse().unwrap(),
-        mean_packet: Bytes::new(770),
-        ecn: true,
-        seed,
-        aqm,
-    }
-}
-
-fn named(name: &str) -> AqmConfig {
-    (CATALOG.iter().find(|e| e.name == name).unwrap().default)()
+    LineConfig { seed, ..line("up", aqm) }
 }
 
 fn recorder(config: &LineConfig) -> (Shared, Recorder) {
@@ -159,7 +109,7 @@ fn every_algorithm_replays_without_a_difference() {
         assert!(ports.overtaken == 0 || !one_queue, "{}", entry.name);
         assert_eq!(u64::from(ports.next), ports.forwarded + ports.discarded, "{}", entry.name);
         assert!(ports.discarded > 0 && ports.forwarded > 1000 && counters.arrived.packets > 10_000);
-        let bytes = file.0.lock().unwrap().clone();
+        let bytes = file.bytes();
         let mut log = LogReader::new(bytes.as_slice()).unwrap();
         let replayed = replay(&mut log, None).unwrap();
         let line = &replayed.lines[0];
@@ -179,7 +129,7 @@ fn a_replay_finds_what_is_not_so() {
     let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
     drive(&mut relay, 500, &mut rng, &mut now);
     let _ = relay.close(now).unwrap();
-    let bytes = file.0.lock().unwrap().clone();
+    let bytes = file.bytes();
     // Another seed decides otherwise.
     let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
     let at = text.find("\"seed\":7").unwrap() + 7;
@@ -205,7 +155,7 @@ fn a_log_that_is_cut_anywhere_is_read_up_to_there() {
     relay.reconfigure(0, self::config(named("blue"), 3), now).unwrap();
     drive(&mut relay, 40, &mut rng, &mut now);
     let _ = relay.close(now).unwrap();
-    let bytes = file.0.lock().unwrap().clone();
+    let bytes = file.bytes();
     let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
     let mut entries = 0;
     for cut in 0..=bytes.len() {
@@ -274,9 +224,9 @@ fn nothing_allocates_once_it_runs() {
         let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
         let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
         drive(&mut relay, 3000, &mut rng, &mut now);
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         drive(&mut relay, 1000, &mut rng, &mut now);
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{name}");
+        assert_eq!(allocations() - before, 0, "{name}");
     }
 }
 
