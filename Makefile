@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers drafts papers-quick compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run papers characterize drafts papers-quick compare theory validate bench bench-peers test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -28,6 +28,10 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 
 papers: ## Run every experiment of the documents, judge each printed number, and write docs/papers
 	cargo run --release --quiet --bin quell -- reproduce --record --docs docs/papers --out results/papers
+
+characterize: ## Put the whole catalog through the scenarios of RFC 7928, and write docs/characterization.md
+	cargo run --release --quiet --bin quell -- characterize all --out results/characterization --overwrite \
+	  --docs docs/characterization.md
 
 drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
 	cargo run --release --quiet --bin quell -- reproduce --papers drafts --record

@@ -55,6 +55,8 @@ pub enum Command {
     Plot(PlotArgs),
     /// Run the experiments of published documents and judge their printed numbers and claims.
     Reproduce(ReproduceArgs),
+    /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
+    Characterize(CharacterizeArgs),
     /// The replications that were kept: show, check, prune and export them.
     Cache(CacheArgs),
     /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
@@ -638,6 +640,57 @@ pub struct ReproduceArgs {
     /// Put the verdicts on record.
     #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]
     pub record: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub watch: WatchArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `characterize`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quell characterize codel pie
+  quell characterize codel,target=10ms codel --rate 50Mbit/s --rtt 20ms --baseline pie
+  quell characterize pi --only 5.1,8.2 --format json
+  quell characterize all --seeds 3 --out results/all
+
+RFC 7928 asks what an algorithm does to flows of other kinds, loads, round-trip times and capacities, always beside \
+drop-tail. A figure is better or worse than drop-tail's if the 95 % interval of the difference, paired by seed, excludes \
+zero and the difference is more than 2 %. What is finished is kept: the same command goes on after an interruption.")]
+pub struct CharacterizeArgs {
+    /// Algorithms, each with the parameters that differ from its defaults (`codel,target=10ms`); or `all`.
+    #[arg(value_name = "AQM", required_unless_present = "list")]
+    pub algorithms: Vec<String>,
+    /// What they are compared with beside drop-tail, in the same form.
+    #[arg(long, value_name = "AQM", default_value = "red")]
+    pub baseline: String,
+    /// The link's rate.
+    #[arg(long, value_name = "RATE", default_value = "10Mbit/s")]
+    pub rate: BitRate,
+    /// The round-trip time without queueing, where the scenario does not vary it.
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub rtt: Duration,
+    /// How many seeds.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub seeds: u32,
+    /// Only these sections of the RFC, with what is below them (`5.3,8.2`).
+    #[arg(long, value_name = "SECTIONS", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Say which scenarios there are, and run nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Where the page (characterization.html) and the results go; default: a folder under results.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the folder, if it holds results.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Write the tables in Markdown into this file.
+    #[arg(long, value_name = "FILE")]
+    pub docs: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub watch: WatchArgs,

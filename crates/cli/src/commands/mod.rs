@@ -3,6 +3,7 @@
 mod analyze;
 mod aqm;
 mod cache;
+mod characterize;
 mod compare;
 mod design;
 mod map;
@@ -32,6 +33,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Search(args) => search::search(&args, line),
         Command::Show(args) => show::show(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
+        Command::Characterize(args) => characterize::characterize(&args, line),
         Command::Report(args) => report::report(&args, line),
         Command::Plot(args) => plot::plot(&args),
         Command::Cache(args) => cache::cache(&args),

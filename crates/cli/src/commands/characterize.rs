@@ -1,0 +1,299 @@
+//! `quell characterize`.
+
+use quell_aqm::catalog::CATALOG;
+use quell_characterize::{
+    Candidate, DROP_TAIL, Ellipse, Facts, Findings, Plan, PointFound, Request, Section, SectionFound, Tally,
+    Weight, Wish, html, markdown, select, tradeoff,
+};
+use quell_lab::{Results, Series};
+use quell_view::figures::{round, scale_of};
+use serde::Serialize;
+
+use super::run;
+use crate::args::{CharacterizeArgs, Format};
+use crate::failure::Failure;
+use crate::folder::{self, Place};
+use crate::simulate::Watch;
+use crate::table::{self, Column, Tint};
+use crate::{json, terminal};
+
+/// The page, in the results folder.
+const PAGE: &str = "characterization.html";
+
+/// Runs the scenarios of RFC 7928 and says what algorithms do in them.
+pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Failure> {
+    let sections = select(&args.only).map_err(|why| Failure::BadInput(format!("--only: {why}")))?;
+    if args.list {
+        return list(&sections, args.format.format);
+    }
+    let candidates = candidates(&args.algorithms)?;
+    let baseline =
+        Candidate::parse(&args.baseline).map_err(|why| Failure::BadInput(format!("--baseline: {why}")))?;
+    let request = Request {
+        candidates,
+        baseline: Some(baseline).filter(|b| b.label != DROP_TAIL),
+        rate: args.rate,
+        rtt: args.rtt,
+        seeds: args.seeds,
+        sections,
+    };
+    let plan = Plan::of(request)?;
+    for hole in &plan.study.holes {
+        terminal::note(&format!("{}: is left out: {}", hole.title(), hole.reason));
+    }
+    for part in &plan.parts {
+        for (algorithm, why) in &part.left_out {
+            terminal::note(&format!("section {}: {algorithm} is left out: {why}", part.section.section));
+        }
+    }
+    if let Some(file) = &args.docs {
+        folder::check_writable(file)?;
+    }
+    let place = Place::choose(args.out.as_deref(), "characterization", args.overwrite)?;
+    let watch = Watch::of(&args.watch).with_series(Series::None);
+    let results = watch.run(&plan.study, (0, 1), line);
+    watch.finish();
+    let results = results?;
+    if results.replications.is_empty() {
+        return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
+    }
+    let findings = Findings::of(&plan, &results);
+    let facts = Facts::of(&plan).map_err(Failure::BadInput)?;
+    match args.format.format {
+        Format::Json => json::print(&output(&plan, &results, &findings, &facts))?,
+        Format::Table => terminal::print(&said(&plan, &results, &findings))?,
+    }
+    if let (Some(file), false) = (&args.docs, results.run.partial) {
+        folder::write_whole(&markdown(&plan, &results, &findings, &facts), file)?;
+    }
+    let kept = run::keep(Some(place), &results, false, false);
+    if let Some(folder) = &kept.folder {
+        let page = folder.join(PAGE);
+        folder::write_whole(&html(&plan, &results, &findings, &facts), &page)?;
+        if args.format.format == Format::Table {
+            terminal::print(&format!("page     {}\nresults  {}\n", page.display(), folder.display()))?;
+        }
+    }
+    if let Some(failure) = kept.failure {
+        return Err(failure);
+    }
+    run::interrupted(&results, kept.folder.as_deref())
+}
+
+/// The algorithms that the command line names.
+fn candidates(names: &[String]) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for name in names {
+        let these: Vec<&str> = match name.as_str() {
+            "all" => CATALOG.iter().map(|entry| entry.name).collect(),
+            name => vec![name],
+        };
+        for text in these {
+            let candidate = Candidate::parse(text).map_err(Failure::BadInput)?;
+            if candidates.iter().any(|other| other.label == candidate.label) {
+                return Err(Failure::BadInput(format!("{} is named twice: name it once", candidate.label)));
+            }
+            candidates.push(candidate);
+        }
+    }
+    Ok(candidates)
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    schema: u32,
+    scenarios: Vec<ListedSection<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedSection<'a> {
+    section: &'a str,
+    name: &'a str,
+    weight: Weight,
+    title: &'a str,
+    says: &'a str,
+}
+
+fn list(sections: &[&'static Section], format: Format) -> Result<(), Failure> {
+    let row = |s: &&'static Section| ListedSection {
+        section: &s.section,
+        name: s.name,
+        weight: s.weight,
+        title: &s.title,
+        says: &s.says,
+    };
+    let scenarios: Vec<_> = sections.iter().map(row).collect();
+    if format == Format::Json {
+        return json::print(&Listed { schema: json::SCHEMA, scenarios });
+    }
+    let rows =
+        scenarios.iter().map(|s| [s.section, s.weight.word(), s.title, s.says].map(str::to_string).to_vec());
+    let head = ["section", "", "scenario", "what is run"];
+    terminal::print(&(table::text(&head, &rows.collect::<Vec<_>>()) + "\n"))
+}
+
+/// The matrix of verdicts; with few sections, their tables.
+fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
+    /// More sections than this are in the page and in JSON.
+    const DETAILED: usize = 6;
+    let mut text = run::heading(results);
+    if findings.sections.len() <= DETAILED {
+        for found in &findings.sections {
+            let section = found.section;
+            text = format!("{text}\nRFC 7928 section {}: {}\n", section.section, section.title);
+            for point in &found.points {
+                text.push_str(&point_table(results, section, point));
+            }
+        }
+    }
+    let others: Vec<&String> = plan.algorithms.iter().filter(|a| *a != DROP_TAIL).collect();
+    let names = Column {
+        title: "better/worse than drop-tail".to_string(),
+        unit: String::new(),
+        cells: others.iter().map(|a| (a.to_string(), Tint::Name)).collect(),
+    };
+    let column = |title: &str, of: &dyn Fn(&str) -> Tally| Column {
+        title: title.to_string(),
+        unit: String::new(),
+        cells: others.iter().map(|a| counts(&of(a))).collect(),
+    };
+    let mut columns: Vec<Column> = Vec::new();
+    let mut sections: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
+    for found in &findings.sections {
+        match sections.last_mut().filter(|(number, _)| *number == found.section.section) {
+            Some((_, all)) => all.push(found),
+            None => sections.push((&found.section.section, vec![found])),
+        }
+    }
+    for (number, all) in &sections {
+        columns.push(column(number, &|a| {
+            all.iter().map(|found| found.tally(a)).fold(Tally::default(), |x, t| Tally {
+                better: x.better + t.better,
+                same: x.same + t.same,
+                worse: x.worse + t.worse,
+            })
+        }));
+    }
+    columns.push(column("all", &|a| findings.tally(a)));
+    format!("{text}\n{}\n", table::figures(&names, &columns))
+}
+
+fn counts(tally: &Tally) -> (String, Tint) {
+    let tint = match (tally.better, tally.worse) {
+        (0, 0) => Tint::Plain,
+        (_, 0) => Tint::Good,
+        (0, _) => Tint::Bad,
+        _ => Tint::Plain,
+    };
+    (format!("{}/{}", tally.better, tally.worse), tint)
+}
+
+/// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.
+fn point_table(results: &Results, section: &Section, point: &PointFound) -> String {
+    use quell_characterize::Verdict;
+    let names = Column {
+        title: "algorithm".to_string(),
+        unit: String::new(),
+        cells: point.rows.iter().map(|row| (row.algorithm.clone(), Tint::Name)).collect(),
+    };
+    let column = |(i, figure): (usize, &quell_characterize::Figure)| {
+        let cells = || point.rows.iter().map(move |row| row.cells[i].as_ref());
+        let largest = cells().flatten().map(|c| c.value.mean.abs()).fold(0.0, f64::max);
+        let (scale, unit) = scale_of(&figure.of, &results.unit(&figure.of), largest);
+        let shown = |cell: Option<&quell_characterize::Cell>| match cell {
+            None => ("-".to_string(), Tint::Plain),
+            Some(cell) => {
+                let figure = round(&cell.value, scale, false);
+                let half = figure.half_width.map_or(String::new(), |h| format!(" ± {h}"));
+                let (sign, tint) = match cell.against_drop_tail {
+                    Some(Verdict::Better) => (" +", Tint::Good),
+                    Some(Verdict::Worse) => (" -", Tint::Bad),
+                    _ => ("  ", Tint::Plain),
+                };
+                (format!("{}{half}{sign}", figure.mean), tint)
+            }
+        };
+        let at = figure.link.as_ref().map_or(String::new(), |link| format!(" at {link}"));
+        let wish = if figure.wish == Wish::NearOne { " (1 is fair)" } else { "" };
+        Column {
+            title: format!("{}{at}{wish}", figure.of.title()),
+            unit,
+            cells: cells().map(shown).collect(),
+        }
+    };
+    let columns: Vec<Column> = section.figures.iter().enumerate().map(column).collect();
+    let setting = if point.setting.is_empty() { String::new() } else { format!("{}\n", point.setting) };
+    format!("{setting}{}\n", table::figures(&names, &columns))
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    rate_bps: u64,
+    rtt_s: f64,
+    seeds: u32,
+    baseline: &'a str,
+    algorithms: &'a [String],
+    partial: bool,
+    digest: &'a str,
+    sections: Vec<SectionOutput<'a>>,
+    facts: &'a [Facts],
+}
+
+#[derive(Serialize)]
+struct SectionOutput<'a> {
+    section: &'a str,
+    name: &'a str,
+    title: &'a str,
+    weight: Weight,
+    figures: Vec<FigureOutput>,
+    points: &'a [PointFound],
+    ellipses: Vec<Ellipse>,
+}
+
+#[derive(Serialize)]
+struct FigureOutput {
+    of: String,
+    unit: String,
+    better: Wish,
+    link: Option<String>,
+}
+
+fn output<'a>(
+    plan: &'a Plan,
+    results: &'a Results,
+    findings: &'a Findings,
+    facts: &'a [Facts],
+) -> Output<'a> {
+    let section = |found: &'a SectionFound| SectionOutput {
+        section: &found.section.section,
+        name: found.section.name,
+        title: &found.section.title,
+        weight: found.section.weight,
+        figures: found
+            .section
+            .figures
+            .iter()
+            .map(|f| FigureOutput {
+                of: f.of.to_string(),
+                unit: results.unit(&f.of),
+                better: f.wish,
+                link: f.link.clone(),
+            })
+            .collect(),
+        points: &found.points,
+        ellipses: tradeoff(found, results, &plan.algorithms),
+    };
+    Output {
+        schema: json::SCHEMA,
+        rate_bps: plan.request.rate.bps(),
+        rtt_s: plan.request.rtt.as_secs_f64(),
+        seeds: plan.request.seeds,
+        baseline: plan.baseline(),
+        algorithms: &plan.algorithms,
+        partial: results.run.partial,
+        digest: &results.run.digest,
+        sections: findings.sections.iter().map(section).collect(),
+        facts,
+    }
+}
