@@ -27,7 +27,7 @@
 use quell_units::{Bytes, Duration, Time};
 
 use crate::params::{ParamError, positive_duration, reachable_delay, require};
-use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
+use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// CoDel's parameters.
@@ -64,32 +64,63 @@ impl CodelParams {
             self.interval,
             "must be at most 1 h",
         )?;
-        Ok(Codel {
-            target: self.target,
-            interval: self.interval,
-            mtu: self.mtu.map_or(0, Bytes::get),
-            adapts: self.mtu.is_none(),
-            above_since: None,
-            state: State::Passing,
-            drop_next: Time::ZERO,
-            count: 0,
-            last_count: 0,
-        })
+        let law = Law { target: self.target, interval: self.interval };
+        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: State::default() })
     }
 }
 
-/// CoDel's state.
+/// CoDel for one FIFO.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    target: Duration,
-    interval: Duration,
-    /// Bytes that stay in the queue.
-    mtu: u64,
-    /// The MTU is the largest packet seen so far.
+    law: Law,
+    mtu: Mtu,
+    state: State,
+}
+
+/// What CoDel decides by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Delay that a standing queue may have.
+    pub target: Duration,
+    /// Time for which it must last, and the first spacing of signals.
+    pub interval: Duration,
+}
+
+/// Bytes that stay in the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Mtu {
+    bytes: u64,
+    /// It is the largest packet seen so far.
     adapts: bool,
+}
+
+impl Mtu {
+    /// RFC 8289 section 4.1: what is given, or the largest packet seen so far.
+    pub fn new(given: Option<Bytes>) -> Self {
+        Mtu { bytes: given.map_or(0, Bytes::get), adapts: given.is_none() }
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub fn see(&mut self, pkt: &PacketMeta) {
+        if self.adapts {
+            self.bytes = self.bytes.max(pkt.bytes.get());
+        }
+    }
+
+    /// In bytes.
+    #[inline]
+    pub fn get(self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What CoDel remembers of a queue.
+#[derive(Clone, Debug, Default)]
+pub struct State {
     /// Since when every departure had waited for the target or longer.
     above_since: Option<Time>,
-    state: State,
+    phase: Phase,
     drop_next: Time,
     /// Signals in this drop state, continued from the last one if that was recent.
     count: u32,
@@ -97,9 +128,10 @@ pub struct Codel {
     last_count: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
     /// No standing queue.
+    #[default]
     Passing,
     /// In the drop state, and `drop_next` is set.
     Dropping,
@@ -107,67 +139,90 @@ enum State {
     Dropped,
 }
 
-impl Codel {
-    /// RFC 8289 section 5.6: the standing queue has lasted for an interval.
-    fn ok_to_drop(&mut self, cx: &Ctx<'_>, pkt: &PacketMeta) -> bool {
-        let left = cx.link_backlog.get();
-        if !standing(cx.now.since(pkt.enqueued_at), self.target, left, self.mtu) {
-            self.above_since = None;
+impl State {
+    /// Whether the packet that leaves the queue `now` is signaled. It has waited for `sojourn` and leaves
+    /// `left` bytes waiting for the link; a signal drops it if `drops`, and marks it otherwise.
+    pub fn signals(
+        &mut self,
+        law: &Law,
+        now: Time,
+        sojourn: Duration,
+        left: u64,
+        mtu: Mtu,
+        drops: bool,
+    ) -> bool {
+        if !standing(sojourn, law.target, left, mtu.get()) {
+            self.forget();
             return false;
         }
-        let since = *self.above_since.get_or_insert(cx.now);
-        cx.now.since(since) >= self.interval
+        // RFC 8289 section 5.6: the standing queue has lasted for an interval.
+        let since = *self.above_since.get_or_insert(now);
+        if now.since(since) < law.interval {
+            self.phase = Phase::Passing;
+            return false;
+        }
+        if self.phase == Phase::Passing {
+            self.enter(law, now);
+            return true;
+        }
+        if self.phase == Phase::Dropped {
+            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+            self.phase = Phase::Dropping;
+        }
+        if now < self.drop_next {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        if drops {
+            self.phase = Phase::Dropped;
+        } else {
+            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+        }
+        true
     }
 
     /// RFC 8289 section 5.5: the drop state begins with a drop.
-    fn enter(&mut self, now: Time) {
-        let recent = now.since(self.drop_next) < self.interval * 16;
+    fn enter(&mut self, law: &Law, now: Time) {
+        let recent = now.since(self.drop_next) < law.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
         self.last_count = self.count;
-        self.drop_next = control_law(now, self.interval, self.count);
-        self.state = State::Dropping;
+        self.drop_next = control_law(now, law.interval, self.count);
+        self.phase = Phase::Dropping;
+    }
+
+    /// The queue is empty, or does not stand.
+    #[inline]
+    pub fn forget(&mut self) {
+        self.above_since = None;
+        self.phase = Phase::Passing;
+    }
+
+    /// Whether it is in the drop state.
+    pub fn is_dropping(&self) -> bool {
+        self.phase != Phase::Passing
+    }
+
+    /// Signals in the last drop state.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 }
 
 impl Aqm for Codel {
     fn on_inherit(&mut self, pkt: &PacketMeta) {
-        if self.adapts {
-            self.mtu = self.mtu.max(pkt.bytes.get());
-        }
+        self.mtu.see(pkt);
     }
 
     #[inline]
     fn on_enqueue(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if self.adapts {
-            self.mtu = self.mtu.max(pkt.bytes.get());
-        }
+        self.mtu.see(pkt);
         Verdict::Pass
     }
 
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if !self.ok_to_drop(cx, pkt) {
-            self.state = State::Passing;
-            return Verdict::Pass;
-        }
-        if self.state == State::Passing {
-            self.enter(cx.now);
-            return Verdict::Signal(Cause::Early);
-        }
-        if self.state == State::Dropped {
-            self.drop_next = control_law(self.drop_next, self.interval, self.count);
-            self.state = State::Dropping;
-        }
-        if cx.now < self.drop_next {
-            return Verdict::Pass;
-        }
-        self.count = self.count.saturating_add(1);
-        let verdict = Verdict::Signal(Cause::Early);
-        if verdict.drops(pkt) {
-            self.state = State::Dropped;
-        } else {
-            self.drop_next = control_law(self.drop_next, self.interval, self.count);
-        }
-        verdict
+        let (sojourn, left) = (cx.now.since(pkt.enqueued_at), cx.link_backlog.get());
+        let drops = !pkt.ecn.is_capable();
+        Verdict::early_if(self.state.signals(&self.law, cx.now, sojourn, left, self.mtu, drops))
     }
 
     #[inline]
@@ -176,13 +231,12 @@ impl Aqm for Codel {
     }
 
     fn on_idle(&mut self, _: Time) {
-        self.above_since = None;
-        self.state = State::Passing;
+        self.state.forget();
     }
 
     fn observe(&self, out: &mut dyn Probe) {
-        out.value("dropping", "1", f64::from(self.state != State::Passing));
-        out.value("count", "1", f64::from(self.count));
+        out.value("dropping", "1", f64::from(self.state.is_dropping()));
+        out.value("count", "1", f64::from(self.state.count));
     }
 }
 
