@@ -243,6 +243,7 @@ catalog! {
     Flow, "flow", flow {
         Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
         Sfb, "sfb", sfb::SfbParams => Sfb, "Stochastic fair BLUE", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 2001", Experimental;
+        Choke, "choke", choke::ChokeParams => Choke, "CHOKe", "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000", Experimental;
         Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
     } disciplines {
         RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
