@@ -237,6 +237,7 @@ catalog! {
         AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
         Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
         Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Policer, "policer", policer::PolicerParams => Policer, "Token-bucket policer", "Heinanen and Guerin, RFC 2697, 1999", Faithful;
         ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
     }
     /// Flows are told apart.
