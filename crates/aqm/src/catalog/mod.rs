@@ -224,6 +224,10 @@ catalog! {
     /// The time that packets spend in the queue is held to a target.
     Delay, "delay", delay {
         Codel, "codel", codel::CodelParams => Codel, "Controlled Delay", "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", Faithful;
+        Pi2, "pi2", pi2::Pi2Params => Pi2, "PI improved with a square", "De Schepper, Bondarenko, Tsang and Briscoe, ACM CoNEXT 2016", Faithful;
+        Cobalt, "cobalt", cobalt::CobaltParams => Cobalt, "CoDel and BLUE alternate", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Experimental;
+        DocsisPie, "docsis-pie", docsis_pie::DocsisPieParams => DocsisPie, "DOCSIS-PIE", "White and Pan, RFC 8034, 2017", Experimental;
+        Step, "step", step::StepParams => Step, "Step marking", "De Schepper and Briscoe, RFC 9331, 2023", Faithful;
         Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
     }
     /// The arrival rate, or what tells of it, is held against the link.
@@ -234,11 +238,14 @@ catalog! {
         AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
         Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
         Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
+        Policer, "policer", policer::PolicerParams => Policer, "Token-bucket policer", "Heinanen and Guerin, RFC 2697, 1999", Faithful;
         ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
     }
     /// Flows are told apart.
     Flow, "flow", flow {
         Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
+        Sfb, "sfb", sfb::SfbParams => Sfb, "Stochastic fair BLUE", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 2001", Experimental;
+        Choke, "choke", choke::ChokeParams => Choke, "CHOKe", "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000", Experimental;
         Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
     } disciplines {
         RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;

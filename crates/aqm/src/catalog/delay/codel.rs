@@ -20,14 +20,26 @@
 //! - `now - drop_next` is negative if the drop state returns before the pending drop was due. That
 //!   counts as recent.
 //! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
-//! - `interval / sqrt(count)` is exact to the nanosecond; Linux uses 16 bits of the reciprocal root.
-//! - Linux also marks every packet that has waited longer than `ce_threshold`; that is another
-//!   algorithm and is left out.
+//! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the
+//!   reciprocal root and a clock of 1.024 us (facts about include/net/codel.h and codel_impl.h of Linux).
+//! - `ce_threshold` is not CoDel's, but a step for DCTCP beside it, which FQ-CoDel has (RFC 8290 section
+//!   5.2.7): a packet that CoDel lets pass is marked if it has waited longer. It never drops.
 
 use quell_units::{Bytes, Duration, Time};
 
 use crate::params::{ParamError, positive_duration, reachable_delay, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
+
+choice! {
+    /// How times and the reciprocal root of the count are computed.
+    pub enum Arithmetic {
+        /// To the nanosecond.
+        Exact = "exact",
+        /// As Linux does: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton step
+        /// moves with the count, and a signal only after the interval has been exceeded.
+        Linux = "linux",
+    }
+}
 
 params! {
     /// CoDel's parameters.
@@ -39,6 +51,10 @@ params! {
         /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
         /// left out: the largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
+        /// An ECN-capable packet that has waited longer than this is marked in any case; left out: none is.
+        ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: off by default";
+        /// How times and roots are computed: "exact", or with the steps and the 16 bits of "linux".
+        arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
     }
 }
 
@@ -47,7 +63,7 @@ impl CodelParams {
     ///
     /// # Errors
     /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that
-    /// does not exceed it or that exceeds an hour.
+    /// does not exceed it or that exceeds an hour, a threshold for marks that it does not reach either.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
         positive_duration("target", self.target, "RFC 8289 section 4.3")?;
@@ -64,42 +80,127 @@ impl CodelParams {
             self.interval,
             "must be at most 1 h",
         )?;
-        Ok(Codel {
-            target: self.target,
-            interval: self.interval,
-            mtu: self.mtu.map_or(0, Bytes::get),
-            adapts: self.mtu.is_none(),
-            above_since: None,
-            state: State::Passing,
-            drop_next: Time::ZERO,
-            count: 0,
-            last_count: 0,
-        })
+        if let Some(threshold) = self.ce_threshold {
+            reachable_delay("ce_threshold", threshold, link)?;
+        }
+        let law = Law::new(self.target, self.interval, self.arithmetic);
+        let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
+        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: State::default(), ce_threshold })
     }
 }
 
-/// CoDel's state.
+/// CoDel for one FIFO.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    target: Duration,
-    interval: Duration,
-    /// Bytes that stay in the queue.
-    mtu: u64,
-    /// The MTU is the largest packet seen so far.
+    law: Law,
+    mtu: Mtu,
+    state: State,
+    ce_threshold: Option<Duration>,
+}
+
+/// What CoDel decides by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Delay that a standing queue may have.
+    pub target: Duration,
+    /// Time for which it must last, and the first spacing of signals.
+    pub interval: Duration,
+    /// How times and roots are computed.
+    pub arithmetic: Arithmetic,
+}
+
+impl Law {
+    /// The law of these parameters, in the steps of their arithmetic.
+    pub fn new(target: Duration, interval: Duration, arithmetic: Arithmetic) -> Self {
+        Law { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
+    }
+
+    /// `t + interval / sqrt(count)`, for a lane that keeps Linux's reciprocal root of its count.
+    #[inline]
+    fn next(&self, t: Time, count: u32, root: u16) -> Time {
+        match self.arithmetic {
+            Arithmetic::Exact => control_law(t, self.interval, count),
+            Arithmetic::Linux => linux_control_law(t, self.interval, root),
+        }
+    }
+}
+
+/// Linux's clock: its nanoseconds without the last 10 bits.
+const STEP: u64 = 1 << 10;
+
+impl Arithmetic {
+    /// A duration in whole steps of the clock.
+    pub fn steps(self, d: Duration) -> Duration {
+        match self {
+            Arithmetic::Exact => d,
+            Arithmetic::Linux => Duration::from_nanos(d.nanos() / STEP * STEP),
+        }
+    }
+
+    /// What the clock says.
+    #[inline]
+    pub fn clock(self, now: Time) -> Time {
+        match self {
+            Arithmetic::Exact => now,
+            Arithmetic::Linux => Time::from_nanos(now.nanos() / STEP * STEP),
+        }
+    }
+
+    /// How long a packet has waited, by that clock.
+    #[inline]
+    pub fn sojourn(self, now: Time, enqueued_at: Time) -> Duration {
+        self.clock(now).since(self.clock(enqueued_at))
+    }
+}
+
+/// Bytes that stay in the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Mtu {
+    bytes: u64,
+    /// It is the largest packet seen so far.
     adapts: bool,
+}
+
+impl Mtu {
+    /// RFC 8289 section 4.1: what is given, or the largest packet seen so far.
+    pub fn new(given: Option<Bytes>) -> Self {
+        Mtu { bytes: given.map_or(0, Bytes::get), adapts: given.is_none() }
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub fn see(&mut self, pkt: &PacketMeta) {
+        if self.adapts {
+            self.bytes = self.bytes.max(pkt.bytes.get());
+        }
+    }
+
+    /// In bytes.
+    #[inline]
+    pub fn get(self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What CoDel remembers of a queue.
+#[derive(Clone, Debug, Default)]
+pub struct State {
     /// Since when every departure had waited for the target or longer.
     above_since: Option<Time>,
-    state: State,
+    phase: Phase,
     drop_next: Time,
     /// Signals in this drop state, continued from the last one if that was recent.
     count: u32,
     /// Its value when this drop state began.
     last_count: u32,
+    /// Linux's reciprocal root of `count`, in parts of 2^16.
+    root: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
     /// No standing queue.
+    #[default]
     Passing,
     /// In the drop state, and `drop_next` is set.
     Dropping,
@@ -107,67 +208,108 @@ enum State {
     Dropped,
 }
 
-impl Codel {
-    /// RFC 8289 section 5.6: the standing queue has lasted for an interval.
-    fn ok_to_drop(&mut self, cx: &Ctx<'_>, pkt: &PacketMeta) -> bool {
-        let left = cx.link_backlog.get();
-        if !standing(cx.now.since(pkt.enqueued_at), self.target, left, self.mtu) {
-            self.above_since = None;
+impl State {
+    /// Whether the packet that leaves the queue `now` is signaled. It has waited for `sojourn` and leaves
+    /// `left` bytes waiting for the link; a signal drops it if `drops`, and marks it otherwise.
+    pub fn signals(
+        &mut self,
+        law: &Law,
+        now: Time,
+        sojourn: Duration,
+        left: u64,
+        mtu: Mtu,
+        drops: bool,
+    ) -> bool {
+        let now = law.arithmetic.clock(now);
+        if !standing(sojourn, law.target, left, mtu.get()) {
+            self.forget();
             return false;
         }
-        let since = *self.above_since.get_or_insert(cx.now);
-        cx.now.since(since) >= self.interval
+        // RFC 8289 section 5.6: the standing queue has lasted for an interval.
+        let since = *self.above_since.get_or_insert(now);
+        let lasted = match law.arithmetic {
+            Arithmetic::Exact => now.since(since) >= law.interval,
+            Arithmetic::Linux => now.since(since) > law.interval,
+        };
+        if !lasted {
+            self.phase = Phase::Passing;
+            return false;
+        }
+        if self.phase == Phase::Passing {
+            self.enter(law, now);
+            return true;
+        }
+        if self.phase == Phase::Dropped {
+            self.drop_next = law.next(self.drop_next, self.count, self.root);
+            self.phase = Phase::Dropping;
+        }
+        if now < self.drop_next {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        if law.arithmetic == Arithmetic::Linux {
+            self.root = newton_step(self.root, self.count);
+        }
+        if drops {
+            self.phase = Phase::Dropped;
+        } else {
+            self.drop_next = law.next(self.drop_next, self.count, self.root);
+        }
+        true
     }
 
     /// RFC 8289 section 5.5: the drop state begins with a drop.
-    fn enter(&mut self, now: Time) {
-        let recent = now.since(self.drop_next) < self.interval * 16;
+    fn enter(&mut self, law: &Law, now: Time) {
+        let recent = now.since(self.drop_next) < law.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
         self.last_count = self.count;
-        self.drop_next = control_law(now, self.interval, self.count);
-        self.state = State::Dropping;
+        if law.arithmetic == Arithmetic::Linux {
+            // A count that is continued moves the root of the last one by a single step.
+            self.root = if self.count > 1 { newton_step(self.root, self.count) } else { u16::MAX };
+        }
+        self.drop_next = law.next(now, self.count, self.root);
+        self.phase = Phase::Dropping;
+    }
+
+    /// The queue is empty, or does not stand.
+    #[inline]
+    pub fn forget(&mut self) {
+        self.above_since = None;
+        self.phase = Phase::Passing;
+    }
+
+    /// Whether it is in the drop state.
+    pub fn is_dropping(&self) -> bool {
+        self.phase != Phase::Passing
+    }
+
+    /// Signals in the last drop state.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 }
 
 impl Aqm for Codel {
     fn on_inherit(&mut self, pkt: &PacketMeta) {
-        if self.adapts {
-            self.mtu = self.mtu.max(pkt.bytes.get());
-        }
+        self.mtu.see(pkt);
     }
 
     #[inline]
     fn on_enqueue(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if self.adapts {
-            self.mtu = self.mtu.max(pkt.bytes.get());
-        }
+        self.mtu.see(pkt);
         Verdict::Pass
     }
 
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        if !self.ok_to_drop(cx, pkt) {
-            self.state = State::Passing;
-            return Verdict::Pass;
-        }
-        if self.state == State::Passing {
-            self.enter(cx.now);
+        let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
+        let (left, drops) = (cx.link_backlog.get(), !pkt.ecn.is_capable());
+        if self.state.signals(&self.law, cx.now, sojourn, left, self.mtu, drops) {
             return Verdict::Signal(Cause::Early);
         }
-        if self.state == State::Dropped {
-            self.drop_next = control_law(self.drop_next, self.interval, self.count);
-            self.state = State::Dropping;
+        match self.ce_threshold {
+            Some(threshold) if sojourn > threshold && !drops => Verdict::Signal(Cause::Forced),
+            _ => Verdict::Pass,
         }
-        if cx.now < self.drop_next {
-            return Verdict::Pass;
-        }
-        self.count = self.count.saturating_add(1);
-        let verdict = Verdict::Signal(Cause::Early);
-        if verdict.drops(pkt) {
-            self.state = State::Dropped;
-        } else {
-            self.drop_next = control_law(self.drop_next, self.interval, self.count);
-        }
-        verdict
     }
 
     #[inline]
@@ -176,13 +318,12 @@ impl Aqm for Codel {
     }
 
     fn on_idle(&mut self, _: Time) {
-        self.above_since = None;
-        self.state = State::Passing;
+        self.state.forget();
     }
 
     fn observe(&self, out: &mut dyn Probe) {
-        out.value("dropping", "1", f64::from(self.state != State::Passing));
-        out.value("count", "1", f64::from(self.count));
+        out.value("dropping", "1", f64::from(self.state.is_dropping()));
+        out.value("count", "1", f64::from(self.state.count));
     }
 }
 
@@ -199,6 +340,24 @@ pub fn control_law(t: Time, interval: Duration, count: u32) -> Time {
     t + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }
 
+/// Linux, include/net/codel_impl.h: `t + interval / sqrt(count)` with `root / 2^16` for the reciprocal root, in
+/// whole steps of its clock.
+#[inline]
+pub fn linux_control_law(t: Time, interval: Duration, root: u16) -> Time {
+    t + Duration::from_nanos(((interval.nanos() / STEP * u64::from(root)) >> 16) * STEP)
+}
+
+/// Linux, include/net/codel_impl.h: one Newton step from the reciprocal root of the last count, in parts of
+/// 2^16, toward that of `count`: `x (3 - count x^2) / 2`.
+#[inline]
+pub fn newton_step(root: u16, count: u32) -> u16 {
+    let x = u64::from(root) << 16;
+    let square = (x * x) >> 32;
+    let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
+    // The product has two bits less than it would, against overflow.
+    (((rest * x) >> 31) >> 16) as u16
+}
+
 /// RFC 8289 section 5.5: the count at which a drop state begins: where the last one ended, less what
 /// it began with, if that was `recent`.
 pub fn first_count(count: u32, last_count: u32, recent: bool) -> u32 {
@@ -211,6 +370,9 @@ equations! {
         standing(sojourn, target, left, mtu);
     control_law(t: Duration, interval: Duration, count: u32) -> next =
         control_law(Time::ZERO + t, interval, count).as_secs_f64();
+    linux_control_law(t: Duration, interval: Duration, root: u16) -> next =
+        linux_control_law(Time::ZERO + t, interval, root).as_secs_f64();
+    newton_step(root: u16, count: u32) -> root = newton_step(root, count);
     first_count(count: u32, last_count: u32, recent: bool) -> count = first_count(count, last_count, recent);
 }
 
@@ -257,6 +419,22 @@ mod tests {
             }
         }
         all
+    }
+
+    /// How far Linux's reciprocal root is from the true one as the count grows from 1.
+    #[test]
+    fn linux_is_a_third_early_with_the_second_signal_and_near_from_the_third_on() {
+        let mut root = u16::MAX;
+        let error = |root: u16, count: u32| f64::from(root) / 65536.0 * libm::sqrt(f64::from(count)) - 1.0;
+        for count in 2..=10_000 {
+            root = newton_step(root, count);
+            let e = error(root, count);
+            match count {
+                2 => assert!((-0.2929..-0.2928).contains(&e), "{e}"),
+                3 => assert!((-0.0258..-0.0257).contains(&e), "{e}"),
+                _ => assert!(e.abs() < 0.0245, "{e} at {count}"),
+            }
+        }
     }
 
     /// Drops and marks follow one schedule: the n-th comes the interval times the sum of 1/sqrt(i), i < n,

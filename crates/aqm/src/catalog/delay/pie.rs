@@ -6,8 +6,8 @@
 //!
 //! What the papers leave open, and what this file does:
 //! - RFC 8033 has a basic scheme (section 4, Appendix A) and options (section 5, Appendix B). The default is
-//!   the basic scheme with marks (5.1), derandomization (5.4) and the capped step (5.5), as Linux has it;
-//!   `derandomize`, `cap`, `delay_from` and `activate_at` select the others.
+//!   the basic scheme with marks (5.1), derandomization (5.4) and the capped step (5.5); `scheme` selects one of
+//!   the appendices, or what Linux makes of them, and every option can be selected by itself.
 //! - The decay: both delays are 0 (4.2 and Appendix A), or below half of the target (Appendix B): `decay`.
 //! - A time stamp gives the delay only when a packet leaves. A link that has fallen idle has no delay,
 //!   so the sample is 0 from then on; the RFC would keep the last one indefinitely.
@@ -27,16 +27,32 @@
 //! - The host detects a full buffer: an arrival that does not fit is judged first.
 //! - Activation: at an arrival that finds the share of the buffer taken (5.3; Appendix B counts the arrival).
 //!   PIE becomes inactive at an update, when the probability is 0 and both delays are below half of the
-//!   target (5.3; Appendix B requires 0, which, checked at every arrival, would end it at the arrival
-//!   that began it).
+//!   target (5.3), or both are 0 (Appendix B, which, checked at every arrival, would end it at the arrival
+//!   that began it): `turn_off`.
 //! - Updates come at multiples of the interval, even if PIE becomes active in between.
 //! - Other intervals or targets need other gains (4.2); they are not adapted.
 
+use alloc::string::String;
+
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, in_range, positive_duration, reachable_delay, require};
+use crate::params::{ParamError, ParamValue, in_range, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
+
+choice! {
+    /// Which of the published schemes; see [`Options`].
+    pub enum Scheme {
+        /// RFC 8033 section 4 with sections 5.1, 5.4 and 5.5.
+        Standard = "standard",
+        /// RFC 8033 Appendix A.
+        Basic = "basic",
+        /// RFC 8033 Appendix B.
+        Enhanced = "enhanced",
+        /// Linux, net/sched/sch_pie.c.
+        Linux = "linux",
+    }
+}
 
 choice! {
     /// Where the queueing delay comes from.
@@ -60,9 +76,21 @@ choice! {
     }
 }
 
+choice! {
+    /// When PIE becomes inactive, if it can.
+    pub enum TurnOff {
+        /// When the probability is 0 and both delays are below half of the target (RFC 8033 section 5.3).
+        BelowHalf = "below-half",
+        /// When all three are 0 (RFC 8033 Appendix B).
+        Empty = "empty",
+    }
+}
+
 params! {
     /// PIE's parameters.
     pub struct PieParams {
+        /// Which published scheme says what is left out below: "standard", "basic", "enhanced" or "linux".
+        scheme: Scheme = Scheme::Standard, unit "name", source "RFC 8033 sections 4, 5.1, 5.4 and 5.5";
         /// Delay to hold (QDELAY_REF).
         target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
         /// Time between two updates of the probability (T_UPDATE).
@@ -73,24 +101,80 @@ params! {
         beta: f64 = 1.25, unit "1/s", source "RFC 8033 Appendix A";
         /// Time for which the onset of congestion passes without signals (MAX_BURST).
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
-        /// Probability from which ECN-capable packets are dropped as well.
-        mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033 section 5.1";
-        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate".
-        delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "RFC 8033 Appendix A";
+        /// Probability from which ECN-capable packets are dropped as well; left out: 0.1, basic 0.
+        mark_ecnth: Option<f64> = None, unit "1", source "RFC 8033 section 5.1";
+        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate"; left out: departures, enhanced dequeue-rate.
+        delay_from: Option<DelayFrom> = None, unit "name", source "RFC 8033 Appendices A and B";
         /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
         dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033 section 5.2";
-        /// Whether drops are kept from coming too close together or too far apart.
-        derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
-        /// Whether a step up is at most 0.02 where the probability is 0.1 or more.
-        cap: bool = true, unit "true or false", source "RFC 8033 section 5.5";
-        /// When the probability decays: "empty", with both delays 0, or "below-half" of the target.
-        decay: Decay = Decay::Empty, unit "name", source "RFC 8033 section 4.2";
-        /// Share of the buffer at which PIE becomes active, 1/3 in the RFC; at 0 it always is.
-        activate_at: f64 = 0.0, unit "1", source "RFC 8033 section 5.3: optional";
+        /// Whether drops are kept from coming too close together or too far apart; left out: true, basic false.
+        derandomize: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.4";
+        /// Whether a step up is at most 0.02 where the probability is 0.1 or more; left out: true, basic false.
+        cap: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.5";
+        /// When the probability decays: "empty", with both delays 0, or "below-half" of the target; left out: empty, enhanced below-half.
+        decay: Option<Decay> = None, unit "name", source "RFC 8033 section 4.2, Appendix B";
+        /// Share of the buffer at which PIE becomes active; at 0 it always is. Left out: 0, enhanced 1/3.
+        activate_at: Option<f64> = None, unit "1", source "RFC 8033 section 5.3: optional";
+        /// When it becomes inactive: with no probability and both delays "below-half" of the target, or "empty": 0.
+        turn_off: TurnOff = TurnOff::BelowHalf, unit "name", source "RFC 8033 section 5.3; empty in Appendix B";
+    }
+}
+
+/// What the schemes differ in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Probability from which ECN-capable packets are dropped as well.
+    pub mark_ecnth: f64,
+    /// How the delay is known.
+    pub delay_from: DelayFrom,
+    /// Whether signals are kept from coming too close together or too far apart.
+    pub derandomize: bool,
+    /// Whether steps are capped.
+    pub cap: bool,
+    /// When the probability decays.
+    pub decay: Decay,
+    /// Share of the buffer at which PIE becomes active.
+    pub activate_at: f64,
+}
+
+impl Scheme {
+    /// What the scheme is made of.
+    pub fn options(self) -> Options {
+        let standard = Options {
+            mark_ecnth: 0.1,
+            delay_from: DelayFrom::Departures,
+            derandomize: true,
+            cap: true,
+            decay: Decay::Empty,
+            activate_at: 0.0,
+        };
+        match self {
+            Scheme::Standard | Scheme::Linux => standard,
+            Scheme::Basic => Options { mark_ecnth: 0.0, derandomize: false, cap: false, ..standard },
+            Scheme::Enhanced => Options {
+                delay_from: DelayFrom::DequeueRate,
+                decay: Decay::BelowHalf,
+                activate_at: 1.0 / 3.0,
+                ..standard
+            },
+        }
     }
 }
 
 impl PieParams {
+    /// What is given, and of the scheme what is left out.
+    pub fn options(&self) -> Options {
+        let scheme = self.scheme.options();
+        Options {
+            mark_ecnth: self.mark_ecnth.unwrap_or(scheme.mark_ecnth),
+            delay_from: self.delay_from.unwrap_or(scheme.delay_from),
+            derandomize: self.derandomize.unwrap_or(scheme.derandomize),
+            cap: self.cap.unwrap_or(scheme.cap),
+            decay: self.decay.unwrap_or(scheme.decay),
+            activate_at: self.activate_at.unwrap_or(scheme.activate_at),
+        }
+    }
+
     /// PIE for a link.
     ///
     /// # Errors
@@ -99,6 +183,7 @@ impl PieParams {
     pub fn build(&self, link: &Link) -> Result<Pie, ParamError> {
         const SOURCE: &str = "RFC 8033 section 4.2";
         link.check()?;
+        let options = self.options();
         positive_duration("target", self.target, SOURCE)?;
         reachable_delay("target", self.target, link)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
@@ -115,7 +200,7 @@ impl PieParams {
             self.max_burst,
             "must be at most 1 h",
         )?;
-        in_range("mark_ecnth", self.mark_ecnth, 0.0, 1.0, "RFC 8033 section 5.1")?;
+        in_range("mark_ecnth", options.mark_ecnth, 0.0, 1.0, "RFC 8033 section 5.1")?;
         require(
             (1..=1 << 16).contains(&self.dq_threshold.get()),
             "dq_threshold",
@@ -123,33 +208,42 @@ impl PieParams {
             "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033 section 5.2]",
         )?;
         require(
-            (0.0..1.0).contains(&self.activate_at),
+            (0.0..1.0).contains(&options.activate_at),
             "activate_at",
-            self.activate_at,
+            options.activate_at,
             "must lie in [0, 1) [RFC 8033 section 5.3]",
         )?;
+        let linux = self.scheme == Scheme::Linux;
+        let fixed = |field, ok: bool, value: String| {
+            require(ok || !linux, field, value, "is what scheme = \"linux\" fixes: leave it out")
+        };
+        fixed("delay_from", options.delay_from == DelayFrom::Departures, options.delay_from.show())?;
+        fixed("decay", options.decay == Decay::Empty, options.decay.show())?;
+        fixed("activate_at", options.activate_at == 0.0, options.activate_at.show())?;
         Ok(Pie {
             law: Law {
                 alpha: self.alpha,
                 beta: self.beta,
                 target: self.target.as_secs_f64(),
-                cap: self.cap,
-                decay: self.decay,
+                cap: options.cap,
+                decay: options.decay,
             },
-            mark_ecnth: self.mark_ecnth,
-            derandomize: self.derandomize,
+            mark_ecnth: options.mark_ecnth,
+            derandomize: options.derandomize,
             max_burst: self.max_burst,
-            activate_at: self.activate_at * link.buffer.in_bytes(link.mean_packet),
-            delay_from: self.delay_from,
+            activate_at: options.activate_at * link.buffer.in_bytes(link.mean_packet),
+            turn_off: self.turn_off,
+            delay_from: options.delay_from,
             link: *link,
             ticker: Ticker::new("update_interval", self.update_interval)?,
-            active: self.activate_at == 0.0,
+            active: options.activate_at == 0.0,
             p: 0.0,
             accumulated: 0.0,
             burst_allowance: self.max_burst,
             waited: Duration::ZERO,
             delay_old: 0.0,
             drain: Drain::new(self.dq_threshold),
+            linux: linux.then(Linux::default),
         })
     }
 }
@@ -163,6 +257,7 @@ pub struct Pie {
     max_burst: Duration,
     /// In bytes.
     activate_at: f64,
+    turn_off: TurnOff,
     delay_from: DelayFrom,
     link: Link,
     ticker: Ticker,
@@ -176,6 +271,14 @@ pub struct Pie {
     /// The delay at the last update, in seconds.
     delay_old: f64,
     drain: Drain,
+    linux: Option<Linux>,
+}
+
+/// What Linux remembers besides.
+#[derive(Clone, Copy, Debug, Default)]
+struct Linux {
+    /// The last departure since the burst allowance was restored.
+    last: Option<Time>,
 }
 
 impl Pie {
@@ -208,17 +311,77 @@ impl Pie {
         self.p == 0.0 && below_half(delay, self.delay_old, self.law.target)
     }
 
+    /// RFC 8033 section 5.3 or Appendix B: congestion is over.
+    fn is_over(&self, delay: f64) -> bool {
+        match self.turn_off {
+            TurnOff::BelowHalf => self.is_calm(delay),
+            TurnOff::Empty => self.p == 0.0 && delay == 0.0 && self.delay_old == 0.0,
+        }
+    }
+
     /// Whether this arrival is signaled.
     #[inline]
     fn signals(&mut self, cx: &mut Ctx<'_>) -> bool {
         if bypasses(self.p, self.delay_old, self.law.target, cx.queue.bytes, self.link.mean_packet) {
             return false;
         }
+        self.judges(cx)
+    }
+
+    /// Whether this arrival is signaled, now that it may be.
+    #[inline]
+    fn judges(&mut self, cx: &mut Ctx<'_>) -> bool {
         if !self.derandomize {
             return cx.rng.chance(self.p);
         }
         self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + self.p };
         cx.rng.chance(derandomized(self.p, self.accumulated))
+    }
+
+    /// Linux, net/sched/sch_pie.c: what it does with an arrival.
+    fn linux_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if !self.burst_allowance.is_zero()
+            || linux_bypasses(self.p, self.waited.as_secs_f64(), self.law.target, cx.queue.bytes)
+        {
+            return Verdict::Pass;
+        }
+        if !self.judges(cx) {
+            return Verdict::Pass;
+        }
+        let verdict = match self.p <= self.mark_ecnth {
+            true => Verdict::Signal(Cause::Early),
+            false => Verdict::Drop(Cause::Early),
+        };
+        // A mark that is certain leaves the sum as it is, and the next arrival is certain as well.
+        if verdict.drops(pkt) || derandomized(self.p, self.accumulated) < 1.0 {
+            self.accumulated = 0.0;
+        }
+        verdict
+    }
+
+    /// Likewise with a departure: it takes from the burst allowance what has passed since the last one.
+    fn linux_dequeue(&mut self, last: Option<Time>, cx: &Ctx<'_>, pkt: &PacketMeta) {
+        self.waited = match cx.queue.bytes.get() {
+            0 => Duration::ZERO,
+            _ => cx.now.since(pkt.enqueued_at),
+        };
+        if let Some(last) = last {
+            self.burst_allowance -= cx.now.since(last);
+        }
+        self.linux = Some(Linux { last: Some(cx.now) });
+    }
+
+    /// Likewise at an update.
+    fn linux_update(&mut self, queue: &QueueView) {
+        let delay = self.waited.as_secs_f64();
+        let small = delay == 0.0 && queue.bytes.get() > 0;
+        self.p = self.law.linux_next_p(self.p, delay, self.delay_old, small);
+        if self.is_calm(delay) {
+            self.burst_allowance = self.max_burst;
+            self.accumulated = 0.0;
+            self.linux = Some(Linux::default());
+        }
+        self.delay_old = delay;
     }
 }
 
@@ -228,7 +391,10 @@ impl Aqm for Pie {
     }
 
     #[inline]
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        if self.linux.is_some() {
+            return self.linux_enqueue(cx, pkt);
+        }
         if !self.active {
             if (cx.queue.bytes.get() as f64) < self.activate_at {
                 return Verdict::Pass;
@@ -247,8 +413,9 @@ impl Aqm for Pie {
 
     #[inline]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        match self.delay_from {
-            DelayFrom::Departures => self.waited = cx.now.since(pkt.enqueued_at),
+        match (self.linux, self.delay_from) {
+            (Some(Linux { last }), _) => self.linux_dequeue(last, cx, pkt),
+            (_, DelayFrom::Departures) => self.waited = cx.now.since(pkt.enqueued_at),
             _ => self.drain.depart(cx.now, pkt.bytes, cx.queue.bytes),
         }
         Verdict::Pass
@@ -278,13 +445,16 @@ impl Aqm for Pie {
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.ticker.advance();
+        if self.linux.is_some() {
+            return self.linux_update(&cx.queue);
+        }
         if !self.active {
             return;
         }
         self.burst_allowance -= self.ticker.interval();
         let Some(delay) = self.delay(&cx.queue) else { return };
         self.p = self.law.next_p(self.p, delay, self.delay_old);
-        if self.activate_at > 0.0 && self.is_calm(delay) {
+        if self.activate_at > 0.0 && self.is_over(delay) {
             self.active = false;
             self.drain.stop();
         }
@@ -330,6 +500,15 @@ impl Law {
         };
         (if decays { 0.98 * next } else { next }).clamp(0.0, 1.0)
     }
+
+    /// Linux, net/sched/sch_pie.c: a step is 0.02 longer while the delay exceeds 250 ms, the decay takes a
+    /// 64th, and with a queue too `small` to have a delay there is none.
+    pub fn linux_next_p(&self, p: f64, delay: f64, delay_old: f64, small: bool) -> f64 {
+        let beyond = if delay > 0.25 { 0.02 } else { 0.0 };
+        let next = (p + self.step(p, delay, delay_old) + beyond).clamp(0.0, 1.0);
+        let decays = delay == 0.0 && delay_old == 0.0 && !small;
+        if decays { next - next / 64.0 } else { next }
+    }
 }
 
 /// RFC 8033 section 4.2: what the gains are multiplied by, by the probability.
@@ -356,6 +535,15 @@ pub fn below_half(delay: f64, delay_old: f64, target: f64) -> bool {
 #[inline]
 pub fn bypasses(p: f64, delay_old: f64, target: f64, queue: Bytes, mean_packet: Bytes) -> bool {
     (delay_old < 0.5 * target && p < 0.2) || queue.get() <= 2 * mean_packet.get()
+}
+
+/// Linux, net/sched/sch_pie.c: likewise, by the wait of the last departure, and while less than two packets of
+/// the interface's size wait.
+#[inline]
+pub fn linux_bypasses(p: f64, delay: f64, target: f64, queue: Bytes) -> bool {
+    /// An Ethernet frame of the usual size, without its checksum.
+    const MTU: u64 = 1514;
+    (delay < 0.5 * target && p < 0.2) || queue.get() < 2 * MTU
 }
 
 /// RFC 8033 section 5.4: the probability of an arrival with which the sum since the last signal has come
@@ -438,6 +626,9 @@ equations! {
     below_half(delay, delay_old, target) -> below = below_half(delay, delay_old, target);
     bypasses(p, delay_old, target, queue: Bytes, mean_packet: Bytes) -> bypasses =
         bypasses(p, delay_old, target, queue, mean_packet);
+    linux_bypasses(p, delay, target, queue: Bytes) -> bypasses = linux_bypasses(p, delay, target, queue);
+    Law::linux_next_p(alpha, beta, target, p, delay, delay_old, small: bool) -> p =
+        Law { alpha, beta, target, cap: true, decay: Decay::Empty }.linux_next_p(p, delay, delay_old, small);
     derandomized(p, accumulated) -> p = derandomized(p, accumulated);
     dequeue_time(mean: Option<f64>, sample, threshold: u64) -> time = dequeue_time(mean, sample, threshold);
     drained_delay(queue: Bytes, time, threshold: u64) -> delay = drained_delay(queue, time, threshold);
@@ -486,7 +677,7 @@ mod tests {
     /// RFC 8033 Appendix B: without a measurement the delay is 0, and nothing is congested.
     #[test]
     fn light_load_leaves_the_burst_allowance_whole_before_the_rate_is_measured() {
-        let params = PieParams { delay_from: DelayFrom::DequeueRate, ..Default::default() };
+        let params = PieParams { delay_from: Some(DelayFrom::DequeueRate), ..Default::default() };
         let (_, queue) = congested(params.clone(), 0.0);
         let link = Link {
             rate: BitRate::from_bps(8_000_000),
@@ -507,7 +698,8 @@ mod tests {
 
     /// Arrivals between two signals, of which there are 20 000, at probability 0.05.
     fn gaps(derandomize: bool) -> Vec<u32> {
-        let (mut pie, queue) = congested(PieParams { derandomize, ..Default::default() }, 0.05);
+        let (mut pie, queue) =
+            congested(PieParams { derandomize: Some(derandomize), ..Default::default() }, 0.05);
         let mut rng = Seed(1).stream("pie");
         let (mut all, mut gap) = (Vec::new(), 0);
         while all.len() < 20_000 {

@@ -135,7 +135,7 @@ pub struct Red {
 
 impl Red {
     /// The curve, for algorithms that move it.
-    pub(super) fn curve(&self) -> &Curve {
+    pub(in crate::catalog) fn curve(&self) -> &Curve {
         &self.curve
     }
 
@@ -146,13 +146,13 @@ impl Red {
 
     /// The average, as of the last arrival or question.
     #[inline]
-    pub(super) fn average(&self) -> f64 {
+    pub(in crate::catalog) fn average(&self) -> f64 {
         self.avg.get()
     }
 
     /// The probability of the last arrival, before spacing.
     #[inline]
-    pub(super) fn probability(&self) -> f64 {
+    pub(in crate::catalog) fn probability(&self) -> f64 {
         self.p_b
     }
 
@@ -200,7 +200,7 @@ impl Red {
 
     /// Samples the queue at an arrival.
     #[inline(always)]
-    pub(super) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
+    pub(in crate::catalog) fn sample(&mut self, cx: &Ctx<'_>) -> bool {
         let was_idle = self.avg.wake(cx);
         self.avg.sample(cx);
         was_idle
@@ -208,7 +208,7 @@ impl Red {
 
     /// Decides on an arrival at which the queue has been sampled.
     #[inline(always)]
-    pub(super) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
+    pub(in crate::catalog) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
         let verdict = self.judge(cx, pkt);
         self.avg.decided(was_idle, verdict, pkt, cx.now);
         verdict

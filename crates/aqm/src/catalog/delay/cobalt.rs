@@ -1,0 +1,272 @@
+//! COBALT: CoDel and BLUE together, as CAKE has it in each of its queues (Høiland-Jørgensen et al. 2018).
+//!
+//! A [CoDel](crate::codel) that keeps its count between drop states, and lets it fall at the pace at which it
+//! has risen, instead of a rule for what it begins with; and a [BLUE](crate::blue) whose probability rises
+//! while the buffer overflows and falls while the queue is empty, for flows that do not answer CoDel.
+//!
+//! What the paper leaves open, and what this file does. Facts about Linux are those of net/sched/sch_cake.c,
+//! in which the authors published COBALT.
+//! - One schedule serves for both: for the time from the first packet that has waited too long to the first
+//!   signal, which is the interval over the square root of the count that is left, and for the spacing of
+//!   signals. Without a count it is an interval from the last departure.
+//! - A packet has waited too long if it has waited longer than the target and than four packets take
+//!   ([`Cobalt`]); in CAKE also longer than two packets of each flow, which [`Lane::decide`] is told.
+//! - While the queue is below, the count falls by one whenever a signal would have been due.
+//! - A departure that was late for its signal and is not dropped moves the schedule to now: signals that were
+//!   missed are not made up for. RFC 8289 makes up for them.
+//! - BLUE drops ECN-capable packets as well: whom its probability meets has not answered marks.
+//! - A step of the probability comes no sooner than the target after the last one; the first is free.
+//! - An overflow begins the drop state at once, with its first signal due.
+//! - Steps of the probability are 1/256 up and 1/4096 down.
+//! - Linux computes the reciprocal root with 32 bits, exactly up to a count of 15 and by one Newton step of
+//!   the last value from there on; here it is exact.
+
+use quell_units::{Bytes, Duration, Time};
+
+use crate::codel::control_law;
+use crate::params::{ParamError, positive_duration, reachable_delay, require};
+use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
+
+params! {
+    /// COBALT's parameters.
+    pub struct CobaltParams {
+        /// Delay that a standing queue may have, and the least time between two steps of BLUE.
+        target: Duration = Duration::from_millis(5), unit "s", source "Høiland-Jørgensen et al. 2018: CoDel's";
+        /// Time for which the delay must stay above the target, and the first spacing of signals.
+        interval: Duration = Duration::from_millis(100), unit "s", source "Høiland-Jørgensen et al. 2018: CoDel's";
+        /// The largest packet: nothing is signaled before as long as four of them take.
+        mtu: Bytes = Bytes::new(1514), unit "bytes", source "Linux, net/sched/sch_cake.c: an Ethernet frame";
+        /// BLUE's step up on an overflow.
+        p_inc: f64 = 1.0 / 256.0, unit "1", source "Linux, net/sched/sch_cake.c";
+        /// BLUE's step down on an empty queue.
+        p_dec: f64 = 1.0 / 4096.0, unit "1", source "Linux, net/sched/sch_cake.c";
+    }
+}
+
+impl CobaltParams {
+    /// COBALT for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that does
+    /// not exceed it or that exceeds an hour, a step outside (0, 1].
+    pub fn build(&self, link: &Link) -> Result<Cobalt, ParamError> {
+        let law = self.law(link)?;
+        let over = least_wait(law.target, link.rate.transmission_time(self.mtu), 0);
+        Ok(Cobalt { law, lane: Lane::default(), over })
+    }
+
+    /// What its lanes share on a link.
+    ///
+    /// # Errors
+    /// Those of [`CobaltParams::build`].
+    pub fn law(&self, link: &Link) -> Result<Law, ParamError> {
+        link.check()?;
+        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
+        reachable_delay("target", self.target, link)?;
+        require(
+            self.interval > self.target,
+            "interval",
+            self.interval,
+            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
+        )?;
+        require(
+            self.interval <= Duration::from_secs(3600),
+            "interval",
+            self.interval,
+            "must be at most 1 h",
+        )?;
+        for (field, step) in [("p_inc", self.p_inc), ("p_dec", self.p_dec)] {
+            require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
+        }
+        Ok(Law { target: self.target, interval: self.interval, p_inc: self.p_inc, p_dec: self.p_dec })
+    }
+}
+
+/// What COBALT needs to decide in any number of lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Delay that a standing queue may have, and the least time between two steps of BLUE.
+    pub target: Duration,
+    /// The first spacing of signals.
+    pub interval: Duration,
+    /// BLUE's step up.
+    pub p_inc: f64,
+    /// BLUE's step down.
+    pub p_dec: f64,
+}
+
+/// What COBALT remembers of one lane: of a queue that has its link to itself, or of one of many under one
+/// [`Law`], as in CAKE. A lane without a past is the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// When the next signal is due, or the next one less to count.
+    drop_next: Time,
+    /// When BLUE's probability moved last.
+    stepped: Option<Time>,
+    /// BLUE's probability.
+    p: f64,
+    count: u32,
+    dropping: bool,
+}
+
+impl Lane {
+    /// Decides about a packet that leaves the head of the lane, where only one that has waited longer than
+    /// `over` indicates a standing queue; see [`least_wait`]. Draws a number if BLUE's probability is not 0.
+    #[inline]
+    pub fn decide(
+        &mut self,
+        law: &Law,
+        now: Time,
+        over: Duration,
+        pkt: &PacketMeta,
+        rng: &mut Rng,
+    ) -> Verdict {
+        let due = self.is_due(now);
+        let mut late = now > self.drop_next;
+        if now.since(pkt.enqueued_at) > over {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = control_law(now, law.interval, self.count.max(1));
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict::Pass;
+        if due && self.dropping {
+            verdict = Verdict::Signal(Cause::Early);
+            self.count = self.count.saturating_add(1);
+            self.advance(law);
+            late = now > self.drop_next;
+        } else if due {
+            while self.is_due(now) {
+                self.count -= 1;
+                self.advance(law);
+            }
+            late = now > self.drop_next;
+        }
+        if rng.chance(self.p) {
+            verdict = Verdict::Drop(Cause::Early);
+        }
+        if self.count == 0 {
+            self.drop_next = now + law.interval;
+        } else if late && !verdict.drops(pkt) {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    /// A packet of the lane was dropped for want of room.
+    pub fn full(&mut self, law: &Law, now: Time) {
+        if self.may_step(law, now) {
+            self.p = raised(self.p, law.p_inc);
+            self.stepped = Some(now);
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The lane was to be served at `now`, or fell idle then, and is empty.
+    pub fn empty(&mut self, law: &Law, now: Time) {
+        if self.p > 0.0 && self.may_step(law, now) {
+            self.p = lowered(self.p, law.p_dec);
+            self.stepped = Some(now);
+        }
+        self.dropping = false;
+        if self.is_due(now) {
+            self.count -= 1;
+            self.advance(law);
+        }
+    }
+
+    /// BLUE's probability.
+    pub fn p(&self) -> f64 {
+        self.p
+    }
+
+    /// CoDel's count: the n-th signal from a lane without a past leaves n + 1.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether it is in the drop state.
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    #[inline]
+    fn is_due(&self, now: Time) -> bool {
+        self.count > 0 && now >= self.drop_next
+    }
+
+    #[inline]
+    fn advance(&mut self, law: &Law) {
+        self.drop_next = control_law(self.drop_next, law.interval, self.count.max(1));
+    }
+
+    fn may_step(&self, law: &Law, now: Time) -> bool {
+        self.stepped.is_none_or(|last| now.since(last) > law.target)
+    }
+}
+
+/// COBALT's state for one queue.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    law: Law,
+    lane: Lane,
+    /// A packet that has waited longer has waited too long.
+    over: Duration,
+}
+
+impl Aqm for Cobalt {
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.lane.decide(&self.law, cx.now, self.over, pkt, cx.rng)
+    }
+
+    #[inline]
+    fn departures(&self) -> Departures {
+        Departures::Decided
+    }
+
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) {
+        self.lane.full(&self.law, cx.now);
+    }
+
+    fn on_idle(&mut self, since: Time) {
+        self.lane.empty(&self.law, since);
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        out.value("p", "1", self.lane.p());
+        out.value("dropping", "1", f64::from(self.lane.is_dropping()));
+        out.value("count", "1", f64::from(self.lane.count()));
+    }
+}
+
+/// Linux, net/sched/sch_cake.c: the wait beyond which a packet has waited too long, where the largest takes
+/// `mtu_time` and so many `flows` have a standing queue.
+#[inline]
+pub fn least_wait(target: Duration, mtu_time: Duration, flows: u32) -> Duration {
+    target.max(mtu_time * 4).max(mtu_time * (2 * u64::from(flows)))
+}
+
+/// Feng et al. 1999b: one step up.
+#[inline]
+pub fn raised(p: f64, step: f64) -> f64 {
+    (p + step).min(1.0)
+}
+
+/// Feng et al. 1999b: one step down.
+#[inline]
+pub fn lowered(p: f64, step: f64) -> f64 {
+    (p - step).max(0.0)
+}
+
+equations! {
+    least_wait(target: Duration, mtu_time: Duration, flows: u32) -> wait =
+        least_wait(target, mtu_time, flows).as_secs_f64();
+    raised(p, step) -> p = raised(p, step);
+    lowered(p, step) -> p = lowered(p, step);
+}
