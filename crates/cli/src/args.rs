@@ -30,6 +30,7 @@ Examples:
   quell tcp describe cubic
   quell scenario check my.toml
   quell measure trace.pcap
+  quell conformance run -- ./my-aqm
 
 Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
 pub struct Cli {
@@ -90,6 +91,81 @@ pub enum Command {
     /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
     #[command(subcommand)]
     Scenario(ScenarioCommand),
+    /// Implementations in any language, held against what the algorithms decide, event by event.
+    #[command(subcommand)]
+    Conformance(ConformanceCommand),
+}
+
+/// What `conformance` does.
+#[derive(Debug, Subcommand)]
+pub enum ConformanceCommand {
+    /// List the vectors: what they configure, and what they decide.
+    List(FormatArgs),
+    /// Print vectors, as lines of JSON.
+    Show {
+        /// Vectors ("codel/drops") or algorithms ("codel").
+        #[arg(value_name = "VECTOR", required = true)]
+        vectors: Vec<String>,
+    },
+    /// Write vectors into a folder, a file for each algorithm.
+    Write {
+        /// The folder.
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Vectors or algorithms; left out: all.
+        #[arg(value_name = "VECTOR")]
+        vectors: Vec<String>,
+    },
+    /// Speak vectors to an implementation over its standard input and output, and say where it first differs.
+    Run(ConformanceRunArgs),
+    /// Run implementations that are wrong as others were: the vectors must find each.
+    Museum(MuseumArgs),
+    /// The reference as an implementation: answers one vector on its standard input.
+    Answer,
+    /// Print the JSON Schema of vectors.
+    Schema,
+}
+
+/// Arguments of `conformance run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One process is started for each vector. How it is spoken to is described in docs/conformance.md; adaptors in C, Go and
+Python are in conformance/adaptors.
+
+Examples:
+  quell conformance run -- ./my-aqm
+  quell conformance run --vector codel --vector pie/marks -- python3 my_aqm.py
+  quell conformance run --file mine.jsonl --timeout 2s -- ./my-aqm
+
+Exit codes: 0 every vector that it takes passes, 1 one differs, 2 a broken vector or argument.")]
+pub struct ConformanceRunArgs {
+    /// A vector ("codel/drops") or an algorithm ("codel"); left out: all.
+    #[arg(long = "vector", value_name = "VECTOR")]
+    pub vectors: Vec<String>,
+    /// A file of vectors, instead of those of the catalog.
+    #[arg(long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// How long an answer may take.
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub timeout: std::time::Duration,
+    #[command(flatten)]
+    pub format: FormatArgs,
+    /// The implementation and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Arguments of `conformance museum`.
+#[derive(Debug, Args)]
+pub struct MuseumArgs {
+    /// Exhibits; left out: all.
+    #[arg(value_name = "EXHIBIT")]
+    pub exhibits: Vec<String>,
+    /// The Python that runs them (3.8 or later).
+    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
+    pub python: String,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 #[cfg(target_os = "linux")]

@@ -45,6 +45,11 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
         self.gate.aqm()
     }
 
+    /// Allocates for `packets` packets, so that a queue of no more never allocates.
+    pub fn reserve(&mut self, packets: usize) {
+        self.waiting.reserve(packets);
+    }
+
     #[inline]
     fn store(&mut self, arrived: Time, packet: P) {
         self.bytes += packet.bytes().get();

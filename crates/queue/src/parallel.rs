@@ -86,6 +86,11 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         &self.discipline
     }
 
+    /// Allocates for `packets` packets, so that a queue of no more never allocates.
+    pub fn reserve(&mut self, packets: usize) {
+        self.packets.reserve(packets);
+    }
+
     /// What waits in each lane.
     pub fn lanes(&self) -> &[QueueView] {
         &self.views

@@ -41,6 +41,11 @@ impl<P: Packet, A: Aqm, D: Discipline> Queue<P, A, D> {
             Algorithm::Discipline(d) => Queue::Parallel(Parallel::new(d, rng, limit, marks, rate)),
         }
     }
+
+    /// Allocates for `packets` packets, so that a queue of no more never allocates.
+    pub fn reserve(&mut self, packets: usize) {
+        either!(self, q => q.reserve(packets))
+    }
 }
 
 impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {

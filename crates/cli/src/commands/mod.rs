@@ -5,6 +5,7 @@ mod aqm;
 mod cache;
 mod characterize;
 mod compare;
+mod conformance;
 mod design;
 mod map;
 mod measure;
@@ -22,7 +23,7 @@ mod worker;
 
 pub use scenario::MOST_HOLES;
 
-use crate::args::{AqmCommand, Command, ScenarioCommand, TcpCommand};
+use crate::args::{AqmCommand, Command, ConformanceCommand, ScenarioCommand, TcpCommand};
 use crate::failure::Failure;
 
 /// Carries out a command; `line` is the command as results record it.
@@ -60,5 +61,14 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         }
         Command::Scenario(ScenarioCommand::Dialects { format }) => scenario::dialects(format.format),
         Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
+        Command::Conformance(ConformanceCommand::List(args)) => conformance::list(args.format),
+        Command::Conformance(ConformanceCommand::Show { vectors }) => conformance::show(&vectors),
+        Command::Conformance(ConformanceCommand::Write { dir, vectors }) => {
+            conformance::write(&dir, &vectors)
+        }
+        Command::Conformance(ConformanceCommand::Run(args)) => conformance::run(&args),
+        Command::Conformance(ConformanceCommand::Museum(args)) => conformance::museum(&args),
+        Command::Conformance(ConformanceCommand::Answer) => conformance::answer(),
+        Command::Conformance(ConformanceCommand::Schema) => conformance::schema(),
     }
 }

@@ -1,0 +1,321 @@
+/* CoDel (RFC 8289), PIE (RFC 8033, basic scheme) and drop-tail in C, speaking Quell's conformance protocol.
+ *
+ *   cc -O2 -o adaptor adaptor.c -lm && quell conformance run -- ./adaptor
+ *
+ * Lines are read by looking for keys, which is enough for the lines of the runner: it writes no spaces, and the keys
+ * looked for occur once in an event. Another program would take a JSON library.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096, LINE = 1 << 16, MOST_DRAWS = 16 };
+
+typedef struct {
+    int64_t arrived;
+    long id, bytes;
+    bool capable, ce;
+} packet;
+
+/* The FIFO. */
+static packet ring[MOST];
+static unsigned head, waiting;
+static long backlog;
+static double buffer_packets, buffer_bytes;
+static bool marks;
+
+/* The draws of the event at hand. */
+static double draws[MOST_DRAWS];
+static int given, used;
+
+static const char *after(const char *line, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(line, quoted);
+    return at ? at + strlen(quoted) : NULL;
+}
+
+static double number(const char *line, const char *key, double otherwise) {
+    const char *at = after(line, key);
+    return at && strncmp(at, "null", 4) != 0 ? strtod(at, NULL) : otherwise;
+}
+
+static int64_t integer(const char *line, const char *key) {
+    const char *at = after(line, key);
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+static bool is(const char *line, const char *key, const char *value) {
+    const char *at = after(line, key);
+    return at && strncmp(at, value, strlen(value)) == 0;
+}
+
+/* True with probability p; a number is used unless p is 0 or less. */
+static bool chance(double p) {
+    if (p <= 0)
+        return false;
+    double u = used < given ? draws[used] : 0.5;
+    used++;
+    return u < p;
+}
+
+static int64_t nanoseconds(double seconds) {
+    return (int64_t)(seconds * 1e9 + 0.5);
+}
+
+static bool pop(packet *out) {
+    if (waiting == 0)
+        return false;
+    *out = ring[head];
+    head = (head + 1) % MOST;
+    waiting--;
+    backlog -= out->bytes;
+    return true;
+}
+
+/* ---- CoDel, as RFC 8289 section 5 has it. ---- */
+
+static struct {
+    int64_t target, interval, first_above, drop_next;
+    bool above, dropping, adapts;
+    long maxpacket;
+    uint32_t count, lastcount;
+} codel;
+
+static bool dodequeue(int64_t now, packet *p, bool *ok_to_drop) {
+    *ok_to_drop = false;
+    if (!pop(p)) {
+        codel.above = false;
+        return false;
+    }
+    if (now - p->arrived < codel.target || backlog <= codel.maxpacket) {
+        codel.above = false;
+    } else if (!codel.above) {
+        codel.above = true;
+        codel.first_above = now + codel.interval;
+    } else {
+        *ok_to_drop = now >= codel.first_above;
+    }
+    return true;
+}
+
+static int64_t control_law(int64_t t) {
+    return t + (int64_t)((double)codel.interval / sqrt(codel.count) + 0.5);
+}
+
+/* ---- PIE, as RFC 8033 Appendix A has it, with 5.1, 5.4 and 5.5. ---- */
+
+static struct {
+    double target, alpha, beta, ecnth, p, accumulated, delay_old;
+    int64_t interval, max_burst, burst, waited;
+    double mean_packet;
+    bool derandomize, cap;
+} pie;
+
+static bool pie_signals(void) {
+    bool calm = pie.waited / 1e9 < pie.target / 2 && pie.delay_old < pie.target / 2;
+    if (pie.p == 0 && calm)
+        pie.burst = pie.max_burst;
+    if (pie.burst > 0)
+        return false;
+    if ((pie.delay_old < pie.target / 2 && pie.p < 0.2) || backlog <= 2 * pie.mean_packet)
+        return false;
+    double p = pie.p;
+    if (pie.derandomize) {
+        pie.accumulated = p > 0 ? pie.accumulated + p : 0;
+        if (pie.accumulated < 0.85)
+            return false;
+        if (pie.accumulated >= 8.5)
+            p = 1;
+    }
+    if (!chance(p))
+        return false;
+    pie.accumulated = 0;
+    return true;
+}
+
+static void pie_update(void) {
+    static const double below[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}, by[] = {2048, 512, 128, 32, 8, 2};
+    double delay = pie.waited / 1e9, scale = 1;
+    for (int i = 5; i >= 0; i--)
+        if (pie.p < below[i])
+            scale = 1 / by[i];
+    pie.burst = pie.burst > pie.interval ? pie.burst - pie.interval : 0;
+    double step = scale * (pie.alpha * (delay - pie.target) + pie.beta * (delay - pie.delay_old));
+    if (pie.cap && pie.p >= 0.1 && step > 0.02)
+        step = 0.02;
+    double p = pie.p + step;
+    if (delay == 0 && pie.delay_old == 0)
+        p *= 0.98;
+    pie.p = p < 0 ? 0 : p > 1 ? 1 : p;
+    pie.delay_old = delay;
+}
+
+static enum { TAIL, CODEL, PIE } algorithm;
+
+/* ---- What is common. ---- */
+
+static void link_is_idle(void) {
+    codel.above = codel.dropping = false;
+    pie.waited = 0;
+}
+
+static void enqueue(int64_t now, const char *line) {
+    packet p = {.arrived = now,
+                .id = (long)integer(line, "id"),
+                .bytes = (long)integer(line, "bytes"),
+                .capable = marks && after(line, "ecn"),
+                .ce = is(line, "ecn", "\"ce\"")};
+    if (codel.adapts && p.bytes > codel.maxpacket)
+        codel.maxpacket = p.bytes;
+    bool signal = algorithm == PIE && pie_signals();
+    const char *verdict = "queued";
+    if (signal && (!p.capable || pie.p >= pie.ecnth)) {
+        printf("{\"verdict\":\"dropped\",\"cause\":\"early\",\"used\":%d", used);
+        return;
+    }
+    if (waiting >= buffer_packets || backlog + p.bytes > buffer_bytes || waiting == MOST) {
+        pie.accumulated = 0;
+        printf("{\"verdict\":\"dropped\",\"cause\":\"overflow\",\"used\":%d", used);
+        return;
+    }
+    if (signal && !p.ce) {
+        verdict = "marked";
+        p.ce = true;
+    }
+    ring[(head + waiting++) % MOST] = p;
+    backlog += p.bytes;
+    printf("{\"verdict\":\"%s\",\"used\":%d", verdict, used);
+}
+
+static void dequeue(int64_t now) {
+    packet p;
+    bool ok_to_drop = false, marked = false, there;
+    long dropped[MOST];
+    int drops = 0;
+    if (algorithm != CODEL) {
+        there = pop(&p);
+        if (there)
+            pie.waited = now - p.arrived;
+    } else {
+        there = dodequeue(now, &p, &ok_to_drop);
+        if (codel.dropping) {
+            codel.dropping = ok_to_drop;
+            while (codel.dropping && now >= codel.drop_next) {
+                codel.count++;
+                if (p.capable) {
+                    marked = !p.ce;
+                    codel.drop_next = control_law(codel.drop_next);
+                    break;
+                }
+                dropped[drops++] = p.id;
+                there = dodequeue(now, &p, &ok_to_drop);
+                codel.dropping = ok_to_drop;
+                if (ok_to_drop)
+                    codel.drop_next = control_law(codel.drop_next);
+            }
+        } else if (ok_to_drop) {
+            uint32_t delta = codel.count - codel.lastcount;
+            codel.count = delta > 1 && now - codel.drop_next < 16 * codel.interval ? delta : 1;
+            codel.lastcount = codel.count;
+            codel.drop_next = control_law(now);
+            codel.dropping = true;
+            if (p.capable) {
+                marked = !p.ce;
+            } else {
+                dropped[drops++] = p.id;
+                there = dodequeue(now, &p, &ok_to_drop);
+                codel.dropping = ok_to_drop;
+            }
+        }
+    }
+    printf("{\"dropped\":[");
+    for (int i = 0; i < drops; i++)
+        printf("%s%ld", i ? "," : "", dropped[i]);
+    printf("],\"marked\":%s", marked ? "true" : "false");
+    if (there)
+        printf(",\"sent\":%ld", p.id);
+    else
+        link_is_idle();
+}
+
+/* Whether the header asks for what is here. */
+static const char *configure(const char *line) {
+    const char *own = after(line, "parameters"), *link = after(line, "link");
+    if (!own || !link)
+        return "the header has no parameters or no link";
+    marks = is(line, "ecn", "true");
+    buffer_packets = floor(number(link, "packets", HUGE_VAL));
+    buffer_bytes = floor(number(link, "bytes", HUGE_VAL));
+    if (is(line, "algorithm", "\"codel\"")) {
+        algorithm = CODEL;
+        codel.target = nanoseconds(number(own, "target", 0));
+        codel.interval = nanoseconds(number(own, "interval", 0));
+        codel.adapts = is(own, "mtu", "null");
+        const char *mtu = after(own, "mtu");
+        codel.maxpacket = codel.adapts || !mtu ? 0 : (long)number(mtu, "bytes", 0);
+    } else if (is(line, "algorithm", "\"pie\"")) {
+        algorithm = PIE;
+        if (!is(own, "delay_from", "\"departures\"") || number(own, "activate_at", 0) != 0 ||
+            !is(own, "decay", "\"empty\""))
+            return "PIE is here in its basic scheme";
+        pie.target = number(own, "target", 0);
+        pie.alpha = number(own, "alpha", 0);
+        pie.beta = number(own, "beta", 0);
+        pie.ecnth = number(own, "mark_ecnth", 0);
+        pie.interval = nanoseconds(number(own, "update_interval", 0));
+        pie.burst = pie.max_burst = nanoseconds(number(own, "max_burst", 0));
+        pie.derandomize = is(own, "derandomize", "true");
+        pie.cap = is(own, "cap", "true");
+        pie.mean_packet = number(link, "mean_packet_bytes", 1000);
+    } else if (!is(line, "algorithm", "\"drop-tail\"")) {
+        return "not implemented";
+    }
+    return NULL;
+}
+
+int main(void) {
+    static char line[LINE];
+    if (!fgets(line, sizeof line, stdin))
+        return 0;
+    const char *why = configure(line);
+    if (why) {
+        printf("{\"skip\":\"%s\"}\n", why);
+        return 0;
+    }
+    printf("{\"ready\":true}\n");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        int64_t now = integer(line, "t");
+        given = used = 0;
+        const char *at = after(line, "draws");
+        for (at = at ? at + 1 : NULL; at && *at != ']' && given < MOST_DRAWS; at += *at == ',') {
+            char *end;
+            draws[given++] = strtod(at, &end);
+            at = end;
+        }
+        if (is(line, "do", "\"enqueue\"")) {
+            enqueue(now, line);
+        } else if (is(line, "do", "\"dequeue\"")) {
+            dequeue(now);
+        } else {
+            printf("{\"used\":0");
+            if (is(line, "do", "\"update\"") && algorithm == PIE)
+                pie_update();
+            else if (is(line, "do", "\"idle\"") && waiting == 0)
+                link_is_idle();
+        }
+        if (algorithm == PIE)
+            printf(",\"signals\":{\"p\":%.17g,\"delay\":%.17g,\"burst_allowance\":%.17g,\"accumulated\":%.17g}}\n",
+                   pie.p, pie.delay_old, pie.burst / 1e9, pie.accumulated);
+        else if (algorithm == CODEL)
+            printf(",\"signals\":{\"dropping\":%d,\"count\":%" PRIu32 "}}\n", codel.dropping, codel.count);
+        else
+            printf("}\n");
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,324 @@
+// PI (Hollot et al. 2001), PIE with its delay from the link's rate (RFC 8033 section 6), and drop-tail in Go, speaking
+// Quell's conformance protocol.
+//
+//	go build -o adaptor adaptor.go && quell conformance run -- ./adaptor
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+)
+
+type size struct {
+	Packets *float64 `json:"packets"`
+	Bytes   *float64 `json:"bytes"`
+}
+
+type header struct {
+	Algorithm  string                     `json:"algorithm"`
+	Parameters map[string]json.RawMessage `json:"parameters"`
+	Link       struct {
+		RateBps    float64 `json:"rate_bps"`
+		Buffer     size    `json:"buffer"`
+		MeanPacket float64 `json:"mean_packet_bytes"`
+	} `json:"link"`
+	Ecn bool `json:"ecn"`
+}
+
+type packet struct {
+	ID    uint32  `json:"id"`
+	Bytes float64 `json:"bytes"`
+	Ecn   string  `json:"ecn"`
+}
+
+type event struct {
+	T      int64     `json:"t"`
+	Do     string    `json:"do"`
+	Packet packet    `json:"packet"`
+	Draws  []float64 `json:"draws"`
+}
+
+type answer struct {
+	Verdict string             `json:"verdict,omitempty"`
+	Cause   string             `json:"cause,omitempty"`
+	Sent    *uint32            `json:"sent,omitempty"`
+	Used    int                `json:"used"`
+	Signals map[string]float64 `json:"signals,omitempty"`
+}
+
+// A decision about an arrival.
+type decision int
+
+const (
+	pass decision = iota
+	signal
+	drop
+)
+
+// What decides for a queue.
+type algorithm interface {
+	arrive(q *queue, p packet) decision
+	overflow()
+	update(q *queue)
+	signals() map[string]float64
+}
+
+type queue struct {
+	header  header
+	waiting []packet
+	bytes   float64
+	draws   []float64
+	used    int
+}
+
+func (q *queue) number(name string) float64 {
+	var x float64
+	if err := json.Unmarshal(q.header.Parameters[name], &x); err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err))
+	}
+	return x
+}
+
+func (q *queue) text(name string) string {
+	var x string
+	_ = json.Unmarshal(q.header.Parameters[name], &x)
+	return x
+}
+
+func (q *queue) truth(name string) bool {
+	var x bool
+	_ = json.Unmarshal(q.header.Parameters[name], &x)
+	return x
+}
+
+// True with probability p: a number is used unless p is 0 or less.
+func (q *queue) chance(p float64) bool {
+	if p <= 0 {
+		return false
+	}
+	u := 0.5
+	if q.used < len(q.draws) {
+		u = q.draws[q.used]
+	}
+	q.used++
+	return u < p
+}
+
+func (q *queue) full(p packet) bool {
+	if most := q.header.Link.Buffer.Packets; most != nil {
+		return float64(len(q.waiting)) >= math.Floor(*most)
+	}
+	return q.bytes+p.Bytes > math.Floor(*q.header.Link.Buffer.Bytes)
+}
+
+func (q *queue) enqueue(a algorithm, p packet) answer {
+	capable := q.header.Ecn && p.Ecn != ""
+	decided := a.arrive(q, p)
+	if decided == drop || decided == signal && !capable {
+		return answer{Verdict: "dropped", Cause: "early"}
+	}
+	if q.full(p) {
+		a.overflow()
+		return answer{Verdict: "dropped", Cause: "overflow"}
+	}
+	verdict := "queued"
+	if decided == signal && p.Ecn != "ce" {
+		verdict, p.Ecn = "marked", "ce"
+	}
+	q.waiting = append(q.waiting, p)
+	q.bytes += p.Bytes
+	return answer{Verdict: verdict}
+}
+
+func (q *queue) dequeue() answer {
+	if len(q.waiting) == 0 {
+		return answer{}
+	}
+	p := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	q.bytes -= p.Bytes
+	return answer{Sent: &p.ID}
+}
+
+type dropTail struct{}
+
+func (dropTail) arrive(*queue, packet) decision { return pass }
+func (dropTail) overflow()                      {}
+func (dropTail) update(*queue)                  {}
+func (dropTail) signals() map[string]float64    { return nil }
+
+type pi struct {
+	a, b, p, ref, old float64
+	inBytes, bySize   bool
+}
+
+func newPi(q *queue) (algorithm, string) {
+	if string(q.header.Parameters["design"]) != "null" {
+		return nil, "gains by design"
+	}
+	var ref size
+	if err := json.Unmarshal(q.header.Parameters["q_ref"], &ref); err != nil {
+		return nil, err.Error()
+	}
+	c := &pi{a: q.number("a"), b: q.number("b"), p: q.number("initial_p"), bySize: q.text("signal") == "by-size"}
+	if ref.Packets != nil {
+		c.ref = *ref.Packets
+	} else {
+		c.inBytes, c.ref = true, *ref.Bytes/q.header.Link.MeanPacket
+	}
+	return c, ""
+}
+
+func (c *pi) arrive(q *queue, p packet) decision {
+	factor := 1.0
+	if c.bySize {
+		factor = p.Bytes / q.header.Link.MeanPacket
+	}
+	if q.chance(c.p * factor) {
+		return signal
+	}
+	return pass
+}
+
+func (c *pi) overflow() {}
+
+func (c *pi) update(q *queue) {
+	length := float64(len(q.waiting))
+	if c.inBytes {
+		length = q.bytes / q.header.Link.MeanPacket
+	}
+	c.p = math.Min(math.Max(c.p+c.a*(length-c.ref)-c.b*(c.old-c.ref), 0), 1)
+	c.old = length
+}
+
+func (c *pi) signals() map[string]float64 { return map[string]float64{"p": c.p} }
+
+type pie struct {
+	target, alpha, beta, ecnth, p, accumulated, old float64
+	interval, maxBurst, burst                       int64
+	derandomize, limited                            bool
+}
+
+func newPie(q *queue) (algorithm, string) {
+	if q.text("delay_from") != "link-rate" || q.number("activate_at") != 0 || q.text("decay") != "empty" {
+		return nil, "PIE is here with its delay from the link's rate"
+	}
+	seconds := func(name string) int64 { return int64(q.number(name)*1e9 + 0.5) }
+	return &pie{
+		target: q.number("target"), alpha: q.number("alpha"), beta: q.number("beta"), ecnth: q.number("mark_ecnth"),
+		interval: seconds("update_interval"), maxBurst: seconds("max_burst"), burst: seconds("max_burst"),
+		derandomize: q.truth("derandomize"), limited: q.truth("cap"),
+	}, ""
+}
+
+// Section 6: the queue over the link's rate, in whole nanoseconds.
+func (c *pie) delay(q *queue) float64 {
+	return math.Floor(q.bytes*8e9/q.header.Link.RateBps+0.5) / 1e9
+}
+
+func (c *pie) arrive(q *queue, _ packet) decision {
+	short := c.old < c.target/2
+	if c.p == 0 && short && c.delay(q) < c.target/2 {
+		c.burst = c.maxBurst
+	}
+	if c.burst > 0 || short && c.p < 0.2 || q.bytes <= 2*q.header.Link.MeanPacket {
+		return pass
+	}
+	p := c.p
+	if c.derandomize {
+		c.accumulated += p
+		if p == 0 {
+			c.accumulated = 0
+		}
+		if c.accumulated < 0.85 {
+			p = 0
+		} else if c.accumulated >= 8.5 {
+			p = 1
+		}
+	}
+	if !q.chance(p) {
+		return pass
+	}
+	c.accumulated = 0
+	if c.p < c.ecnth {
+		return signal
+	}
+	return drop
+}
+
+func (c *pie) overflow() { c.accumulated = 0 }
+
+func (c *pie) update(q *queue) {
+	delay, scale := c.delay(q), 1.0
+	for _, step := range [][2]float64{{1e-6, 2048}, {1e-5, 512}, {1e-4, 128}, {1e-3, 32}, {1e-2, 8}, {1e-1, 2}} {
+		if c.p < step[0] {
+			scale = 1 / step[1]
+			break
+		}
+	}
+	c.burst = max(0, c.burst-c.interval)
+	step := scale * (c.alpha*(delay-c.target) + c.beta*(delay-c.old))
+	if c.limited && c.p >= 0.1 {
+		step = math.Min(step, 0.02)
+	}
+	p := c.p + step
+	if delay == 0 && c.old == 0 {
+		p *= 0.98
+	}
+	c.p, c.old = math.Min(math.Max(p, 0), 1), delay
+}
+
+func (c *pie) signals() map[string]float64 {
+	return map[string]float64{
+		"p": c.p, "delay": c.old, "burst_allowance": float64(c.burst) / 1e9, "accumulated": c.accumulated,
+	}
+}
+
+func main() {
+	input := bufio.NewReaderSize(os.Stdin, 1<<20)
+	output := json.NewEncoder(os.Stdout)
+	lines := json.NewDecoder(input)
+	q := &queue{}
+	if err := lines.Decode(&q.header); err != nil {
+		fmt.Fprintln(os.Stderr, "adaptor:", err)
+		os.Exit(1)
+	}
+	var a algorithm
+	why := ""
+	switch q.header.Algorithm {
+	case "drop-tail":
+		a = dropTail{}
+	case "pi":
+		a, why = newPi(q)
+	case "pie":
+		a, why = newPie(q)
+	default:
+		why = "not implemented"
+	}
+	if why != "" {
+		_ = output.Encode(map[string]string{"skip": why})
+		return
+	}
+	_ = output.Encode(map[string]bool{"ready": true})
+	for {
+		e := event{}
+		if lines.Decode(&e) != nil {
+			return
+		}
+		q.draws, q.used = e.Draws, 0
+		said := answer{}
+		switch e.Do {
+		case "enqueue":
+			said = q.enqueue(a, e.Packet)
+		case "dequeue":
+			said = q.dequeue()
+		case "update":
+			a.update(q)
+		}
+		said.Used, said.Signals = q.used, a.signals()
+		_ = output.Encode(said)
+	}
+}

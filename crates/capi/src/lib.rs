@@ -1,0 +1,661 @@
+//! The queues of Quell for programs in C.
+//!
+//! The caller owns the packets: Quell keeps a 64-bit handle of each, which may be the pointer to a buffer, and says
+//! in which order they leave and which are marked and dropped. There is one level, the queue that
+//! [`quell_queue::Queue`] manages, for algorithms and for disciplines. A decision alone, about a FIFO of the caller's,
+//! is not offered: what an algorithm is promised (every update at its own time, idleness once, an overflow told)
+//! is what hosts get wrong, and with handles the queue costs the caller nothing that he would not have to keep.
+//!
+//! Times are nanoseconds of any clock that does not go back. Nothing allocates after [`quell_create`], apart from
+//! [`quell_destroy`]; no panic leaves a function; a queue is used by one thread at a time, and different queues do not
+//! know of each other. `include/quell.h` is made from this file.
+// Pointers of another language are what this crate is about; each function says what it requires of them.
+#![allow(unsafe_code)]
+#![deny(missing_docs)]
+
+mod config;
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use config::{Config, ConfigError, Managed};
+use quell_aqm::{Cause, Ecn, FlowId, Probe, Transport};
+use quell_queue::{Admission, Dequeued, Dropped, Packet, Place, Qdisc};
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+/// The arrival waits in the queue.
+pub const QUELL_QUEUED: i32 = 0;
+/// The arrival waits in the queue, and its ECN field must become CE; quell_sent says so again.
+pub const QUELL_MARKED: i32 = 1;
+/// The arrival is dropped: it is the caller's again, and on_drop is not called for it.
+pub const QUELL_DROPPED: i32 = 2;
+/// quell_dequeue gave a packet.
+pub const QUELL_SENT: i32 = 0;
+/// Nothing waits.
+pub const QUELL_EMPTY: i32 = 1;
+/// Something waits, but nothing may be sent before not_before unless another packet arrives.
+pub const QUELL_WAIT: i32 = 2;
+/// Done.
+pub const QUELL_OK: i32 = 0;
+/// A pointer is null that must not be.
+pub const QUELL_ERROR_NULL: i32 = -1;
+/// A value is outside its range.
+pub const QUELL_ERROR_VALUE: i32 = -2;
+/// The time is before that of an earlier call, or more than an hour after an update that is due: call quell_update
+/// with times in between.
+pub const QUELL_ERROR_TIME: i32 = -3;
+/// The configuration breaks a rule, which the text names.
+pub const QUELL_ERROR_CONFIG: i32 = -4;
+/// A callback called a function of its own queue.
+pub const QUELL_ERROR_BUSY: i32 = -5;
+/// A defect of Quell: the queue decides nothing any more, and can only be destroyed.
+pub const QUELL_ERROR_DEFECT: i32 = -6;
+
+/// Dropped by chance, to slow the senders down before the queue is full.
+pub const QUELL_CAUSE_EARLY: i32 = 0;
+/// Dropped because a hard limit of the algorithm was passed.
+pub const QUELL_CAUSE_FORCED: i32 = 1;
+/// Dropped because the buffer was full.
+pub const QUELL_CAUSE_OVERFLOW: i32 = 2;
+/// Still in a queue that was destroyed.
+pub const QUELL_CAUSE_DESTROYED: i32 = 3;
+
+/// No time: nothing is due.
+pub const QUELL_NEVER: u64 = u64::MAX;
+
+/// How far behind updates may be: they run one by one, and a wrong clock must not take the processor for a day.
+const FURTHEST: Duration = Duration::from_secs(3600);
+
+/// What Quell may know of a packet.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct QuellPacket {
+    /// Its size on the wire in bytes: smallest_packet to 65535.
+    pub bytes: u32,
+    /// Its flow: any number that packets of one flow share, such as a hash of addresses and ports.
+    pub flow: u32,
+    /// The ECN field of its IP header: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// The protocol of its IP header: 6 TCP, 17 UDP.
+    pub protocol: u8,
+    /// The DSCP of its IP header, 0 to 63.
+    pub dscp: u8,
+    /// 1 if it is a TCP SYN; 0 otherwise, and where nobody looks.
+    pub syn: u8,
+}
+
+/// What quell_dequeue gives.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuellSent {
+    /// The packet's handle, with QUELL_SENT.
+    pub handle: u64,
+    /// When it arrived, with QUELL_SENT.
+    pub arrived: u64,
+    /// When to ask again, with QUELL_WAIT.
+    pub not_before: u64,
+    /// 1 if its ECN field must say CE and did not when it arrived, with QUELL_SENT.
+    pub marked: i32,
+}
+
+/// A number of packets and their bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuellTally {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What happened at a queue (RFC 9332 section 2.5.2.2): arrived = enqueued + the refused ones, and
+/// enqueued = departed + the dropped ones + what waits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuellCounters {
+    /// Packets that came.
+    pub arrived: QuellTally,
+    /// Of those, the ones that were CE already.
+    pub arrived_ce: QuellTally,
+    /// Packets that were stored.
+    pub enqueued: QuellTally,
+    /// Packets that left for the link.
+    pub departed: QuellTally,
+    /// Packets that were marked here.
+    pub marked: QuellTally,
+    /// Packets dropped on arrival by the algorithm, by chance.
+    pub refused_early: QuellTally,
+    /// Packets dropped on arrival by a hard limit of the algorithm.
+    pub refused_forced: QuellTally,
+    /// Packets dropped on arrival because the buffer was full.
+    pub refused_overflow: QuellTally,
+    /// Packets dropped at the head by the algorithm.
+    pub dropped_early: QuellTally,
+    /// Packets dropped at the head by a hard limit.
+    pub dropped_forced: QuellTally,
+    /// Packets that waited and made room for an arrival.
+    pub dropped_overflow: QuellTally,
+}
+
+/// Takes back a packet that had been stored: it was dropped, or its queue destroyed. It must not call functions of the same
+/// queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
+pub type QuellOnDrop = Option<unsafe extern "C" fn(user: *mut c_void, handle: u64, cause: i32)>;
+
+/// Takes one internal signal of the algorithm: its name in the paper, its unit, its value. The texts live until it
+/// returns.
+pub type QuellOnSignal =
+    Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, unit: *const c_char, value: f64)>;
+
+/// A packet of the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle {
+    /// What the caller knows it by.
+    pub handle: u64,
+    flow: u32,
+    bytes: u32,
+    ecn: Ecn,
+    transport: Transport,
+    dscp: u8,
+    syn: bool,
+    marked: bool,
+}
+
+impl Handle {
+    /// Reads what the caller says of a packet; `None` if a value is outside its range.
+    #[inline]
+    pub fn new(handle: u64, packet: &QuellPacket, smallest: u32) -> Option<Self> {
+        const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+        let &QuellPacket { bytes, flow, ecn, protocol, dscp, syn } = packet;
+        if bytes < smallest || bytes > 65_535 || ecn > 3 || dscp > 63 || syn > 1 {
+            return None;
+        }
+        let transport = match protocol {
+            6 => Transport::Tcp,
+            17 => Transport::Udp,
+            _ => Transport::Other,
+        };
+        let (ecn, syn) = (ECN[ecn as usize], syn == 1);
+        Some(Handle { handle, flow, bytes, ecn, transport, dscp, syn, marked: false })
+    }
+}
+
+impl Packet for Handle {
+    #[inline]
+    fn bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.bytes))
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    #[inline]
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+        self.marked = true;
+    }
+    #[inline]
+    fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+    #[inline]
+    fn is_syn(&self) -> bool {
+        self.syn
+    }
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+    #[inline]
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+}
+
+/// A queue.
+pub struct QuellQueue {
+    /// A function of this queue is under way: it called back, and the callback calls again.
+    busy: Cell<bool>,
+    inner: UnsafeCell<Inner>,
+}
+
+struct Inner {
+    queue: Managed,
+    /// The latest time that was said.
+    now: u64,
+    smallest: u32,
+    on_drop: Back,
+    broken: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Back {
+    function: unsafe extern "C" fn(*mut c_void, u64, i32),
+    user: *mut c_void,
+}
+
+impl Back {
+    #[inline]
+    fn call(self, handle: u64, cause: i32) {
+        // SAFETY: whoever created the queue said that this function takes this argument.
+        unsafe { (self.function)(self.user, handle, cause) }
+    }
+}
+
+impl Inner {
+    /// The time may come now: it does not go back, and what is due can be made up for.
+    #[inline]
+    fn advance_to(&mut self, now: u64) -> Result<Time, i32> {
+        if now < self.now {
+            return Err(QUELL_ERROR_TIME);
+        }
+        if self.queue.next_update().is_some_and(|due| now.saturating_sub(due.nanos()) > FURTHEST.nanos()) {
+            return Err(QUELL_ERROR_TIME);
+        }
+        self.now = now;
+        Ok(Time::from_nanos(now))
+    }
+}
+
+/// Runs one function on a queue, which no panic leaves.
+///
+/// # Safety
+/// `queue` is null or came from quell_create, and no other thread uses it.
+#[inline]
+unsafe fn with<R>(queue: *const QuellQueue, error: fn(i32) -> R, act: impl FnOnce(&mut Inner) -> R) -> R {
+    // SAFETY: the caller's promise.
+    let Some(queue) = (unsafe { queue.as_ref() }) else { return error(QUELL_ERROR_NULL) };
+    if queue.busy.replace(true) {
+        return error(QUELL_ERROR_BUSY);
+    }
+    // SAFETY: `busy` was not set, so there is no other reference.
+    let inner = unsafe { &mut *queue.inner.get() };
+    let done = if inner.broken {
+        error(QUELL_ERROR_DEFECT)
+    } else {
+        catch_unwind(AssertUnwindSafe(|| act(inner))).unwrap_or_else(|_| {
+            // SAFETY: the panic has ended the borrow above.
+            unsafe { (*queue.inner.get()).broken = true };
+            error(QUELL_ERROR_DEFECT)
+        })
+    };
+    queue.busy.set(false);
+    done
+}
+
+#[inline]
+fn code(error: i32) -> i32 {
+    error
+}
+
+fn cause(cause: Cause) -> i32 {
+    match cause {
+        Cause::Early => QUELL_CAUSE_EARLY,
+        Cause::Forced => QUELL_CAUSE_FORCED,
+        Cause::Overflow => QUELL_CAUSE_OVERFLOW,
+    }
+}
+
+/// Writes `text` to `to`, cut to `size` and ended by a null.
+///
+/// # Safety
+/// `to` is null or has room for `size` bytes.
+unsafe fn write_text(text: &str, to: *mut c_char, size: usize) {
+    if to.is_null() || size == 0 {
+        return;
+    }
+    let mut length = text.len().min(size - 1);
+    while !text.is_char_boundary(length) {
+        length -= 1;
+    }
+    // SAFETY: length + 1 <= size, and Rust's text and the caller's room do not overlap.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast::<c_char>(), to, length);
+        *to.add(length) = 0;
+    }
+}
+
+/// Creates a queue, whose life begins at `now`.
+///
+/// `config` is TOML, or JSON if it begins with a brace, of `length` bytes: rate = "10 Mbit/s", buffer = "100 packets",
+/// and the table aqm with the key algorithm and its parameters as in a scenario (`quell aqm describe NAME`). It may
+/// say mean_packet (1000 B), smallest_packet (20 B), ecn (false) and seed (1).
+///
+/// `on_drop` takes back packets that were stored and are dropped; `user` is its first argument.
+///
+/// Gives QUELL_OK and the queue in `*queue`, or an error and a null in `*queue`; what is wrong is then written
+/// to `error`, of `error_size` bytes, unless that is null.
+///
+/// # Safety
+/// `config` points to `length` bytes, `queue` to a pointer, `error` to `error_size` bytes or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_create(
+    config: *const c_char,
+    length: usize,
+    now: u64,
+    on_drop: QuellOnDrop,
+    user: *mut c_void,
+    queue: *mut *mut QuellQueue,
+    error: *mut c_char,
+    error_size: usize,
+) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let refuse = |code: i32, why: &str| {
+            write_text(why, error, error_size);
+            code
+        };
+        if queue.is_null() {
+            return refuse(QUELL_ERROR_NULL, "queue: is null");
+        }
+        *queue = std::ptr::null_mut();
+        let Some(function) = on_drop else { return refuse(QUELL_ERROR_NULL, "on_drop: is null") };
+        if config.is_null() {
+            return refuse(QUELL_ERROR_NULL, "config: is null");
+        }
+        if length > isize::MAX as usize {
+            return refuse(QUELL_ERROR_VALUE, "length: is more than memory has");
+        }
+        let text = std::slice::from_raw_parts(config.cast::<u8>(), length);
+        let built = catch_unwind(|| {
+            let text = std::str::from_utf8(text).map_err(|e| format!("config is not UTF-8: {e}"))?;
+            let config = Config::read(text).map_err(|e| e.to_string())?;
+            let inner = config.build(Time::from_nanos(now)).map_err(|e| e.to_string())?;
+            Ok::<_, String>((config.smallest_packet.get() as u32, inner))
+        });
+        match built {
+            Err(_) => refuse(QUELL_ERROR_DEFECT, "a defect of Quell"),
+            Ok(Err(why)) => refuse(QUELL_ERROR_CONFIG, &why),
+            Ok(Ok((smallest, inner))) => {
+                let on_drop = Back { function, user };
+                let inner = Inner { queue: inner, now, smallest, on_drop, broken: false };
+                *queue = Box::into_raw(Box::new(QuellQueue {
+                    busy: Cell::new(false),
+                    inner: UnsafeCell::new(inner),
+                }));
+                QUELL_OK
+            }
+        }
+    }
+}
+
+/// Destroys a queue. Packets that wait are given to on_drop with QUELL_CAUSE_DESTROYED. A null is ignored.
+///
+/// # Safety
+/// `queue` is null or came from quell_create, and is not used afterwards, nor by on_drop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_destroy(queue: *mut QuellQueue) {
+    // SAFETY: the caller's promises.
+    if queue.is_null() || unsafe { (*queue).busy.replace(true) } {
+        return;
+    }
+    // SAFETY: it came from a box, and is not used afterwards.
+    let inner = unsafe { Box::from_raw(queue) }.inner.into_inner();
+    let on_drop = inner.on_drop;
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        for (_, packet) in inner.queue.into_parts().0 {
+            on_drop.call(packet.handle, QUELL_CAUSE_DESTROYED);
+        }
+    }));
+}
+
+/// A packet arrives at `now`, which the caller knows by `handle`.
+///
+/// Gives QUELL_QUEUED, QUELL_MARKED or QUELL_DROPPED, or an error, with which the packet is the caller's. Packets
+/// that make room for it are given to on_drop.
+///
+/// # Safety
+/// `queue` came from quell_create, `packet` points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_enqueue(
+    queue: *mut QuellQueue,
+    now: u64,
+    handle: u64,
+    packet: *const QuellPacket,
+) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some(packet) = packet.as_ref() else { return QUELL_ERROR_NULL };
+        with(queue, code, |inner| {
+            let Some(packet) = Handle::new(handle, packet, inner.smallest) else { return QUELL_ERROR_VALUE };
+            let now = match inner.advance_to(now) {
+                Ok(now) => now,
+                Err(error) => return error,
+            };
+            let on_drop = inner.on_drop;
+            let admission = inner.queue.enqueue(now, packet, &mut |dropped: Dropped<Handle>| {
+                if dropped.place != Place::Arrival {
+                    on_drop.call(dropped.packet.handle, cause(dropped.cause));
+                }
+            });
+            match admission {
+                Admission::Queued => QUELL_QUEUED,
+                Admission::Marked => QUELL_MARKED,
+                Admission::Dropped(_) => QUELL_DROPPED,
+            }
+        })
+    }
+}
+
+/// The link is free at `now`: gives QUELL_SENT with the packet to send in `*sent`, QUELL_EMPTY or QUELL_WAIT, or an
+/// error. Packets that the algorithm drops at the head are given to on_drop first. With QUELL_EMPTY the link is idle
+/// from `now` on.
+///
+/// # Safety
+/// `queue` came from quell_create, `sent` points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_dequeue(queue: *mut QuellQueue, now: u64, sent: *mut QuellSent) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        if sent.is_null() {
+            return QUELL_ERROR_NULL;
+        }
+        with(queue, code, |inner| {
+            let now = match inner.advance_to(now) {
+                Ok(now) => now,
+                Err(error) => return error,
+            };
+            let on_drop = inner.on_drop;
+            let mut none = QuellSent::default();
+            let given = inner.queue.dequeue(now, &mut |dropped: Dropped<Handle>| {
+                on_drop.call(dropped.packet.handle, cause(dropped.cause));
+            });
+            let (code, given) = match given {
+                Dequeued::Packet(packet, arrived) => {
+                    none.handle = packet.handle;
+                    none.arrived = arrived.nanos();
+                    none.marked = i32::from(packet.marked);
+                    (QUELL_SENT, none)
+                }
+                Dequeued::NotBefore(time) => {
+                    none.not_before = time.nanos();
+                    (QUELL_WAIT, none)
+                }
+                Dequeued::Nothing => {
+                    inner.queue.idle(now);
+                    (QUELL_EMPTY, none)
+                }
+            };
+            *sent = given;
+            code
+        })
+    }
+}
+
+/// The last transmission ended at `since`, and nothing waits. quell_dequeue with QUELL_EMPTY says the same of its own
+/// time; a caller that asks for packets before the last one has left says here when it has.
+///
+/// # Safety
+/// `queue` came from quell_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_idle(queue: *mut QuellQueue, since: u64) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(queue, code, |inner| match inner.advance_to(since) {
+            Ok(since) => {
+                inner.queue.advance(since);
+                inner.queue.idle(since);
+                QUELL_OK
+            }
+            Err(error) => error,
+        })
+    }
+}
+
+/// Runs every update that is due at `now` or before. Arrivals and departures do so by themselves; a caller with
+/// neither calls it once a second, so that no later call has much to make up for.
+///
+/// # Safety
+/// `queue` came from quell_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_update(queue: *mut QuellQueue, now: u64) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(queue, code, |inner| match inner.advance_to(now) {
+            Ok(now) => {
+                inner.queue.advance(now);
+                QUELL_OK
+            }
+            Err(error) => error,
+        })
+    }
+}
+
+/// When the algorithm's next update is due; QUELL_NEVER if it has none, and of a null.
+///
+/// # Safety
+/// `queue` is null or came from quell_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_next_update(queue: *const QuellQueue) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(queue, |_| QUELL_NEVER, |inner| inner.queue.next_update().map_or(QUELL_NEVER, |due| due.nanos()))
+    }
+}
+
+/// The link's rate is `rate` bit/s from now on.
+///
+/// # Safety
+/// `queue` came from quell_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_set_rate(queue: *mut QuellQueue, rate: u64) -> i32 {
+    if rate == 0 {
+        return QUELL_ERROR_VALUE;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(queue, code, |inner| {
+            inner.queue.set_rate(BitRate::from_bps(rate));
+            QUELL_OK
+        })
+    }
+}
+
+/// What waits: packets and bytes.
+///
+/// # Safety
+/// `queue` came from quell_create, `waiting` points to a tally.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_waiting(queue: *const QuellQueue, waiting: *mut QuellTally) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        if waiting.is_null() {
+            return QUELL_ERROR_NULL;
+        }
+        with(queue, code, |inner| {
+            let view = inner.queue.view();
+            *waiting = QuellTally { packets: u64::from(view.packets.get()), bytes: view.bytes.get() };
+            QUELL_OK
+        })
+    }
+}
+
+/// What happened at the queue so far.
+///
+/// # Safety
+/// `queue` came from quell_create, `counters` points to some.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_count(queue: *const QuellQueue, counters: *mut QuellCounters) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        if counters.is_null() {
+            return QUELL_ERROR_NULL;
+        }
+        with(queue, code, |inner| {
+            let all = inner.queue.counters();
+            let tally = |t: quell_queue::Tally| QuellTally { packets: t.packets, bytes: t.bytes };
+            *counters = QuellCounters {
+                arrived: tally(all.arrived),
+                arrived_ce: tally(all.arrived_ce),
+                enqueued: tally(all.enqueued),
+                departed: tally(all.departed),
+                marked: tally(all.marked),
+                refused_early: tally(all.refused.early),
+                refused_forced: tally(all.refused.forced),
+                refused_overflow: tally(all.refused.overflow),
+                dropped_early: tally(all.dropped.early),
+                dropped_forced: tally(all.dropped.forced),
+                dropped_overflow: tally(all.dropped.overflow),
+            };
+            QUELL_OK
+        })
+    }
+}
+
+/// Hands the internal signals of the algorithm to `on_signal`, one after the other, with `user` as its first
+/// argument.
+///
+/// # Safety
+/// `queue` came from quell_create; `on_signal` takes `user`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_observe(
+    queue: *const QuellQueue,
+    on_signal: QuellOnSignal,
+    user: *mut c_void,
+) -> i32 {
+    struct Out {
+        function: unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char, f64),
+        user: *mut c_void,
+    }
+    impl Probe for Out {
+        fn value(&mut self, name: &'static str, unit: &'static str, x: f64) {
+            let (mut names, mut units) = ([0 as c_char; 64], [0 as c_char; 64]);
+            // SAFETY: the arrays have the sizes given; the function takes `user`, as the caller said.
+            unsafe {
+                write_text(name, names.as_mut_ptr(), names.len());
+                write_text(unit, units.as_mut_ptr(), units.len());
+                (self.function)(self.user, names.as_ptr(), units.as_ptr(), x);
+            }
+        }
+    }
+    let Some(function) = on_signal else { return QUELL_ERROR_NULL };
+    // SAFETY: the caller's promises.
+    unsafe {
+        with(queue, code, |inner| {
+            inner.queue.observe(&mut Out { function, user });
+            QUELL_OK
+        })
+    }
+}
+
+/// What a code means, in words. The text lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn quell_error(code: i32) -> *const c_char {
+    match code {
+        QUELL_ERROR_NULL => c"a pointer is null",
+        QUELL_ERROR_VALUE => c"a value is outside its range",
+        QUELL_ERROR_TIME => c"the time went back, or is more than an hour after an update that is due",
+        QUELL_ERROR_CONFIG => c"the configuration breaks a rule",
+        QUELL_ERROR_BUSY => c"a callback called a function of its own queue",
+        QUELL_ERROR_DEFECT => c"a defect of Quell: the queue can only be destroyed",
+        code if code >= 0 => c"no error",
+        _ => c"unknown error",
+    }
+    .as_ptr()
+}
+
+/// Quell's version, such as "0.1.0". The text lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn quell_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}

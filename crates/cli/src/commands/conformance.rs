@@ -1,0 +1,328 @@
+//! `quell conformance`.
+
+use std::path::Path;
+
+use quell_aqm::catalog::CATALOG;
+use quell_conformance::museum::{self, EXHIBITS, Exhibit};
+use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
+use quell_units::text::cut;
+use serde::Serialize;
+
+use crate::args::{ConformanceRunArgs, Format, MuseumArgs};
+use crate::failure::Failure;
+use crate::{interrupt, json, table, terminal, unknown_name};
+
+/// A vector in the list, for JSON.
+#[derive(Serialize)]
+struct Row {
+    vector: String,
+    algorithm: String,
+    events: u32,
+    signals: usize,
+    overflows: usize,
+    draws: usize,
+}
+
+impl Row {
+    fn of(vector: &Vector) -> Self {
+        let (all, overflows) = vector.signals();
+        Row {
+            vector: vector.header.vector.clone(),
+            algorithm: vector.header.algorithm.clone(),
+            events: vector.header.events,
+            signals: all - overflows,
+            overflows,
+            draws: vector.events.iter().map(|e| e.draws.len()).sum(),
+        }
+    }
+}
+
+/// Lists the vectors.
+pub fn list(format: Format) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct List {
+        schema: u32,
+        vectors: Vec<Row>,
+    }
+    let rows: Vec<Row> = generate::all().map(|v| Row::of(&v)).collect();
+    if format == Format::Json {
+        return json::print(&List { schema: json::SCHEMA, vectors: rows });
+    }
+    let text: Vec<Vec<String>> = rows
+        .iter()
+        .map(|r| {
+            let numbers = [r.events as usize, r.signals, r.overflows, r.draws].map(|n| n.to_string());
+            [vec![r.vector.clone()], numbers.to_vec()].concat()
+        })
+        .collect();
+    terminal::print(&table::text(&["vector", "events", "marks and drops", "overflows", "draws"], &text))
+}
+
+/// The vectors of the catalog that are asked for, or all.
+fn chosen(names: &[String]) -> Result<Vec<Vector>, Failure> {
+    if names.is_empty() {
+        return Ok(generate::all().collect());
+    }
+    let mut all = Vec::new();
+    for name in names {
+        let algorithm = name.split('/').next().unwrap_or(name);
+        let entry = CATALOG
+            .iter()
+            .find(|e| e.name == algorithm)
+            .ok_or_else(|| unknown_name("algorithm", algorithm, CATALOG.iter().map(|e| e.name)))?;
+        let own = generate::of(entry);
+        if name == algorithm {
+            all.extend(own);
+        } else if let Some(vector) = own.iter().find(|v| v.header.vector == *name) {
+            all.push(vector.clone());
+        } else {
+            return Err(unknown_name("vector", name, own.iter().map(|v| v.header.vector.as_str())));
+        }
+    }
+    Ok(all)
+}
+
+/// Prints vectors.
+pub fn show(names: &[String]) -> Result<(), Failure> {
+    terminal::print(&chosen(names)?.iter().map(Vector::text).collect::<String>())
+}
+
+/// Writes vectors, a file for each algorithm.
+pub fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
+    let vectors = chosen(names)?;
+    std::fs::create_dir_all(dir).map_err(|e| Failure::cannot(format!("create {}", dir.display()), e))?;
+    for of_one in vectors.chunk_by(|a, b| a.header.algorithm == b.header.algorithm) {
+        let path = dir.join(format!("{}.jsonl", of_one[0].header.algorithm));
+        let text: String = of_one.iter().map(Vector::text).collect();
+        std::fs::write(&path, text).map_err(|e| Failure::cannot(format!("write {}", path.display()), e))?;
+    }
+    terminal::print(&format!("{} vectors in {}\n", vectors.len(), dir.display()))
+}
+
+/// Reads vectors from files.
+fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
+    let mut all = Vec::new();
+    for file in files {
+        let path = file.as_ref().display();
+        let text = std::fs::read_to_string(file)
+            .map_err(|e| Failure::BadInput(format!("cannot read {path}: {e}")))?;
+        all.extend(Vector::read_all(&text).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?);
+    }
+    Ok(all)
+}
+
+/// A vector that was run, for JSON.
+#[derive(Serialize)]
+struct Ran {
+    vector: String,
+    outcome: &'static str,
+    /// Why it was skipped, or where it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// The event at which it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<u32>,
+    events: usize,
+    /// Internal signals that it reported, and that agree.
+    signals: usize,
+}
+
+impl Ran {
+    fn of(vector: &Vector, outcome: Outcome) -> Self {
+        let (outcome, text, event, signals) = match outcome {
+            Outcome::Passed { signals, .. } => ("passed", None, None, signals),
+            Outcome::Skipped(why) => ("skipped", Some(why), None, 0),
+            Outcome::Differs(difference) => ("differs", Some(difference.text), Some(difference.event), 0),
+            Outcome::Broke(why) => ("broke", Some(why), None, 0),
+        };
+        Ran {
+            vector: vector.header.vector.clone(),
+            outcome,
+            text,
+            event,
+            events: vector.events.len(),
+            signals,
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let note = match (self.outcome, self.event) {
+            ("passed", _) if self.signals == 0 => format!("{} events, decisions only", self.events),
+            ("passed", _) => format!("{} events, {} internal signals", self.events, self.signals),
+            ("differs", Some(event)) => format!("at event {event} of {}", self.events),
+            _ => self.text.as_deref().map(cut).unwrap_or_default(),
+        };
+        vec![self.vector.clone(), self.outcome.to_string(), note]
+    }
+}
+
+fn failed(error: RunError) -> Failure {
+    match error {
+        RunError::Start(why) => Failure::BadInput(why),
+        RunError::Interrupted => Failure::Interrupted("the implementation was ended".into()),
+    }
+}
+
+/// Runs an implementation.
+pub fn run(args: &ConformanceRunArgs) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        schema: u32,
+        command: &'a [String],
+        vectors: &'a [Ran],
+    }
+    if !args.files.is_empty() && !args.vectors.is_empty() {
+        return Err(Failure::BadInput(
+            "--file: give files, or names of vectors of the catalog (--vector)".into(),
+        ));
+    }
+    let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
+    let stop = interrupt::listen();
+    let runner = Runner { command: args.command.clone(), dir: None, timeout: args.timeout };
+    let mut all = Vec::new();
+    for vector in &vectors {
+        all.push(Ran::of(vector, quell_conformance::run(&runner, vector, stop).map_err(failed)?));
+    }
+    let count = |outcome: &str| all.iter().filter(|r| r.outcome == outcome).count();
+    let (passed, skipped) = (count("passed"), count("skipped"));
+    if args.format.format == Format::Json {
+        json::print(&Report { schema: json::SCHEMA, command: &args.command, vectors: &all })?;
+    } else {
+        let rows: Vec<_> = all.iter().map(Ran::row).collect();
+        let mut text = table::text(&["vector", "outcome", ""], &rows);
+        let wrong = all.iter().filter(|r| matches!(r.outcome, "differs" | "broke"));
+        wrong.filter_map(|r| r.text.as_ref()).for_each(|why| text.push_str(&format!("\n{why}\n")));
+        terminal::print(&text)?;
+    }
+    match all.len() - passed - skipped {
+        0 if passed == 0 => Err(Failure::Failed("no vector was taken: every one was skipped".into())),
+        0 => Ok(()),
+        wrong => Err(Failure::Failed(format!(
+            "{wrong} of {} vectors differ; {passed} passed, {skipped} skipped",
+            all.len()
+        ))),
+    }
+}
+
+/// An exhibit that was run, for JSON.
+#[derive(Serialize)]
+struct Caught {
+    exhibit: &'static str,
+    algorithm: &'static str,
+    bug: &'static str,
+    seen: &'static str,
+    /// The first vector that it fails, and the event; none if it passes all.
+    vector: Option<String>,
+    event: Option<u32>,
+    text: Option<String>,
+}
+
+fn catch(
+    runner: &Runner,
+    exhibit: &Exhibit,
+    stop: &std::sync::atomic::AtomicBool,
+) -> Result<Caught, Failure> {
+    let mut caught = Caught {
+        exhibit: exhibit.name,
+        algorithm: exhibit.algorithm,
+        bug: exhibit.bug,
+        seen: exhibit.seen,
+        vector: None,
+        event: None,
+        text: None,
+    };
+    for vector in chosen(&[exhibit.algorithm.to_string()])? {
+        let ran = Ran::of(&vector, quell_conformance::run(runner, &vector, stop).map_err(failed)?);
+        match ran.outcome {
+            "differs" => {
+                (caught.vector, caught.event, caught.text) = (Some(ran.vector), ran.event, ran.text);
+                break;
+            }
+            // A program that cannot run is not a bug that was found.
+            "broke" => {
+                return Err(Failure::Failed(format!("{}: {}", exhibit.name, ran.text.unwrap_or_default())));
+            }
+            _ => {}
+        }
+    }
+    Ok(caught)
+}
+
+/// Runs implementations that are wrong, and the right ones they are made from.
+pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Museum<'a> {
+        schema: u32,
+        exhibits: &'a [Caught],
+    }
+    let mut exhibits = Vec::new();
+    for name in &args.exhibits {
+        exhibits.push(
+            EXHIBITS
+                .iter()
+                .find(|e| e.name == name)
+                .ok_or_else(|| unknown_name("exhibit", name, EXHIBITS.iter().map(|e| e.name)))?,
+        );
+    }
+    if exhibits.is_empty() {
+        exhibits = EXHIBITS.iter().collect();
+    }
+    let dir = tempfile::tempdir().map_err(|e| Failure::cannot("make a folder for the programs", e))?;
+    museum::write(dir.path()).map_err(|e| Failure::cannot("write the programs", e))?;
+    let stop = interrupt::listen();
+    let runner = |program: &str, exhibit: Option<&str>| Runner {
+        command: [&args.python, program].into_iter().chain(exhibit).map(str::to_string).collect(),
+        dir: Some(dir.path().to_path_buf()),
+        timeout: std::time::Duration::from_secs(120),
+    };
+    let mut all = Vec::new();
+    for exhibit in exhibits {
+        // What it is made from is right: otherwise it would be caught for another reason.
+        for vector in chosen(&[exhibit.algorithm.to_string()])? {
+            let right = runner("adaptor.py", None);
+            let ran = Ran::of(&vector, quell_conformance::run(&right, &vector, stop).map_err(failed)?);
+            if !matches!(ran.outcome, "passed" | "skipped") {
+                return Err(Failure::Failed(format!(
+                    "adaptor.py is wrong: {}",
+                    ran.text.unwrap_or_default()
+                )));
+            }
+        }
+        all.push(catch(&runner("museum.py", Some(exhibit.name)), exhibit, stop)?);
+    }
+    let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
+    if args.format.format == Format::Json {
+        json::print(&Museum { schema: json::SCHEMA, exhibits: &all })?;
+    } else if let [one] = all.as_slice() {
+        let how = one.text.as_deref().unwrap_or("no vector tells it from the reference");
+        terminal::print(&format!("{}: {}\nseen: {}\n\n{how}\n", one.exhibit, one.bug, one.seen))?;
+    } else {
+        let row = |c: &Caught| {
+            let by = match (&c.vector, c.event) {
+                (Some(vector), Some(event)) => format!("{vector}, event {event}"),
+                _ => "not caught".into(),
+            };
+            vec![c.exhibit.to_string(), by, c.bug.to_string()]
+        };
+        let rows: Vec<_> = all.iter().map(row).collect();
+        terminal::print(&table::text(&["exhibit", "caught by", "bug"], &rows))?;
+    }
+    match missed.as_slice() {
+        [] => Ok(()),
+        missed => Err(Failure::Failed(format!("not caught: {}", missed.join(", ")))),
+    }
+}
+
+/// Answers one vector, as the reference does.
+pub fn answer() -> Result<(), Failure> {
+    let input = std::io::stdin().lock();
+    quell_conformance::answer(input, std::io::stdout().lock()).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => Failure::BadInput(e.to_string()),
+        _ => Failure::cannot("answer", e),
+    })
+}
+
+/// Prints the JSON Schema of vectors.
+pub fn schema() -> Result<(), Failure> {
+    json::print(&quell_conformance::vector::schema())
+}

@@ -1,0 +1,526 @@
+//! Vectors from the catalog: traffic through the line that every host uses, and a record of what its queue was asked
+//! and answered.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
+use quell_aqm::{
+    Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, LanesCtx, Next, PacketMeta, Probe, QueueView, Rng,
+    Seed, Transport, Victim,
+};
+use quell_queue::{Admission, Counters, Dequeued, Dropped, Host, Limit, Line, Place, Qdisc, Queue, Sent};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+use serde_json::{Map, Value, json};
+
+use crate::variants::{Variant, variants};
+use crate::vector::{Answer, Cause, Ecn, Event, FORM, Header, Link, Packet, Size, Vector, Verdict, What};
+
+/// What happens in a vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Course {
+    name: &'static str,
+    rate: BitRate,
+    buffer: QueueSize,
+    ecn: bool,
+    /// Packets have all sizes, and not only that of the mean.
+    sizes: bool,
+}
+
+const MEAN_PACKET: Bytes = Bytes::new(1000);
+
+const COURSES: &[Course] = &[
+    Course {
+        name: "drops",
+        rate: BitRate::from_bps(2_000_000),
+        buffer: QueueSize::Packets(60.0),
+        ecn: false,
+        sizes: false,
+    },
+    Course {
+        name: "marks",
+        rate: BitRate::from_bps(5_000_000),
+        buffer: QueueSize::Packets(90.0),
+        ecn: true,
+        sizes: false,
+    },
+    Course {
+        name: "bytes",
+        rate: BitRate::from_bps(2_000_000),
+        buffer: QueueSize::Bytes(60_000.0),
+        ecn: true,
+        sizes: true,
+    },
+];
+
+/// The load, and for how many arrivals it holds. A load of nothing is a pause.
+const PHASES: &[(f64, u32)] =
+    &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
+
+/// Every vector of the catalog, in its order.
+pub fn all() -> impl Iterator<Item = Vector> {
+    CATALOG.iter().flat_map(of)
+}
+
+/// The vectors of one algorithm: each course with its defaults, and the variants that decide more.
+pub fn of(entry: &Entry) -> Vec<Vector> {
+    let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)()));
+    let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
+        let course = COURSES.iter().find(|c| c.name == variant.course).expect("a course of that name");
+        (variant.name.to_string(), course, configured(variant))
+    });
+    defaults.chain(others).map(|(name, course, config)| record(entry, &name, course, &config)).collect()
+}
+
+fn configured(variant: &Variant) -> AqmConfig {
+    let table = format!("algorithm = \"{}\"\n{}", variant.algorithm, variant.config);
+    toml::from_str(&table).unwrap_or_else(|e| panic!("{}/{}: {e}", variant.algorithm, variant.name))
+}
+
+/// Numbers that a generator gave, for whoever looks.
+type Draws = Rc<RefCell<Vec<f64>>>;
+
+/// An algorithm, or a discipline, whose draws are recorded.
+struct Tapped<A> {
+    inner: A,
+    draws: Draws,
+}
+
+/// Notes what `act` draws.
+fn tap<R>(draws: &Draws, rng: &mut Rng, act: impl FnOnce(&mut Rng) -> R) -> R {
+    let mut before = rng.clone();
+    let result = act(rng);
+    let mut all = draws.borrow_mut();
+    let most = all.len() + 100_000;
+    while before != *rng {
+        all.push(before.uniform());
+        assert!(all.len() < most, "a generator was exchanged, or draws without end");
+    }
+    result
+}
+
+macro_rules! with_ctx {
+    ($self:ident, $cx:ident, $inner:ident => $call:expr) => {{
+        let Tapped { inner: $inner, draws } = $self;
+        let (now, queue, link_backlog) = ($cx.now, $cx.queue, $cx.link_backlog);
+        tap(draws, $cx.rng, |rng| {
+            let $cx = &mut Ctx { now, queue, link_backlog, rng };
+            $call
+        })
+    }};
+}
+
+impl Aqm for Tapped<AnyAqm> {
+    fn on_start(&mut self, now: Time) {
+        self.inner.on_start(now);
+    }
+    fn on_inherit(&mut self, pkt: &PacketMeta) {
+        self.inner.on_inherit(pkt);
+    }
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> quell_aqm::Verdict {
+        with_ctx!(self, cx, inner => inner.on_enqueue(cx, pkt))
+    }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> quell_aqm::Verdict {
+        with_ctx!(self, cx, inner => inner.on_dequeue(cx, pkt))
+    }
+    fn departures(&self) -> Departures {
+        self.inner.departures()
+    }
+    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
+        with_ctx!(self, cx, inner => inner.on_overflow(cx, pkt))
+    }
+    fn on_idle(&mut self, since: Time) {
+        self.inner.on_idle(since);
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.inner.next_update()
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        with_ctx!(self, cx, inner => inner.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.inner.observe(out);
+    }
+}
+
+macro_rules! with_lanes {
+    ($self:ident, $cx:ident, $inner:ident => $call:expr) => {{
+        let Tapped { inner: $inner, draws } = $self;
+        let (now, lanes) = ($cx.now, $cx.lanes);
+        tap(draws, $cx.rng, |rng| {
+            let $cx = &mut LanesCtx { now, lanes, rng };
+            $call
+        })
+    }};
+}
+
+impl Discipline for Tapped<AnyDiscipline> {
+    fn lanes(&self) -> usize {
+        self.inner.lanes()
+    }
+    fn on_start(&mut self, now: Time) {
+        self.inner.on_start(now);
+    }
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.inner.on_inherit(lane, pkt);
+    }
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        self.inner.classify(now, pkt)
+    }
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> quell_aqm::Verdict {
+        with_lanes!(self, cx, inner => inner.on_enqueue(cx, lane, pkt))
+    }
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        with_lanes!(self, cx, inner => inner.victim(cx, lane, pkt))
+    }
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        with_lanes!(self, cx, inner => inner.on_overflow(cx, lane, pkt))
+    }
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        with_lanes!(self, cx, inner => inner.next(cx))
+    }
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> quell_aqm::Verdict {
+        with_lanes!(self, cx, inner => inner.on_dequeue(cx, lane, pkt))
+    }
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.inner.on_idle(lane, since);
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.inner.next_update()
+    }
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        with_lanes!(self, cx, inner => inner.on_update(cx))
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.inner.observe(out);
+    }
+}
+
+/// A packet of a vector as queues know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried {
+    pub(crate) packet: Packet,
+    marked: bool,
+}
+
+impl Carried {
+    pub(crate) fn new(packet: Packet) -> Self {
+        Carried { packet, marked: false }
+    }
+}
+
+impl quell_queue::Packet for Carried {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(self.packet.bytes)
+    }
+    fn ecn(&self) -> quell_aqm::Ecn {
+        match self.packet.ecn {
+            Ecn::NotEct => quell_aqm::Ecn::NotEct,
+            Ecn::Ect0 => quell_aqm::Ecn::Ect0,
+            Ecn::Ect1 => quell_aqm::Ecn::Ect1,
+            Ecn::Ce => quell_aqm::Ecn::Ce,
+        }
+    }
+    fn set_ce(&mut self) {
+        self.packet.ecn = Ecn::Ce;
+        self.marked = true;
+    }
+    fn flow(&self) -> FlowId {
+        FlowId(self.packet.flow)
+    }
+    fn is_syn(&self) -> bool {
+        self.packet.syn
+    }
+    fn dscp(&self) -> u8 {
+        self.packet.dscp
+    }
+    fn transport(&self) -> Transport {
+        match self.packet.protocol {
+            6 => Transport::Tcp,
+            17 => Transport::Udp,
+            _ => Transport::Other,
+        }
+    }
+}
+
+/// Internal signals and their units.
+#[derive(Default)]
+pub(crate) struct Signals {
+    pub(crate) values: BTreeMap<String, f64>,
+    units: BTreeMap<String, String>,
+}
+
+impl Probe for Signals {
+    fn value(&mut self, name: &'static str, unit: &'static str, x: f64) {
+        self.values.insert(name.into(), x);
+        self.units.insert(name.into(), unit.into());
+    }
+}
+
+pub(crate) fn signals<Q: Qdisc>(queue: &Q) -> Signals {
+    let mut signals = Signals::default();
+    queue.observe(&mut signals);
+    signals
+}
+
+/// Asks a queue for what an event is about, and gives its answer.
+pub(crate) fn arrive<Q: Qdisc<Packet = Carried>>(
+    queue: &mut Q,
+    now: Time,
+    packet: Carried,
+) -> (Admission, Answer) {
+    let mut answer = Answer::default();
+    let admission = queue.enqueue(now, packet, &mut |d: Dropped<Carried>| {
+        if d.place != Place::Arrival {
+            answer.dropped.push(d.packet.packet.id);
+        }
+    });
+    answer.verdict = Some(match admission {
+        Admission::Queued => Verdict::Queued,
+        Admission::Marked => Verdict::Marked,
+        Admission::Dropped(_) => Verdict::Dropped,
+    });
+    answer.cause = match admission {
+        Admission::Dropped(quell_aqm::Cause::Early) => Some(Cause::Early),
+        Admission::Dropped(quell_aqm::Cause::Forced) => Some(Cause::Forced),
+        Admission::Dropped(quell_aqm::Cause::Overflow) => Some(Cause::Overflow),
+        _ => None,
+    };
+    answer.signals = signals(queue).values;
+    (admission, answer)
+}
+
+/// As [`arrive`], for a departure. A packet marked at its arrival is not marked again.
+pub(crate) fn depart<Q: Qdisc<Packet = Carried>>(queue: &mut Q, now: Time) -> (Dequeued<Carried>, Answer) {
+    let mut answer = Answer::default();
+    let marked = queue.counters().marked.packets;
+    let given = queue.dequeue(now, &mut |d: Dropped<Carried>| answer.dropped.push(d.packet.packet.id));
+    answer.marked = queue.counters().marked.packets > marked;
+    match given {
+        Dequeued::Packet(packet, _) => answer.sent = Some(packet.packet.id),
+        Dequeued::NotBefore(time) => answer.not_before = Some(time.nanos()),
+        Dequeued::Nothing => {}
+    }
+    answer.signals = signals(queue).values;
+    (given, answer)
+}
+
+/// A queue that records what it is asked.
+struct Recorder<Q> {
+    queue: Q,
+    draws: Draws,
+    events: Vec<Event>,
+    last: Time,
+    /// One queue, which knows by itself that it is not idle while packets wait.
+    fifo: bool,
+    /// Idleness that was told and is not in the record yet.
+    idle: Option<Time>,
+    /// It was told since a packet was last in the queue.
+    told: bool,
+}
+
+impl<Q: Qdisc<Packet = Carried>> Recorder<Q> {
+    fn push(&mut self, t: Time, what: What, packet: Option<Packet>, answer: Answer) {
+        let draws = std::mem::take(&mut *self.draws.borrow_mut());
+        let event = self.events.len() as u32 + 1;
+        self.last = self.last.max(t);
+        self.events.push(Event { event, t: self.last.nanos(), what, packet, draws, expect: Some(answer) });
+    }
+
+    /// Puts idleness into the record, unless the departure at `departs` says the same.
+    fn settle(&mut self, departs: Option<Time>) {
+        if let Some(since) = self.idle.take().filter(|since| departs != Some(*since)) {
+            let signals = signals(&self.queue).values;
+            self.push(since, What::Idle, None, Answer { signals, ..Answer::default() });
+        }
+    }
+}
+
+impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
+    type Packet = Carried;
+
+    fn enqueue(&mut self, now: Time, packet: Carried, _: &mut dyn FnMut(Dropped<Carried>)) -> Admission {
+        self.advance(now);
+        self.settle(None);
+        let (admission, answer) = arrive(&mut self.queue, now, packet);
+        self.told &= matches!(admission, Admission::Dropped(_));
+        self.push(now, What::Enqueue, Some(packet.packet), answer);
+        admission
+    }
+    fn dequeue(&mut self, now: Time, _: &mut dyn FnMut(Dropped<Carried>)) -> Dequeued<Carried> {
+        self.advance(now);
+        self.settle(Some(now));
+        let (given, answer) = depart(&mut self.queue, now);
+        self.told = false;
+        self.push(now, What::Dequeue, None, answer);
+        given
+    }
+    fn idle(&mut self, since: Time) {
+        if !self.told && (self.queue.is_empty() || !self.fifo) {
+            self.told = true;
+            self.idle = Some(since);
+        }
+        self.queue.idle(since);
+        if self.queue.is_empty() {
+            self.settle(None);
+        }
+    }
+    fn advance(&mut self, now: Time) {
+        while let Some(due) = self.queue.next_update().filter(|due| *due <= now) {
+            self.settle(None);
+            self.queue.advance(due);
+            let signals = signals(&self.queue).values;
+            self.push(due, What::Update, None, Answer { signals, ..Answer::default() });
+        }
+    }
+    fn next_update(&self) -> Option<Time> {
+        self.queue.next_update()
+    }
+    fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+    fn view(&self) -> QueueView {
+        self.queue.view()
+    }
+    fn observe(&self, out: &mut dyn Probe) {
+        self.queue.observe(out);
+    }
+    fn set_rate(&mut self, rate: BitRate) {
+        self.queue.set_rate(rate);
+    }
+    fn into_parts(self) -> (Vec<(Time, Carried)>, Counters) {
+        self.queue.into_parts()
+    }
+    fn take_over(&mut self, now: Time, waiting: Vec<(Time, Carried)>, counters: Counters) {
+        self.queue.take_over(now, waiting, counters);
+    }
+}
+
+struct Nobody;
+
+impl Host<Carried> for Nobody {
+    fn sent(&mut self, _: Sent<Carried>) {}
+    fn dropped(&mut self, _: Time, _: Dropped<Carried>) {}
+}
+
+/// The queue of a header: the generator is that of the first link of the simulator.
+pub(crate) fn generator(seed: u64) -> Rng {
+    Seed(seed).indexed_stream("link.aqm", 0)
+}
+
+fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vector {
+    const SEED: u64 = 1;
+    let vector = format!("{}/{name}", entry.name);
+    let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
+    let draws = Draws::default();
+    let tapped = match config.build(&link).unwrap_or_else(|e| panic!("{vector}: {e}")) {
+        Algorithm::Aqm(inner) => Algorithm::Aqm(Tapped { inner, draws: draws.clone() }),
+        Algorithm::Discipline(inner) => Algorithm::Discipline(Tapped { inner, draws: draws.clone() }),
+    };
+    let fifo = matches!(tapped, Algorithm::Aqm(_));
+    let queue = Queue::new(tapped, generator(SEED), Limit::of(course.buffer), course.ecn, Some(course.rate));
+    let units = signals(&queue).units;
+    let recorder =
+        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false };
+    let mut line = Line::new(recorder, course.rate);
+    // One course is the same for every algorithm.
+    let mut rng = Seed(SEED).stream(course.name);
+    let (mut now, mut id) = (Time::ZERO, 0);
+    for (load, arrivals) in PHASES {
+        for _ in 0..*arrivals {
+            now += gap(*load, course.rate, &mut rng);
+            let _ = line.arrive(now, Carried::new(packet(course, id, &mut rng)), &mut Nobody);
+            id += 1;
+        }
+    }
+    while line.next_departure().is_some() {
+        line.run(now, &mut Nobody);
+        now += Duration::from_millis(1);
+    }
+    let events = line.into_queue().events;
+    let header = Header {
+        conformance: FORM,
+        vector,
+        algorithm: entry.name.into(),
+        source: entry.source.into(),
+        parameters: parameters(entry, config),
+        config: serde_json::to_value(config).expect("a configuration is JSON"),
+        link: Link {
+            rate_bps: course.rate.bps(),
+            buffer: size(course.buffer),
+            mean_packet_bytes: MEAN_PACKET.get(),
+        },
+        ecn: course.ecn,
+        seed: SEED,
+        events: events.len() as u32,
+        signals: units,
+    };
+    Vector { header, events }
+}
+
+fn gap(load: f64, rate: BitRate, rng: &mut Rng) -> Duration {
+    if load == 0.0 {
+        // The queue drains, and the link is idle for a while.
+        return Duration::from_millis(700);
+    }
+    let mean = MEAN_PACKET.get() as f64 * 8.0 / rate.bps() as f64 / load;
+    // Now and then three come at once.
+    Duration::from_secs_f64(if rng.chance(0.1) { 0.0 } else { rng.exponential(mean / 0.9) })
+}
+
+fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
+    let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
+    let bytes = match (course.sizes, pick(4)) {
+        (false, _) => MEAN_PACKET.get(),
+        (true, 0) => 40 + u64::from(pick(60)),
+        (true, 1) => 200 + u64::from(pick(1000)),
+        (true, _) => 1500,
+    };
+    let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ce, Ecn::Ect0, Ecn::NotEct, Ecn::Ect0];
+    Packet {
+        id,
+        bytes,
+        flow: pick(6) * pick(2),
+        ecn: if course.ecn { ecn[pick(8) as usize] } else { Ecn::NotEct },
+        protocol: if pick(8) == 0 { 17 } else { 6 },
+        dscp: if course.sizes { [0, 0, 10, 46, 1, 45, 8, 34][pick(8) as usize] } else { 0 },
+        syn: pick(12) == 0,
+    }
+}
+
+fn size(size: QueueSize) -> Size {
+    match size {
+        QueueSize::Packets(n) => Size::Packets(n),
+        QueueSize::Bytes(n) => Size::Bytes(n),
+    }
+}
+
+/// The parameters without units: seconds, bit/s, {"packets": x}, {"bytes": x}.
+fn parameters(entry: &Entry, config: &AqmConfig) -> BTreeMap<String, Value> {
+    let Ok(Value::Object(table)) = serde_json::to_value(config) else { return BTreeMap::new() };
+    // Those that are left out are null.
+    let names = (entry.params)().into_iter().map(|doc| doc.name);
+    names.map(|name| (name.to_string(), table.get(name).map_or(Value::Null, plain))).collect()
+}
+
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
+        Value::Array(all) => all.iter().map(plain).collect(),
+        Value::Object(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+fn quantity(text: &str) -> Option<Value> {
+    if let Ok(time) = text.parse::<Duration>() {
+        return Some(json!(time.as_secs_f64()));
+    }
+    if let Ok(rate) = text.parse::<BitRate>() {
+        return Some(json!(rate.bps()));
+    }
+    text.parse::<QueueSize>().ok().map(|q| json!(size(q)))
+}

@@ -1,0 +1,93 @@
+//! Configurations beside the defaults: options that documents leave open, and gains so large that a vector of half a
+//! second decides something.
+
+/// A configuration of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// What the vector is called.
+    pub name: &'static str,
+    /// The course of events.
+    pub course: &'static str,
+    /// The parameters, in TOML.
+    pub config: &'static str,
+}
+
+const fn variant(
+    algorithm: &'static str,
+    name: &'static str,
+    course: &'static str,
+    config: &'static str,
+) -> Variant {
+    Variant { algorithm, name, course, config }
+}
+
+/// All of them.
+pub fn variants() -> &'static [Variant] {
+    const {
+        &[
+            variant("codel", "mtu", "bytes", "mtu = \"1500 B\"\ninterval = \"40 ms\""),
+            variant(
+                "pie",
+                "enhanced",
+                "drops",
+                "delay_from = \"dequeue-rate\"\ndecay = \"below-half\"\nactivate_at = 0.333",
+            ),
+            variant("pie", "plain", "marks", "derandomize = false\ncap = false\nmax_burst = \"0 s\""),
+            variant("pie", "link-rate", "bytes", "delay_from = \"link-rate\"\nmax_burst = \"30 ms\""),
+            variant("red", "fast", "drops", "weight = 0.05"),
+            variant(
+                "red",
+                "bytes-by-size",
+                "bytes",
+                "weight = 0.05\nmin_th = \"5 kB\"\nmax_th = \"15 kB\"\nsignal = \"by-size\"",
+            ),
+            variant(
+                "red",
+                "wait",
+                "marks",
+                "weight = 0.02\nspacing = \"wait\"\ngentle = false\nmark_limit = 0.05",
+            ),
+            variant(
+                "ared",
+                "fast",
+                "marks",
+                "weight = 0.1\ninterval = \"20 ms\"\nmax_p = 0.02\nmin_th = \"5 packets\"",
+            ),
+            variant(
+                "ap-red",
+                "fast",
+                "drops",
+                "min_th = \"5 packets\"\nmax_th = \"30 packets\"\nmax_p = 0.2\nweight = 0.05\nflows = 20.0\nrtt = \"100 ms\"\ninterval = \"50 ms\"",
+            ),
+            variant("st-red", "fast", "drops", "weight = 0.05\ninterval = \"20 ms\""),
+            variant("fuzzy-red", "fast", "drops", "weight_low = 0.02\nweight_high = 0.2"),
+            variant("hred", "fast", "drops", "min_p = 0.2\nt_alpha = \"40 ms\"\nt_beta = \"20 ms\""),
+            variant("hred-fixed", "fast", "drops", "min_p = 0.2\nt_alpha = \"40 ms\"\nt_beta = \"20 ms\""),
+            variant("wred", "fast", "bytes", "weight = 0.05"),
+            variant("dsred", "fast", "drops", "weight = 0.05"),
+            variant("pi", "fast", "drops", "a = 0.01822\nb = 0.01816\nq_ref = \"20 packets\""),
+            variant(
+                "pi",
+                "fast-marks",
+                "bytes",
+                "a = 0.01822\nb = 0.01816\nq_ref = \"20 kB\"\nsignal = \"by-size\"\ninitial_p = 0.1",
+            ),
+            variant("pi-fixed", "fast", "drops", "a = 0.01822\nb = 0.01816\nq_ref = \"20 packets\""),
+            variant("st-pi", "fast", "drops", "a = 0.01822\nb = 0.01816\nq_ref = \"20 packets\""),
+            variant("rem", "fast", "drops", "gamma = 0.5\nphi = 1.01"),
+            variant("dred", "fast", "drops", "alpha = 0.05\nq_ref = \"20 packets\""),
+            variant("lred", "fast", "drops", "interval = \"50 ms\"\nbeta = 0.01\nq_ref = \"20 packets\""),
+            variant("blue", "fast", "drops", "d1 = 0.05\nd2 = 0.02"),
+            variant("blue", "threshold", "marks", "d1 = 0.02\nd2 = 0.01\nthreshold = \"30 packets\""),
+            variant("vrc", "fast", "marks", "q_ref = \"20 packets\""),
+            variant(
+                "red+tail",
+                "counted",
+                "bytes",
+                "young_packets = 4\nudp = \"counted\"\nvq2 = { algorithm = \"ared\", weight = 0.1 }",
+            ),
+        ]
+    }
+}

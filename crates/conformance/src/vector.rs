@@ -1,0 +1,384 @@
+//! The form of vectors: a header and events, one JSON object per line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the form; a header says which it has.
+pub const FORM: u32 = 1;
+
+/// The first line of a vector: what is to be built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The version of this form: 1.
+    pub conformance: u32,
+    /// The vector's name: the algorithm, a slash, and what happens.
+    pub vector: String,
+    /// The algorithm, as `quell aqm list` has it.
+    pub algorithm: String,
+    /// Who published it where.
+    pub source: String,
+    /// Every parameter as a number, a truth value, a name or a table: times in seconds, rates in bit/s, sizes as
+    /// {"packets": x} or {"bytes": x}, null where it is left out.
+    pub parameters: BTreeMap<String, Value>,
+    /// The same as a scenario has it, with units.
+    pub config: Value,
+    /// The link that the queue is for.
+    pub link: Link,
+    /// Whether signals mark ECN-capable packets. If not, every packet counts as Not-ECT.
+    pub ecn: bool,
+    /// What seeds Quell's own generator. An implementation with another one does not need it: events carry the draws.
+    pub seed: u64,
+    /// Events that follow.
+    pub events: u32,
+    /// The internal signals that answers may carry, with their units.
+    pub signals: BTreeMap<String, String>,
+}
+
+/// The link, constant over a vector.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its rate in bit/s.
+    pub rate_bps: u64,
+    /// What may wait, without the packet in transmission.
+    pub buffer: Size,
+    /// The mean packet size in bytes, from which automatic parameters are computed.
+    pub mean_packet_bytes: u64,
+}
+
+/// A size of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum Size {
+    /// In packets, whatever their size.
+    Packets(f64),
+    /// In bytes.
+    Bytes(f64),
+}
+
+/// Every other line: what happens, and in files what the reference answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// Its number, from 1.
+    pub event: u32,
+    /// Its time in nanoseconds; never less than that of the event before.
+    pub t: u64,
+    /// What happens.
+    #[serde(rename = "do")]
+    pub what: What,
+    /// The packet that arrives; only with "enqueue".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Packet>,
+    /// The numbers that the reference drew, uniform on [0, 1), in the order in which it drew them. A decision of
+    /// probability p is "signal if u < p", and draws nothing if p is 0 or less.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draws: Vec<f64>,
+    /// What the reference answered. The runner keeps it to itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Answer>,
+}
+
+/// What happens to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// A packet arrives.
+    Enqueue,
+    /// The link is free: the next packet is taken to be sent.
+    Dequeue,
+    /// A periodic update of the algorithm is due.
+    Update,
+    /// Nothing has been in transmission since this time. Where nothing waits, a dequeue that finds nothing is the same.
+    Idle,
+}
+
+/// A packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Packet {
+    /// What answers call it by; each packet has its own.
+    pub id: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its flow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flow: u32,
+    /// Its ECN field; left out: Not-ECT.
+    #[serde(default, skip_serializing_if = "Ecn::is_not_ect")]
+    pub ecn: Ecn,
+    /// The protocol of its IP header; left out: 6, TCP.
+    #[serde(default = "tcp", skip_serializing_if = "is_tcp")]
+    pub protocol: u8,
+    /// Its DSCP; left out: 0.
+    #[serde(default, skip_serializing_if = "is_zero_byte")]
+    pub dscp: u8,
+    /// It is a TCP SYN; left out: it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub syn: bool,
+}
+
+fn is_zero(x: &u32) -> bool {
+    *x == 0
+}
+
+fn is_zero_byte(x: &u8) -> bool {
+    *x == 0
+}
+
+fn tcp() -> u8 {
+    6
+}
+
+fn is_tcp(x: &u8) -> bool {
+    *x == 6
+}
+
+/// An ECN field (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, codepoint 10.
+    Ect0,
+    /// ECN-capable, codepoint 01.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    fn is_not_ect(&self) -> bool {
+        *self == Ecn::NotEct
+    }
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It waits.
+    Queued,
+    /// It waits, and its ECN field has become CE. One that was CE before is queued.
+    Marked,
+    /// It is gone.
+    Dropped,
+}
+
+/// Why an arrival was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// By chance, or by a schedule, before the queue is full.
+    Early,
+    /// Because a hard limit of the algorithm was passed.
+    Forced,
+    /// Because the buffer was full.
+    Overflow,
+}
+
+/// An answer to an event: the reference's in a file, an implementation's on its standard output.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// With "enqueue": what became of the arrival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// With "enqueue", if it was dropped: why. An implementation may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// With "dequeue": the packet that leaves; left out: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u32>,
+    /// With "dequeue": the packet that leaves was marked now, at the head.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marked: bool,
+    /// With "dequeue", if packets wait and none may leave: before which time in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<u64>,
+    /// Packets that had waited and were dropped, in the order in which they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<u32>,
+    /// How many of the event's draws were used; left out: none. Files leave it out: all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<u32>,
+    /// Internal signals after the event. An implementation may leave out any, or all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub signals: BTreeMap<String, f64>,
+}
+
+/// The first answer of an implementation, to the header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Greeting {
+    /// It implements the algorithm and is ready.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// Why it does not take this vector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip: Option<String>,
+}
+
+/// A vector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector {
+    /// What is built.
+    pub header: Header,
+    /// What happens, with what the reference answered.
+    pub events: Vec<Event>,
+}
+
+/// A line that is not one of a vector, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+impl Vector {
+    /// The vector as lines of text.
+    pub fn text(&self) -> String {
+        let line = |x: serde_json::Result<String>| x.expect("vectors are JSON") + "\n";
+        let mut text = line(serde_json::to_string(&self.header));
+        self.events.iter().for_each(|e| text.push_str(&line(serde_json::to_string(e))));
+        text
+    }
+
+    /// Reads the vectors of a file.
+    ///
+    /// # Errors
+    /// The first line that breaks the form.
+    pub fn read_all(text: &str) -> Result<Vec<Vector>, Broken> {
+        let mut all: Vec<Vector> = Vec::new();
+        let mut last = 0;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let broken = |why: String| Broken { line: number + 1, why };
+            let value: Value = serde_json::from_str(line).map_err(|e| broken(not_json(&e)))?;
+            if value.get("conformance").is_some() {
+                all.last().map_or(Ok(()), Vector::complete).map_err(broken)?;
+                let header: Header = serde_json::from_value(value).map_err(|e| broken(e.to_string()))?;
+                header.check().map_err(broken)?;
+                all.push(Vector { header, events: Vec::new() });
+            } else {
+                let event: Event = serde_json::from_value(value).map_err(|e| broken(e.to_string()))?;
+                let vector = all.last_mut().ok_or_else(|| {
+                    broken("an event before any header: the first line says \"conformance\": 1".into())
+                })?;
+                vector.accept(event).map_err(broken)?;
+            }
+            last = number;
+        }
+        let broken = |why: String| Broken { line: last + 1, why };
+        match all.last() {
+            None => Err(broken("no vector".into())),
+            Some(vector) => vector.complete().map_err(broken).map(|()| all),
+        }
+    }
+
+    fn complete(&self) -> Result<(), String> {
+        match self.events.len() == self.header.events as usize {
+            true => Ok(()),
+            false => Err(format!(
+                "vector {} has {} events, and its header says {}",
+                self.header.vector,
+                self.events.len(),
+                self.header.events
+            )),
+        }
+    }
+
+    fn accept(&mut self, event: Event) -> Result<(), String> {
+        let number = self.events.len() as u32 + 1;
+        if event.event != number {
+            return Err(format!("event {} comes where event {number} is due", event.event));
+        }
+        if let Some(before) = self.events.last().filter(|before| before.t > event.t) {
+            return Err(format!("t = {} is before event {}, t = {}", event.t, before.event, before.t));
+        }
+        if event.packet.is_some() != (event.what == What::Enqueue) {
+            return Err("\"packet\" belongs to \"enqueue\", and to nothing else".into());
+        }
+        if let Some(u) = event.draws.iter().find(|u| !(0.0..1.0).contains(*u)) {
+            return Err(format!("draw {u} does not lie in [0, 1)"));
+        }
+        let Some(expect) = &event.expect else { return Err("\"expect\" is missing".into()) };
+        if expect.verdict.is_some() != (event.what == What::Enqueue) {
+            return Err("\"verdict\" belongs to \"enqueue\", and to nothing else".into());
+        }
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Decisions other than to let pass: marks and drops, and of those the drops for want of room.
+    pub fn signals(&self) -> (usize, usize) {
+        let answers = || self.events.iter().filter_map(|e| e.expect.as_ref());
+        let overflows = answers().filter(|a| a.cause == Some(Cause::Overflow)).count();
+        let all = answers()
+            .map(|a| {
+                let arrival = matches!(a.verdict, Some(Verdict::Marked | Verdict::Dropped));
+                usize::from(arrival) + usize::from(a.marked) + a.dropped.len()
+            })
+            .sum();
+        (all, overflows)
+    }
+}
+
+impl Header {
+    fn check(&self) -> Result<(), String> {
+        if self.conformance != FORM {
+            return Err(format!("conformance = {}: this version reads {FORM}", self.conformance));
+        }
+        if !self.vector.starts_with(&format!("{}/", self.algorithm)) {
+            return Err(format!(
+                "vector = {:?}: begins with its algorithm, \"{}/\"",
+                self.vector, self.algorithm
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with text that is not JSON, without the line that it gives, which is always the first.
+pub(crate) fn not_json(e: &serde_json::Error) -> String {
+    let text = e.to_string();
+    let what = text.rsplit_once(" at line").map_or(text.as_str(), |(what, _)| what);
+    format!("is not JSON: {what} at column {}", e.column())
+}
+
+/// The JSON Schema of vectors: each line of a file is an object of one of its kinds.
+pub fn schema() -> Value {
+    /// A line of a file, of the runner, or of an implementation.
+    #[derive(JsonSchema)]
+    #[serde(untagged)]
+    #[allow(dead_code)]
+    enum Line {
+        /// The first of a vector.
+        Header(Box<Header>),
+        /// Every other.
+        Event(Event),
+        /// The first answer.
+        Greeting(Greeting),
+        /// Every other answer.
+        Answer(Answer),
+    }
+    let mut schema = serde_json::to_value(schemars::schema_for!(Line)).expect("a schema is JSON");
+    schema["title"] = "Lines of Quell's conformance vectors, form 1".into();
+    schema
+}
