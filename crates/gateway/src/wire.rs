@@ -40,13 +40,6 @@ impl Side {
         Ipv4Addr::new(10, 64 + self as u8, high, low)
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Side::Near => "near",
-            Side::Far => "far",
-        }
-    }
-
     /// The other one.
     pub fn other(self) -> Side {
         match self {
@@ -98,11 +91,15 @@ pub struct Host {
 }
 
 impl Host {
-    fn new(side: Side) -> Result<Self, WireError> {
+    /// A host with nothing but itself; `name` is its thread's.
+    ///
+    /// # Errors
+    /// If a network namespace is not allowed.
+    pub fn new(name: &str) -> Result<Self, WireError> {
         let (jobs, todo) = channel::<Job>();
         let (ready, entered) = channel();
         let thread = std::thread::Builder::new()
-            .name(format!("quell-{}", side.name()))
+            .name(format!("quell-{name}"))
             .spawn(move || {
                 let entered = sys::unshare_network();
                 let failed = entered.is_err();
@@ -117,6 +114,11 @@ impl Host {
             .map_err(|_| WireError("a host's thread has ended".into()))?
             .map_err(|e| WireError(format!("a network namespace is not allowed here: {e}; {NAMESPACES}")))?;
         Ok(Host { jobs: Some(jobs), thread: Some(thread), tid })
+    }
+
+    /// Its thread, in whose network namespace it is.
+    pub fn tid(&self) -> i32 {
+        self.tid
     }
 
     /// Does something on this host, and waits for what it gives.
@@ -216,15 +218,27 @@ pub struct Report {
     pub log: Option<String>,
 }
 
-impl Wire {
-    /// Sets everything up; traffic may begin when this returns.
+/// The hosts and a relay between them that nobody turns yet.
+pub struct Prepared {
+    /// The hosts.
+    pub near: Host,
+    /// See `near`.
+    pub far: Host,
+    /// The relay.
+    pub relay: Relay<Pair>,
+    /// TUN or packet sockets.
+    pub framing: Framing,
+}
+
+impl Prepared {
+    /// Sets everything up but the relay's thread.
     ///
     /// # Errors
     /// Says what is not allowed here and what would allow it.
-    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Wire, WireError> {
+    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Prepared, WireError> {
         let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
-        let near = Host::new(Side::Near)?;
-        let far = Host::new(Side::Far)?;
+        let near = Host::new("near")?;
+        let far = Host::new("far")?;
         let (devices, framing) = devices(&near, &far, config.packet_sockets)?;
         for (side, host) in [(Side::Near, &near), (Side::Far, &far)] {
             configure(side, host, &config)?;
@@ -236,6 +250,16 @@ impl Wire {
         let [there, back] = config.delays;
         let paths = vec![(up, there), (down, back)];
         let relay = Relay::new(pair, paths, Pace::default(), recorder).map_err(|e| refuse(&e))?;
+        Ok(Prepared { near, far, relay, framing })
+    }
+
+    /// Gives the relay a thread of its own, without any rights.
+    ///
+    /// # Errors
+    /// If there can be no such thread.
+    pub fn start(self) -> Result<Wire, WireError> {
+        let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
+        let Prepared { near, far, relay, framing } = self;
         let stop = Arc::new(AtomicBool::new(false));
         let clock = MonotonicClock::new();
         let (ready, began) = channel();
@@ -254,6 +278,16 @@ impl Wire {
             .map_err(|_| WireError("the relay has ended".into()))?
             .map_err(|e| WireError(format!("the relay cannot give up its rights: {e}")))?;
         Ok(Wire { near, far, stop, relay: Some(thread), relay_tid, framing, clock })
+    }
+}
+
+impl Wire {
+    /// Sets everything up; traffic may begin when this returns.
+    ///
+    /// # Errors
+    /// Says what is not allowed here and what would allow it.
+    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Wire, WireError> {
+        Prepared::new(config, recorder)?.start()
     }
 
     /// A host.
@@ -333,7 +367,7 @@ fn devices(near: &Host, far: &Host, packet_sockets: bool) -> Result<([OwnedFd; 2
             _ => {}
         }
     }
-    let between = Host::new(Side::Near)?;
+    let between = Host::new("between")?;
     let (near_tid, far_tid) = (near.tid, far.tid);
     between.ip(vec![
         format!("link add quell0 netns {near_tid} type veth peer name near"),
