@@ -577,7 +577,7 @@ proptest! {
         now += Duration::from_secs(60);
         // BLUE remembers: an idle period is one step down for it, however long. HRED knows no time but
         // that of arrivals.
-        if !["blue", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
+        if !["blue", "blue-fixed", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
                 bench.arrive(now, plain(500));
