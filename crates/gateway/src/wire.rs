@@ -61,7 +61,7 @@ pub struct WireConfig {
     pub delays: [Delays; 2],
     /// The largest IP packet.
     pub mtu: u16,
-    /// Whether the hosts ask for ECN (`net.ipv4.tcp_ecn`).
+    /// Whether the hosts ask for ECN with every connection (`net.ipv4.tcp_ecn`); they grant it in any case.
     pub ecn: bool,
     /// Congestion control of sockets that do not choose (`net.ipv4.tcp_congestion_control`).
     pub congestion: Option<String>,
@@ -184,6 +184,22 @@ fn ip(commands: &[String]) -> Result<(), WireError> {
     Ok(())
 }
 
+/// Runs `ip` once for many commands, a line each.
+fn batch(commands: &str) -> Result<(), WireError> {
+    use std::io::Write;
+    use std::process::Stdio;
+    let failed = |e: &dyn core::fmt::Display| WireError(format!("`ip -batch` fails: {e}"));
+    let mut ip = Command::new("ip");
+    ip.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = ip.spawn().map_err(|e| failed(&e))?;
+    if let Some(mut to) = child.stdin.take() {
+        to.write_all(commands.as_bytes()).map_err(|e| failed(&e))?;
+    }
+    let done = child.wait_with_output().map_err(|e| failed(&e))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if done.status.success() { Ok(()) } else { Err(failed(&said.trim())) }
+}
+
 /// A setting of the kernel for the calling thread's network namespace.
 fn sysctl(name: &str, value: &str) -> Result<(), WireError> {
     std::fs::write(format!("/proc/sys/net/{name}"), value)
@@ -298,6 +314,16 @@ impl Wire {
         }
     }
 
+    /// Lets connections of a host to these addresses of the other one ask for ECN, whatever the others do.
+    ///
+    /// # Errors
+    /// If `ip` cannot say so.
+    pub(crate) fn ask_for_ecn(&self, side: Side, to: impl Iterator<Item = u16>) -> Result<(), WireError> {
+        let route = |n: u16| format!("route add {}/32 dev quell0 features ecn\n", side.other().address(n));
+        let routes: String = to.map(route).collect();
+        if routes.is_empty() { Ok(()) } else { self.host(side).run(move || batch(&routes)) }
+    }
+
     /// Stops the relay.
     ///
     /// # Errors
@@ -408,7 +434,7 @@ fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireErr
     host.ip(commands)?;
     let (ecn, congestion) = (config.ecn, config.congestion.clone());
     host.run(move || {
-        sysctl("ipv4/tcp_ecn", if ecn { "1" } else { "0" })?;
+        sysctl("ipv4/tcp_ecn", if ecn { "1" } else { "2" })?;
         // What one connection learned is not for the next one.
         sysctl("ipv4/tcp_no_metrics_save", "1")?;
         // No connection is limited by a socket's buffer before the queue is.
