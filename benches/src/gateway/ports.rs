@@ -22,6 +22,9 @@ const RATE: BitRate = BitRate::from_bps(10_000_000_000);
 /// Packets that wait when a round begins: fewer than the kernel's queues hold.
 const BURST: u64 = 4000;
 
+/// What the line may hold, in packets: more than PIE's target at that rate.
+const BUFFER: u32 = 20_000;
+
 /// A relay, and who fills what it reads from.
 struct Rig {
     relay: Turned,
@@ -206,7 +209,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
         };
         let mut rigs = Vec::new();
         for name in ALGORITHMS {
-            rigs.push((name, make(Some(line(algorithm(name)?, RATE, 1000)))?, Vec::new()));
+            rigs.push((name, make(Some(line(algorithm(name)?, RATE, BUFFER)))?, Vec::new()));
         }
         for round in 0..rounds {
             progress.next(kind);
