@@ -5,6 +5,8 @@ mod case;
 mod cost;
 mod decisions;
 mod fluid;
+#[cfg(target_os = "linux")]
+mod gateway;
 mod instructions;
 mod lanes;
 mod maps;
@@ -56,6 +58,18 @@ enum Command {
     },
     /// What a packet costs in a queue of 2 lanes, and of 1024
     Lanes {
+        #[command(flatten)]
+        write: Write,
+    },
+    /// What real packets cost in the gateway, and how exactly it keeps a rate
+    #[cfg(target_os = "linux")]
+    Gateway {
+        /// How many pairs of rounds, with a line and without, for each algorithm and kind of ports
+        #[arg(short = 'n', long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
+        /// How long each rate is measured
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+        seconds: u32,
         #[command(flatten)]
         write: Write,
     },
@@ -142,6 +156,8 @@ fn main() -> ExitCode {
         Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
         Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
         Command::Lanes { write } => lanes::few_and_many().and_then(|s| write.publish(&s)),
+        #[cfg(target_os = "linux")]
+        Command::Gateway { rounds, seconds, write } => gateway::all(rounds, seconds, |s| write.publish(s)),
         Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
         Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
         Command::OneRun { times, write } => scaling::one_run(times.times).and_then(|s| write.publish(&s)),

@@ -577,7 +577,7 @@ proptest! {
         now += Duration::from_secs(60);
         // BLUE remembers, alone and in COBALT: an idle period is one step down for it, however long; in SFB
         // only arrivals calm it. HRED knows no time but that of arrivals.
-        if !["blue", "cobalt", "sfb", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
+        if !["blue", "blue-fixed", "cobalt", "sfb", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
                 bench.arrive(now, plain(500));
@@ -841,10 +841,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
             "algorithm = \"pie\"\nscheme = \"linux\"\ndecay = \"below-half\"".into(),
             "decay = below-half: is what scheme = \"linux\" fixes: leave it out",
         ),
-        (
-            "algorithm = \"docsis-pie\"\nmean_packet = \"0 B\"".into(),
-            "mean_packet = 0 B: must be positive",
-        ),
+        ("algorithm = \"docsis-pie\"\nmean_packet = \"0 B\"".into(), "mean_packet = 0 B: must be positive"),
         (
             "algorithm = \"step\"\ndelay = \"1 ms\"\nqueue = \"5 packets\"".into(),
             "queue = 5 packets: give it or delay (1 ms), not both",

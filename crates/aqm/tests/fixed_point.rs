@@ -209,12 +209,28 @@ fn hred_in_integers_has_the_probability_of_hred() {
     }
 }
 
+#[test]
+fn blue_in_integers_has_the_probability_of_blue() {
+    for (params, buffer) in [
+        ("", PACKETS),
+        ("d1 = 0.02\nd2 = 0.002\nfreeze_time = \"50 ms\"", PACKETS),
+        ("threshold = \"300 packets\"\nd1 = 1e-3\nd2 = 1e-4", PACKETS),
+        ("threshold = \"100 kB\"\nd1 = 0.01\nd2 = 0.005\nsignal = \"by-size\"", BYTES),
+    ] {
+        let d = worst("blue", "blue-fixed", params, buffer);
+        assert!(d.largest > 1e-3, "it acts: {d:?}");
+        assert!(d.p < 1e-12, "{d:?}");
+        assert!(d.verdicts <= 5, "{d:?}");
+    }
+}
+
 /// Up to the reports, the sources hold no floating point: neither its type nor a literal.
 #[test]
 fn the_path_of_a_packet_holds_no_floating_point() {
     for (name, source) in [
         ("red", include_str!("../src/integer/red.rs")),
         ("ared", include_str!("../src/integer/ared.rs")),
+        ("blue", include_str!("../src/integer/blue.rs")),
         ("pi", include_str!("../src/integer/pi.rs")),
         ("hred", include_str!("../src/integer/hred.rs")),
     ] {

@@ -170,8 +170,9 @@ pub struct MuseumArgs {
 
 #[cfg(target_os = "linux")]
 const WIRE_HELP: &str = "\
-Two hosts in network namespaces, with the algorithm between them; no root is needed where the kernel allows user
-namespaces. COMMAND runs on the near host; $QUELL_FAR is the address of the far one.
+Two hosts in network namespaces, with the algorithm between them; no root is \
+needed where the kernel allows user namespaces. COMMAND runs on the near host; \
+$QUELL_FAR is the address of the far one.
 
   quell wire --rate 10Mbit/s --rtt 50ms --aqm codel -- ping -c 3 10.65.0.1
   quell wire --rate 20Mbit/s --rtt 40ms --aqm red --ecn --far 'iperf3 -s' -- sh -c 'iperf3 -c $QUELL_FAR'
@@ -211,6 +212,9 @@ pub struct WireArgs {
     /// Seed of the algorithm's chance; default: drawn, and kept in the log. Of a scenario: its seeds.
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
+    /// Run a scenario's algorithms with seeds 1 to N; default: its seeds.
+    #[arg(long, value_name = "N", requires = "scenario", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seeds: Option<u32>,
     /// Keep arrivals and decisions in FILE, for `quell gateway replay`.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,

@@ -11,14 +11,26 @@ use crate::terminal;
 
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 static TERMINATED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// Ctrl-C is a child's, however often it comes.
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// What shells add to the number of the signal that ended a program.
 const SIGNALED: i32 = 128;
 
 /// The exit code of a program that was interrupted, or asked to terminate.
 pub fn code() -> i32 {
-    let terminated = TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    SIGNALED + if terminated { SIGTERM } else { SIGINT }
+    SIGNALED + if terminated() { SIGTERM } else { SIGINT }
+}
+
+/// Whether this program was asked to terminate.
+pub fn terminated() -> bool {
+    TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// Listens, and leaves Ctrl-C to a child that has the terminal: what it means there this program cannot know.
+pub fn leave() -> &'static AtomicBool {
+    LEFT.store(true, Ordering::Relaxed);
+    listen()
 }
 
 /// Begins to listen, and gives the flag that an interruption sets.
@@ -31,7 +43,7 @@ pub fn listen() -> &'static AtomicBool {
         // Not signal-hook: it would call Python's handler too, where the command runs in Python.
         let on_interrupt = stop.clone();
         let _ = ctrlc::set_handler(move || {
-            if on_interrupt.swap(true, Ordering::Relaxed) {
+            if on_interrupt.swap(true, Ordering::Relaxed) && !LEFT.load(Ordering::Relaxed) {
                 terminal::complain("interrupted", "twice; what was not finished is lost");
                 std::process::exit(SIGNALED + SIGINT);
             }

@@ -8,10 +8,10 @@ mod common;
 use std::io;
 
 use common::{Shared, line, packet};
-use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
-    Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay, Rest,
+    Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay, Rest, replay,
 };
 use quell_sim::network::*;
 use quell_sim::outcome::{Left, Place};
@@ -35,8 +35,8 @@ impl Ports for Bursts {
     }
 }
 
-/// A log of some seconds of a gateway that wakes late now and then.
-fn log(config: &LineConfig) -> Vec<u8> {
+/// A log of so many turns of a gateway that wakes late now and then.
+fn log(config: &LineConfig, turns: usize) -> Vec<u8> {
     let file = Shared::default();
     let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
     let recorder = Recorder::new(file.clone(), &header).unwrap();
@@ -45,7 +45,7 @@ fn log(config: &LineConfig) -> Vec<u8> {
     let mut relay = Relay::new(ports, paths, Pace::default(), Some(recorder)).unwrap();
     let mut rng = Seed(6).stream("wakes");
     let mut now = Time::ZERO;
-    for _ in 0..8000 {
+    for _ in 0..turns {
         let rest = relay.turn(|| now).unwrap();
         let asked = match rest {
             Rest::None => 0,
@@ -65,94 +65,127 @@ enum Fate {
     Dropped(Time, quell_aqm::Cause, Place),
 }
 
+/// The packets of a turn are two on average.
+const TURNS: usize = 8000;
+
 #[test]
 fn both_engines_decide_as_the_gateway_did() {
     for entry in CATALOG {
-        let aqm: AqmConfig = (entry.default)();
-        let config = line("up", aqm);
-        let bytes = log(&config);
-        let mut reader = LogReader::new(bytes.as_slice()).unwrap();
-        let (mut arrivals, mut admissions, mut fates) = (Vec::new(), Vec::new(), Vec::new());
-        let mut end = Time::ZERO;
-        while let Some(logged) = reader.next_entry().unwrap() {
-            end = end.max(logged.time);
-            match logged.event {
-                Event::Arrived { packet, admission } => {
-                    let h = packet.header;
-                    arrivals.push(TraceArrival {
-                        time: logged.time,
-                        bytes: packet.bytes as u16,
-                        flow: h.flow,
-                        ecn: h.ecn,
-                        transport: h.transport,
-                        syn: h.syn,
-                        dscp: h.dscp,
-                    });
-                    admissions.push(admission);
-                    fates.push(None);
-                }
-                Event::Sent { number, marked } => {
-                    fates[number as usize] = Some(Fate::Sent(logged.time, marked));
-                }
-                Event::Dropped { number, cause, place } => {
-                    fates[number as usize] = Some(Fate::Dropped(logged.time, cause, place));
-                }
-                Event::Reconfigured(_) | Event::Closed => {}
-            }
-        }
-        assert!(reader.closed() && arrivals.len() > 10_000, "{}: {}", entry.name, arrivals.len());
-        let trace = Trace::new(arrivals.clone()).unwrap();
-        for engine in [Engine::Fast, Engine::Reference] {
-            let link = LinkSpec {
-                name: "bottleneck".into(),
-                rate: Schedule::constant(config.rate),
-                delay: Schedule::constant(Duration::from_millis(1)),
-                queue: Some(Box::new(QueueSpec {
-                    buffer: config.buffer,
-                    algorithm: config.aqm.build(&config.link()).unwrap(),
-                    ecn: true,
-                })),
-                loss: 0.0,
-                observe: true,
-            };
-            let flow = FlowSpec {
-                class: 0,
-                forward: vec![LinkId(0)],
-                reverse: vec![],
-                ack_class: 0,
-                traffic: Traffic::Trace(trace.clone()),
-                dscp: 0,
-                start: Time::ZERO,
-                stop: None,
-            };
-            let network = Network {
-                links: vec![link],
-                flows: vec![flow],
-                classes: vec!["trace".into()],
-                measure: Measure {
-                    warmup: Time::ZERO,
-                    end: end + Duration::from_nanos(1),
-                    boundaries: vec![],
-                    step: None,
-                },
-                seed: Seed(config.seed),
-            };
-            let control = Control { logged: vec![LinkId(0)], ..Control::default() };
-            let outcome = run(network, engine, &control).unwrap();
-            let simulated = &outcome.links[0].log;
-            assert_eq!(simulated.len(), arrivals.len(), "{} {engine:?}", entry.name);
-            for (i, fate) in simulated.iter().enumerate() {
-                let on_arrival = fate.admission == quell_sim::outcome::Admission::Marked;
-                // What was marked before stays so, and is not marked here.
-                let here = |at_head: bool| (on_arrival || at_head) && arrivals[i].ecn != Ecn::Ce;
-                let left = fate.left.map(|left| match left {
-                    Left::Sent { start, marked } => Fate::Sent(start, here(marked)),
-                    Left::Dropped { time, cause, place } => Fate::Dropped(time, cause, place),
-                });
-                let what = format!("{} {engine:?}, packet {i}", entry.name);
-                assert_eq!((fate.arrived, fate.admission), (arrivals[i].time, admissions[i]), "{what}");
-                assert_eq!(left, fates[i], "{what}");
-            }
+        decided_alike(&line("up", (entry.default)()), TURNS);
+    }
+}
+
+/// A million packets of each algorithm, with marks and with drops, with `QUELL_LONG=1`.
+#[test]
+fn a_million_packets_of_every_algorithm_are_decided_alike() {
+    if std::env::var_os("QUELL_LONG").is_none() {
+        println!("skipped: QUELL_LONG=1 runs it");
+        return;
+    }
+    let mut all = 0;
+    for entry in CATALOG {
+        for ecn in [true, false] {
+            let config = LineConfig { ecn, ..line("up", (entry.default)()) };
+            let arrivals = decided_alike(&config, 505_000);
+            assert!(arrivals >= 1_000_000, "{}: {arrivals}", entry.name);
+            all += arrivals;
+            println!("{}, {}: {arrivals} packets", entry.name, if ecn { "marks" } else { "drops" });
         }
     }
+    println!("{all} packets, 0 decided otherwise");
+}
+
+/// Asserts that a replay through the line and both engines decide as the gateway did; gives how many packets came.
+fn decided_alike(config: &LineConfig, turns: usize) -> usize {
+    let name = config.aqm.name();
+    let bytes = log(config, turns);
+    let replayed = replay(&mut LogReader::new(bytes.as_slice()).unwrap(), None).unwrap();
+    let again = &replayed.lines[0];
+    assert!(replayed.closed && again.compared > again.arrivals, "{name}");
+    assert_eq!((again.differ, &again.first), (0, &None), "{name}");
+    let mut reader = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut arrivals, mut admissions, mut fates) = (Vec::new(), Vec::new(), Vec::new());
+    let mut end = Time::ZERO;
+    while let Some(logged) = reader.next_entry().unwrap() {
+        end = end.max(logged.time);
+        match logged.event {
+            Event::Arrived { packet, admission } => {
+                let h = packet.header;
+                arrivals.push(TraceArrival {
+                    time: logged.time,
+                    bytes: packet.bytes as u16,
+                    flow: h.flow,
+                    ecn: h.ecn,
+                    transport: h.transport,
+                    syn: h.syn,
+                    dscp: h.dscp,
+                });
+                admissions.push(admission);
+                fates.push(None);
+            }
+            Event::Sent { number, marked } => {
+                fates[number as usize] = Some(Fate::Sent(logged.time, marked));
+            }
+            Event::Dropped { number, cause, place } => {
+                fates[number as usize] = Some(Fate::Dropped(logged.time, cause, place));
+            }
+            Event::Reconfigured(_) | Event::Closed => {}
+        }
+    }
+    assert!(reader.closed() && arrivals.len() > 10_000, "{name}: {}", arrivals.len());
+    assert_eq!(again.arrivals, arrivals.len() as u64, "{name}");
+    let trace = Trace::new(arrivals.clone()).unwrap();
+    for engine in [Engine::Fast, Engine::Reference] {
+        let link = LinkSpec {
+            name: "bottleneck".into(),
+            rate: Schedule::constant(config.rate),
+            delay: Schedule::constant(Duration::from_millis(1)),
+            queue: Some(Box::new(QueueSpec {
+                buffer: config.buffer,
+                algorithm: config.aqm.build(&config.link()).unwrap(),
+                ecn: config.ecn,
+            })),
+            loss: 0.0,
+            observe: true,
+        };
+        let flow = FlowSpec {
+            class: 0,
+            forward: vec![LinkId(0)],
+            reverse: vec![],
+            ack_class: 0,
+            traffic: Traffic::Trace(trace.clone()),
+            dscp: 0,
+            start: Time::ZERO,
+            stop: None,
+        };
+        let network = Network {
+            links: vec![link],
+            flows: vec![flow],
+            classes: vec!["trace".into()],
+            measure: Measure {
+                warmup: Time::ZERO,
+                end: end + Duration::from_nanos(1),
+                boundaries: vec![],
+                step: None,
+            },
+            seed: Seed(config.seed),
+        };
+        let control = Control { logged: vec![LinkId(0)], ..Control::default() };
+        let outcome = run(network, engine, &control).unwrap();
+        let simulated = &outcome.links[0].log;
+        assert_eq!(simulated.len(), arrivals.len(), "{name} {engine:?}");
+        for (i, fate) in simulated.iter().enumerate() {
+            let on_arrival = fate.admission == quell_sim::outcome::Admission::Marked;
+            // What was marked before stays so, and is not marked here.
+            let here = |at_head: bool| (on_arrival || at_head) && arrivals[i].ecn != Ecn::Ce;
+            let left = fate.left.map(|left| match left {
+                Left::Sent { start, marked } => Fate::Sent(start, here(marked)),
+                Left::Dropped { time, cause, place } => Fate::Dropped(time, cause, place),
+            });
+            let what = format!("{name} {engine:?}, packet {i}");
+            assert_eq!((fate.arrived, fate.admission), (arrivals[i].time, admissions[i]), "{what}");
+            assert_eq!(left, fates[i], "{what}");
+        }
+    }
+    arrivals.len()
 }

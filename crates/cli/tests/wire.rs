@@ -109,6 +109,107 @@ fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
     assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
 }
 
+/// Flows that ask for ECN beside one that does not, sources with clocks of their own, and an algorithm on the way back;
+/// of all of them what their hosts saw.
+const MIXED: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Mixed"
+duration = "6 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+ecn = true
+[dumbbell.reverse]
+buffer = "50 packets"
+aqm = { algorithm = "codel" }
+[[aqm]]
+algorithm = "red"
+[[flows]]
+name = "marked"
+count = 2
+rtt = "20 ms"
+tcp = { packet = "1500 B", ecn = true }
+[[flows]]
+name = "dropped"
+rtt = "20 ms"
+tcp = { packet = "1500 B", ecn = false }
+[[flows]]
+name = "web"
+kind = "transfers"
+rtt = "20 ms"
+size = "10 packets"
+think = { exponential = "100 ms" }
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "video"
+rate = "500 kbit/s"
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "bursts"
+kind = "udp"
+rate = "1 Mbit/s"
+packet = "500 B"
+on_off = { on = "200 ms", off = "300 ms" }
+"#;
+
+#[test]
+fn hosts_say_what_each_flow_had() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("mixed.toml"), MIXED).unwrap();
+    let done = quell(dir.path(), &["wire", "mixed.toml", "--out", "live", "--log", "log", "--seeds", "1"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let results = quell_lab::Results::read(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    let of = |group: &str| run.flows.iter().filter(|f| f.group == group).collect::<Vec<_>>();
+    for (group, flows, least, most) in [
+        ("marked", 2, 1e6, 9e6),
+        ("dropped", 1, 1e6, 9e6),
+        // What it hands over, with the headers of its packets, on time or not.
+        ("video", 1, 3.5e5, 5.2e5),
+        // On for two fifths of the time.
+        ("bursts", 1, 2e5, 6e5),
+    ] {
+        let found = of(group);
+        assert_eq!(found.len(), flows, "{group}");
+        for flow in found {
+            assert!((least..most).contains(&flow.goodput_bps), "{group}: {}", flow.goodput_bps);
+        }
+    }
+    // Ten packets take a round trip to connect and two more, and wait in the queue.
+    assert!(run.transfers.len() > 5, "{}", run.transfers.len());
+    for transfer in &run.transfers {
+        assert_eq!((transfer.class.as_str(), transfer.size_packets), ("web", 10));
+        assert!((0.04..3.0).contains(&transfer.flow_completion_time_s), "{transfer:?}");
+    }
+    let value = |scope: &str, metric| {
+        let row =
+            run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == scope && r.segment.is_none());
+        row.and_then(|r| r.values.get(metric))
+    };
+    use quell_lab::Metric;
+    assert_eq!(value("web", Metric::Transfers).map(|n| n > 4.0), Some(true));
+    assert_eq!(value("all", Metric::Timeouts), None, "the kernel does not say");
+    let all = value("all", Metric::Goodput).unwrap();
+    assert!((8e6..1e7).contains(&all), "{all}");
+    // Who asks for ECN is marked, who does not is dropped.
+    let shares = |scope| (value(scope, Metric::MarkRate).unwrap(), value(scope, Metric::LossRate).unwrap());
+    let ((marked, lost), (none, dropped)) = (shares("marked"), shares("dropped"));
+    assert!(marked > 0.002 && lost < marked / 4.0, "{marked} {lost}");
+    assert!(none == 0.0 && dropped > 0.002, "{none} {dropped}");
+    // The way back has its own algorithm.
+    let done = quell(dir.path(), &["gateway", "replay", "log", "--format", "json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("codel"), "{}", text(&done.stdout));
+}
+
 #[test]
 fn a_scenario_runs_live_and_is_compared_with_its_simulation() {
     if !possible() {

@@ -45,6 +45,9 @@ pub fn unshare_network() -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// What a packet socket holds until the relay reads it, in bytes: thousands of packets, as a TUN device's queue.
+const PACKET_BUFFER: libc::c_int = 16 << 20;
+
 /// A packet socket for all frames that come in on an interface, whole, and for what is sent there.
 ///
 /// # Errors
@@ -72,6 +75,14 @@ pub fn packet_socket(name: &str) -> io::Result<OwnedFd> {
         if libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) < 0 {
             return Err(io::Error::last_os_error());
         }
+        let int = size_of::<libc::c_int>() as libc::socklen_t;
+        // The default holds a hundred packets, which are gone while the relay sleeps; where more than the limit of
+        // net.core.rmem_max is not allowed, up to that.
+        let buffer = PACKET_BUFFER;
+        for option in [libc::SO_RCVBUF, libc::SO_RCVBUFFORCE] {
+            let _ =
+                libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const buffer).cast(), int);
+        }
         let one: libc::c_int = 1;
         // What this host sends there itself is not to come back.
         let ignore = libc::setsockopt(
@@ -79,7 +90,7 @@ pub fn packet_socket(name: &str) -> io::Result<OwnedFd> {
             libc::SOL_PACKET,
             libc::PACKET_IGNORE_OUTGOING,
             (&raw const one).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
+            int,
         );
         if ignore < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
     }

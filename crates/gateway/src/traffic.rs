@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration as Wait;
 
@@ -41,6 +41,8 @@ pub enum Kind {
         congestion: String,
         /// The largest segment's data in bytes, without TCP's options.
         segment: u16,
+        /// It asks for ECN, whether its host does or not.
+        ecn: bool,
         /// What is sent through it.
         app: App,
     },
@@ -57,6 +59,8 @@ pub enum Kind {
 pub enum App {
     /// Data without end.
     Bulk,
+    /// What a source hands over by its own clock: sizes, and the gaps after them.
+    Paced(Draw),
     /// Transfers, each followed by a time to think.
     Transfers {
         /// Sizes and thinking times.
@@ -83,6 +87,20 @@ pub struct Traffic {
     stop_receivers: Arc<AtomicBool>,
     receivers: Vec<JoinHandle<io::Result<u64>>>,
     counts: Arc<Vec<AtomicU64>>,
+    transfers: Arc<Mutex<Vec<Transferred>>>,
+}
+
+/// A transfer of which all has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transferred {
+    /// The flow's index.
+    pub flow: usize,
+    /// When it was given to TCP, by the wire's clock; of a connection of its own, before that was opened.
+    pub start: Time,
+    /// When its sender knew that all had arrived.
+    pub end: Time,
+    /// Its size.
+    pub bytes: u64,
 }
 
 /// The number by which a path's delays and addresses know flow `index`.
@@ -129,21 +147,32 @@ impl Traffic {
                 .thread("quell-receive", move || receive(&sockets.0, &sockets.1, &stop, &counts).map(|()| 0));
             receivers.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
+        for side in [Side::Near, Side::Far] {
+            let asks = |flow: &Flow| flow.from == side && matches!(flow.kind, Kind::Tcp { ecn: true, .. });
+            let own = flows.iter().enumerate().filter(|(_, flow)| asks(flow)).map(|(i, _)| address(i));
+            wire.ask_for_ecn(side, own)?;
+        }
+        let transfers = Arc::new(Mutex::new(Vec::new()));
         let mut flows: Vec<(usize, Flow)> = flows.into_iter().enumerate().collect();
         flows.sort_by_key(|(_, flow)| flow.start);
         for side in [Side::Near, Side::Far] {
             let (own, others): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, f)| f.from == side);
             flows = others;
-            let (clock, stop) = (wire.clock, stop.clone());
-            let thread = wire.host(side).thread("quell-start", move || start(own, clock, &stop));
+            let (clock, stop, transfers) = (wire.clock, stop.clone(), transfers.clone());
+            let thread = wire.host(side).thread("quell-start", move || start(own, clock, &stop, &transfers));
             threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
-        Ok(Traffic { stop, flows: threads, stop_receivers, receivers, counts })
+        Ok(Traffic { stop, flows: threads, stop_receivers, receivers, counts, transfers })
     }
 
     /// The bytes that each flow's receiver has had so far, without headers.
     pub fn received(&self) -> Vec<u64> {
         self.counts.iter().map(|c| c.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The transfers that have finished so far, in the order in which they did.
+    pub fn transfers(&self) -> Vec<Transferred> {
+        self.transfers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends all flows at once; gives the first failure, if there was one.
@@ -254,7 +283,12 @@ fn until(time: Time, clock: &MonotonicClock, stop: &AtomicBool) -> bool {
 }
 
 /// Starts each flow when its time comes, in a thread of its own; gives what all of them sent.
-fn start(flows: Vec<(usize, Flow)>, clock: MonotonicClock, stop: &Arc<AtomicBool>) -> io::Result<u64> {
+fn start(
+    flows: Vec<(usize, Flow)>,
+    clock: MonotonicClock,
+    stop: &Arc<AtomicBool>,
+    transfers: &Arc<Mutex<Vec<Transferred>>>,
+) -> io::Result<u64> {
     /// A flow's thread needs little.
     const STACK: usize = 1 << 17;
     let mut running: Vec<JoinHandle<io::Result<u64>>> = Vec::new();
@@ -263,9 +297,9 @@ fn start(flows: Vec<(usize, Flow)>, clock: MonotonicClock, stop: &Arc<AtomicBool
         if !until(Time::ZERO + flow.start, &clock, stop) {
             break;
         }
-        let stop = stop.clone();
+        let (stop, transfers) = (stop.clone(), transfers.clone());
         let thread = std::thread::Builder::new().name("quell-flow".into()).stack_size(STACK);
-        running.push(thread.spawn(move || send(index, flow, &clock, &stop))?);
+        running.push(thread.spawn(move || send(index, flow, &clock, &stop, &transfers))?);
         let (ended, still) = running.into_iter().partition(JoinHandle::is_finished);
         running = still;
         sent += joined(ended)?;
@@ -280,7 +314,13 @@ fn joined(threads: Vec<JoinHandle<io::Result<u64>>>) -> io::Result<u64> {
     threads.into_iter().map(one).sum()
 }
 
-fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> io::Result<u64> {
+fn send(
+    index: usize,
+    flow: Flow,
+    clock: &MonotonicClock,
+    stop: &AtomicBool,
+    transfers: &Mutex<Vec<Transferred>>,
+) -> io::Result<u64> {
     let last = Time::ZERO + flow.stop;
     let number = address(index);
     let from = SocketAddr::V4(SocketAddrV4::new(flow.from.address(number), 0));
@@ -306,7 +346,7 @@ fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> 
             }
             Ok(sent)
         }
-        Kind::Tcp { congestion, segment, app } => {
+        Kind::Tcp { congestion, segment, app, .. } => {
             let open = || -> io::Result<Socket> {
                 let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
                 socket.set_tcp_congestion(congestion.as_bytes())?;
@@ -326,11 +366,28 @@ fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> 
                     }
                     None => Ok(0),
                 },
+                App::Paced(mut draw) => match connect(&open, &to, &over)? {
+                    Some(socket) => {
+                        // A packet is sent when it is handed over, and does not wait for the next one.
+                        socket.set_tcp_nodelay(true)?;
+                        let mut next = clock.now();
+                        let mut sent = 0;
+                        while next < last && until(next, clock, stop) {
+                            let (size, gap) = draw();
+                            sent += write(&socket, size, &over)?;
+                            next += gap;
+                        }
+                        reset(&socket);
+                        Ok(sent)
+                    }
+                    None => Ok(0),
+                },
                 App::Transfers { mut draw, count, fresh } => {
                     let mut sent = 0;
                     let mut kept: Option<Socket> = None;
                     for _ in 0..count.unwrap_or(u32::MAX) {
                         let (size, think) = draw();
+                        let start = clock.now();
                         let socket = match kept.take() {
                             Some(socket) => socket,
                             None => match connect(&open, &to, &over)? {
@@ -338,12 +395,18 @@ fn send(index: usize, flow: Flow, clock: &MonotonicClock, stop: &AtomicBool) -> 
                                 None => break,
                             },
                         };
-                        sent += write(&socket, size, &over)?;
-                        if fresh {
-                            delivered(&socket, &over);
+                        let written = write(&socket, size, &over)?;
+                        sent += written;
+                        let arrived = if fresh {
+                            delivered(&socket, &over)
                         } else {
-                            acknowledged(&socket, &over)?;
+                            let arrived = acknowledged(&socket, &over)?;
                             kept = Some(socket);
+                            arrived
+                        };
+                        if arrived && written == size {
+                            let done = Transferred { flow: index, start, end: clock.now(), bytes: size };
+                            transfers.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                         }
                         if !until(clock.now() + think, clock, stop) || clock.now() >= last {
                             break;
@@ -407,26 +470,30 @@ fn write(socket: &Socket, bytes: u64, over: &impl Fn() -> bool) -> io::Result<u6
     Ok(bytes - left)
 }
 
-/// Ends the connection and waits until the other end has closed too: all has arrived.
-fn delivered(socket: &Socket, over: &impl Fn() -> bool) {
+/// Ends the connection and waits until the other end has closed too; whether it has, and so all has arrived.
+fn delivered(socket: &Socket, over: &impl Fn() -> bool) -> bool {
     let _ = socket.shutdown(std::net::Shutdown::Write);
     let _ = socket.set_read_timeout(Some(LOOK));
     let mut byte = [core::mem::MaybeUninit::uninit()];
     while !over() {
         match socket.recv(&mut byte) {
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-            _ => return,
+            end => return matches!(end, Ok(0)),
         }
     }
     reset(socket);
+    false
 }
 
-/// Waits until everything sent is acknowledged: nothing is left in the send queue (tcp(7), SIOCOUTQ).
-fn acknowledged(socket: &Socket, over: &impl Fn() -> bool) -> io::Result<()> {
-    while !over() && crate::sys::unacknowledged(socket.as_fd())? > 0 {
+/// Waits until everything sent is acknowledged: nothing is left in the send queue (tcp(7), SIOCOUTQ); whether it is.
+fn acknowledged(socket: &Socket, over: &impl Fn() -> bool) -> io::Result<bool> {
+    while crate::sys::unacknowledged(socket.as_fd())? > 0 {
+        if over() {
+            return Ok(false);
+        }
         sleep(Duration::from_millis(1));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The connection ends at once, and what waits in the host is gone.

@@ -40,13 +40,6 @@ impl Side {
         Ipv4Addr::new(10, 64 + self as u8, high, low)
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Side::Near => "near",
-            Side::Far => "far",
-        }
-    }
-
     /// The other one.
     pub fn other(self) -> Side {
         match self {
@@ -68,7 +61,7 @@ pub struct WireConfig {
     pub delays: [Delays; 2],
     /// The largest IP packet.
     pub mtu: u16,
-    /// Whether the hosts ask for ECN (`net.ipv4.tcp_ecn`).
+    /// Whether the hosts ask for ECN with every connection (`net.ipv4.tcp_ecn`); they grant it in any case.
     pub ecn: bool,
     /// Congestion control of sockets that do not choose (`net.ipv4.tcp_congestion_control`).
     pub congestion: Option<String>,
@@ -98,11 +91,15 @@ pub struct Host {
 }
 
 impl Host {
-    fn new(side: Side) -> Result<Self, WireError> {
+    /// A host with nothing but itself; `name` is its thread's.
+    ///
+    /// # Errors
+    /// If a network namespace is not allowed.
+    pub fn new(name: &str) -> Result<Self, WireError> {
         let (jobs, todo) = channel::<Job>();
         let (ready, entered) = channel();
         let thread = std::thread::Builder::new()
-            .name(format!("quell-{}", side.name()))
+            .name(format!("quell-{name}"))
             .spawn(move || {
                 let entered = sys::unshare_network();
                 let failed = entered.is_err();
@@ -117,6 +114,11 @@ impl Host {
             .map_err(|_| WireError("a host's thread has ended".into()))?
             .map_err(|e| WireError(format!("a network namespace is not allowed here: {e}; {NAMESPACES}")))?;
         Ok(Host { jobs: Some(jobs), thread: Some(thread), tid })
+    }
+
+    /// Its thread, in whose network namespace it is.
+    pub fn tid(&self) -> i32 {
+        self.tid
     }
 
     /// Does something on this host, and waits for what it gives.
@@ -182,6 +184,22 @@ fn ip(commands: &[String]) -> Result<(), WireError> {
     Ok(())
 }
 
+/// Runs `ip` once for many commands, a line each.
+fn batch(commands: &str) -> Result<(), WireError> {
+    use std::io::Write;
+    use std::process::Stdio;
+    let failed = |e: &dyn core::fmt::Display| WireError(format!("`ip -batch` fails: {e}"));
+    let mut ip = Command::new("ip");
+    ip.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = ip.spawn().map_err(|e| failed(&e))?;
+    if let Some(mut to) = child.stdin.take() {
+        to.write_all(commands.as_bytes()).map_err(|e| failed(&e))?;
+    }
+    let done = child.wait_with_output().map_err(|e| failed(&e))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if done.status.success() { Ok(()) } else { Err(failed(&said.trim())) }
+}
+
 /// A setting of the kernel for the calling thread's network namespace.
 fn sysctl(name: &str, value: &str) -> Result<(), WireError> {
     std::fs::write(format!("/proc/sys/net/{name}"), value)
@@ -216,15 +234,27 @@ pub struct Report {
     pub log: Option<String>,
 }
 
-impl Wire {
-    /// Sets everything up; traffic may begin when this returns.
+/// The hosts and a relay between them that nobody turns yet.
+pub struct Prepared {
+    /// The hosts.
+    pub near: Host,
+    /// See `near`.
+    pub far: Host,
+    /// The relay.
+    pub relay: Relay<Pair>,
+    /// TUN or packet sockets.
+    pub framing: Framing,
+}
+
+impl Prepared {
+    /// Sets everything up but the relay's thread.
     ///
     /// # Errors
     /// Says what is not allowed here and what would allow it.
-    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Wire, WireError> {
+    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Prepared, WireError> {
         let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
-        let near = Host::new(Side::Near)?;
-        let far = Host::new(Side::Far)?;
+        let near = Host::new("near")?;
+        let far = Host::new("far")?;
         let (devices, framing) = devices(&near, &far, config.packet_sockets)?;
         for (side, host) in [(Side::Near, &near), (Side::Far, &far)] {
             configure(side, host, &config)?;
@@ -236,6 +266,16 @@ impl Wire {
         let [there, back] = config.delays;
         let paths = vec![(up, there), (down, back)];
         let relay = Relay::new(pair, paths, Pace::default(), recorder).map_err(|e| refuse(&e))?;
+        Ok(Prepared { near, far, relay, framing })
+    }
+
+    /// Gives the relay a thread of its own, without any rights.
+    ///
+    /// # Errors
+    /// If there can be no such thread.
+    pub fn start(self) -> Result<Wire, WireError> {
+        let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
+        let Prepared { near, far, relay, framing } = self;
         let stop = Arc::new(AtomicBool::new(false));
         let clock = MonotonicClock::new();
         let (ready, began) = channel();
@@ -255,6 +295,16 @@ impl Wire {
             .map_err(|e| WireError(format!("the relay cannot give up its rights: {e}")))?;
         Ok(Wire { near, far, stop, relay: Some(thread), relay_tid, framing, clock })
     }
+}
+
+impl Wire {
+    /// Sets everything up; traffic may begin when this returns.
+    ///
+    /// # Errors
+    /// Says what is not allowed here and what would allow it.
+    pub fn new(config: WireConfig, recorder: Option<Recorder>) -> Result<Wire, WireError> {
+        Prepared::new(config, recorder)?.start()
+    }
 
     /// A host.
     pub fn host(&self, side: Side) -> &Host {
@@ -262,6 +312,16 @@ impl Wire {
             Side::Near => &self.near,
             Side::Far => &self.far,
         }
+    }
+
+    /// Lets connections of a host to these addresses of the other one ask for ECN, whatever the others do.
+    ///
+    /// # Errors
+    /// If `ip` cannot say so.
+    pub(crate) fn ask_for_ecn(&self, side: Side, to: impl Iterator<Item = u16>) -> Result<(), WireError> {
+        let route = |n: u16| format!("route add {}/32 dev quell0 features ecn\n", side.other().address(n));
+        let routes: String = to.map(route).collect();
+        if routes.is_empty() { Ok(()) } else { self.host(side).run(move || batch(&routes)) }
     }
 
     /// Stops the relay.
@@ -333,7 +393,7 @@ fn devices(near: &Host, far: &Host, packet_sockets: bool) -> Result<([OwnedFd; 2
             _ => {}
         }
     }
-    let between = Host::new(Side::Near)?;
+    let between = Host::new("between")?;
     let (near_tid, far_tid) = (near.tid, far.tid);
     between.ip(vec![
         format!("link add quell0 netns {near_tid} type veth peer name near"),
@@ -374,7 +434,7 @@ fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireErr
     host.ip(commands)?;
     let (ecn, congestion) = (config.ecn, config.congestion.clone());
     host.run(move || {
-        sysctl("ipv4/tcp_ecn", if ecn { "1" } else { "0" })?;
+        sysctl("ipv4/tcp_ecn", if ecn { "1" } else { "2" })?;
         // What one connection learned is not for the next one.
         sysctl("ipv4/tcp_no_metrics_save", "1")?;
         // No connection is limited by a socket's buffer before the queue is.

@@ -53,7 +53,7 @@ fn bulk(n: usize, seconds: f64) -> Vec<Flow> {
         start: Duration::from_millis(10 * i as u64),
         stop: Duration::from_secs_f64(seconds),
         dscp: 0,
-        kind: Kind::Tcp { congestion: "reno".into(), segment: 1460, app: App::Bulk },
+        kind: Kind::Tcp { congestion: "reno".into(), segment: 1460, ecn: false, app: App::Bulk },
     };
     (0..n).map(flow).collect()
 }

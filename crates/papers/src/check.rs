@@ -126,6 +126,10 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
             let known = name.as_ref().map_or(Ok(()), |name| one_of(key, name, &names));
             known.map_err(|rule| e.wrong(&[&"figure", &i, &key], rule))?;
         }
+        if let Some(live) = &figure.live {
+            crate::figures::recorded(e, live)
+                .map_err(|rule| e.wrong(&[&"figure", &i, &"live"], format!("live: {rule}")))?;
+        }
     }
     Ok(())
 }

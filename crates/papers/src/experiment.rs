@@ -469,6 +469,19 @@ pub struct Figure {
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,
+    /// What the same scenario gave with real packets, to draw beside.
+    #[serde(default)]
+    pub live: Option<Live>,
+}
+
+/// Figures of a live run on record: they cannot be had wherever experiments are run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Live {
+    /// The numbers as `quell plot --csv` writes them, by a path from the experiment's file.
+    pub file: PathBuf,
+    /// The commands that made them, and where.
+    pub made_by: String,
 }
 
 /// Numbers that the document gives for a figure.

@@ -6,7 +6,7 @@ use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
-use crate::experiment::{Experiment, Figure, Place, PrintedCurve};
+use crate::experiment::{Experiment, Figure, Live, Place, PrintedCurve};
 use crate::plan::{Found, same, text_of};
 
 /// A figure that was drawn, or why it was not.
@@ -29,6 +29,21 @@ pub struct Picture {
     pub svg: String,
     /// CSV.
     pub csv: String,
+    /// What is drawn beside live figures.
+    pub beside: Vec<Beside>,
+}
+
+/// A point of a curve, simulated and live.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// The algorithm's label.
+    pub label: String,
+    /// Where it is along the axis.
+    pub x: f64,
+    /// What was simulated.
+    pub simulated: f64,
+    /// What was measured with real packets.
+    pub live: f64,
 }
 
 /// Draws the figures of an experiment, and those that it computes.
@@ -124,7 +139,8 @@ fn border(e: &Experiment, of: &Border, found: &Found) -> Result<Vec<(f64, f64)>,
 /// A chart as a picture and as numbers.
 fn picture(e: &Experiment, number: &str, title: &str, chart: &Chart) -> Picture {
     let title = format!("Figure {number}: {title}");
-    Picture { svg: picture::chart(&Sheet::new(&title, &e.title), chart), csv: csv(chart) }
+    let svg = picture::chart(&Sheet::new(&title, &e.title), chart);
+    Picture { svg, csv: csv(chart), beside: Vec::new() }
 }
 
 fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, String> {
@@ -168,8 +184,77 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
             chart.panel_key.clone_from(name);
         }
     }
-    let chart = if figure.panels { chart.apart() } else { chart };
-    Ok(picture(e, &figure.number, &figure.title, &chart))
+    let mut chart = if figure.panels { chart.apart() } else { chart };
+    let beside = match &figure.live {
+        Some(live) => beside(&mut chart, &recorded(e, live)?),
+        None => Vec::new(),
+    };
+    Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart) })
+}
+
+/// Figures on record: the quantity with its unit, and for each algorithm its points.
+pub(crate) struct Recorded {
+    y: String,
+    curves: Vec<(String, Vec<[f64; 2]>)>,
+}
+
+/// Reads figures on record, as [`csv`] writes them of a chart with one panel.
+pub(crate) fn recorded(e: &Experiment, live: &Live) -> Result<Recorded, String> {
+    let file = e.file.with_file_name(&live.file);
+    let of = |rule: String| format!("{}: {rule}", live.file.display());
+    let mut reader = ::csv::Reader::from_path(&file).map_err(|e| of(e.to_string()))?;
+    let header = reader.headers().map_err(|e| of(e.to_string()))?.clone();
+    if header.len() < 3 || header.get(0) != Some("algorithm") {
+        return Err(of(
+            "its columns must be algorithm, a field and a quantity, as `quell plot --csv` writes them".into(),
+        ));
+    }
+    let mut found = Recorded { y: header[2].to_string(), curves: Vec::new() };
+    for record in reader.records() {
+        let record = record.map_err(|e| of(e.to_string()))?;
+        let number = |at: usize| {
+            let number = record[at].parse().ok().filter(|x: &f64| x.is_finite());
+            number.ok_or_else(|| of(format!("\"{}\" must be a number", &record[at])))
+        };
+        let point = [number(1)?, number(2)?];
+        match found.curves.iter_mut().find(|(label, _)| *label == record[0]) {
+            Some((_, points)) => points.push(point),
+            None => found.curves.push((record[0].to_string(), vec![point])),
+        }
+    }
+    Ok(found)
+}
+
+/// Adds live points to the panels of their algorithms, and says which simulated ones they stand beside.
+fn beside(chart: &mut Chart, live: &Recorded) -> Vec<Beside> {
+    let mut all = Vec::new();
+    if live.y != chart.y {
+        return all;
+    }
+    let apart = chart.panel_key == "algorithm";
+    let styles = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
+    for (i, (label, points)) in live.curves.iter().enumerate() {
+        for panel in chart.panels.iter_mut().filter(|p| !apart || p.title == *label) {
+            let Some(curve) = panel.curves.iter().find(|c| c.label == *label) else { continue };
+            for [x, y] in points {
+                let at = curve.x.iter().position(|own| own == x);
+                all.extend(at.map(|at| Beside {
+                    label: label.clone(),
+                    x: *x,
+                    simulated: curve.y[at],
+                    live: *y,
+                }));
+            }
+            panel.curves.push(Curve {
+                label: if apart { "live".to_string() } else { format!("{label}, live") },
+                style: if apart { styles } else { styles + i },
+                x: points.iter().map(|p| p[0]).collect(),
+                y: points.iter().map(|p| p[1]).collect(),
+                half_width: Vec::new(),
+            });
+        }
+    }
+    all
 }
 
 /// Adds printed points to the panel that they belong to, or to all.

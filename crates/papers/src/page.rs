@@ -6,7 +6,7 @@ use std::path::Path;
 use askama::Template;
 
 use crate::experiment::{Document, Papers, Reading, Run};
-use crate::figures::Drawn;
+use crate::figures::{Beside, Drawn};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::plan::lexical;
 use crate::record::Record;
@@ -235,15 +235,50 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
         }
         for figure in drawn {
             match &figure.picture {
-                Ok(_) => out.push_str(&format!(
-                    "\n![Figure {}: {}]({images}/{}.svg)\n",
-                    figure.number, figure.title, figure.name
-                )),
+                Ok(picture) => {
+                    out.push_str(&format!(
+                        "\n![Figure {}: {}]({images}/{}.svg)\n",
+                        figure.number, figure.title, figure.name
+                    ));
+                    out.push_str(&live(judged.experiment, figure.number, &picture.beside));
+                }
                 Err(why) => out.push_str(&format!("\nFigure {} is not drawn: {why}\n", figure.number)),
             }
         }
     }
     out
+}
+
+/// What was live, beside what was simulated: a row for each algorithm.
+fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
+    let of = e.figures.iter().find(|f| f.number == number);
+    let Some((figure, live)) = of.and_then(|f| Some((f, f.live.as_ref()?))) else { return String::new() };
+    let mut xs: Vec<f64> = Vec::new();
+    let mut labels: Vec<&str> = Vec::new();
+    for point in beside {
+        if !xs.contains(&point.x) {
+            xs.push(point.x);
+        }
+        if !labels.contains(&point.label.as_str()) {
+            labels.push(&point.label);
+        }
+    }
+    let mut out = format!("\nLive / simulated, by `{}`:\n\n| |", figure.x.as_deref().unwrap_or("x"));
+    out.push_str(&xs.iter().map(|x| format!(" {x} |")).collect::<String>());
+    out.push_str(&format!("\n| --- |{}\n", " --: |".repeat(xs.len())));
+    for label in labels {
+        out.push_str(&format!("| {label} |"));
+        for x in &xs {
+            let point = beside.iter().find(|p| p.label == label && p.x == *x);
+            let cell = point.map_or(String::new(), |p| {
+                let [live, simulated] = [p.live, p.simulated].map(quell_units::text::three_digits);
+                format!("{live} / {simulated}")
+            });
+            out.push_str(&format!(" {cell} |"));
+        }
+        out.push('\n');
+    }
+    out + &format!("\nThe live figures are on record ({}).\n", live.made_by)
 }
 
 fn scenarios(judged: &JudgedExperiment<'_>) -> String {

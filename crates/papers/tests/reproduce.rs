@@ -222,6 +222,42 @@ fn numbers_and_claims_are_judged() {
     });
 }
 
+/// Figures of a live run on record stand beside the simulated ones, in the picture and in a table; what cannot be read is
+/// refused before anything is run.
+#[test]
+fn live_figures_stand_beside() {
+    let experiment = EXPERIMENT.replace(
+        "[[figure.printed]]\nlabel = \"red\"\npoints = [[4, 8], [8, 9]]\n",
+        "[figure.live]\nfile = \"live.csv\"\nmade_by = \"quell wire, at night\"\n",
+    );
+    let folder = folder(&experiment, &CELLS.replace("QUEUE", "20"), "");
+    let refused = |text: Option<&str>| {
+        match text {
+            Some(text) => fs::write(folder.path().join("doc/live.csv"), text).unwrap(),
+            None => assert!(!folder.path().join("doc/live.csv").exists()),
+        }
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(refused(None).contains("live: live.csv: "));
+    assert!(refused(Some("flow,x\n1,2\n")).contains("its columns must be algorithm, a field and a quantity"));
+    assert!(refused(Some("algorithm,x,y\nred,4,many\n")).contains("\"many\" must be a number"));
+    let head = "algorithm,flows.ftp.count,mean queue (packets)";
+    fs::write(folder.path().join("doc/live.csv"), format!("{head}\nred,4,11.5\nred,8,12.5\nother,4,1\n"))
+        .unwrap();
+    judged(folder.path(), |papers, judged, found| {
+        let drawn = draw(judged[0].experiment, found);
+        let picture = drawn[0].picture.as_ref().unwrap();
+        assert!(picture.svg.contains("red, live"), "{}", picture.csv);
+        let beside: Vec<_> = picture.beside.iter().map(|b| (b.label.as_str(), b.x, b.live)).collect();
+        assert_eq!(beside, [("red", 4.0, 11.5), ("red", 8.0, 12.5)]);
+        assert!(picture.beside.iter().all(|b| b.simulated > 1.0));
+        let experiments = vec![(judged[0].clone(), drawn)];
+        let text = markdown(&Page { papers, document: &papers.documents[0], experiments }, "images");
+        assert!(text.contains("| red | 11.5 / "), "{text}");
+        assert!(text.contains("on record (quell wire, at night)"), "{text}");
+    });
+}
+
 #[test]
 fn what_is_fitted_does_not_agree() {
     let fitted = EXPERIMENT.replacen("basis = \"document\"", "basis = \"fitted\"", 1);

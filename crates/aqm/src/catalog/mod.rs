@@ -234,6 +234,7 @@ catalog! {
     Load, "load", load {
         Green, "green", green::GreenParams => Green, "GREEN", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
         Blue, "blue", blue::BlueParams => Blue, "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
+        BlueFixed, "blue-fixed", blue_fixed::BlueFixedParams => BlueFixed, "BLUE in integers", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
         Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
         AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
         Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;

@@ -6,11 +6,13 @@
 //! `examples/router`, whose build script does so.
 
 mod ared;
+mod blue;
 mod hred;
 mod pi;
 mod red;
 
 pub use ared::{AredConstants, AredFixed};
+pub use blue::{BlueConstants, BlueFixed};
 #[cfg(feature = "catalog")]
 pub(crate) use hred::GAIN_PLACES;
 pub use hred::{HredConstants, HredFixed};
@@ -19,7 +21,7 @@ pub use red::{RedConstants, RedCurve, RedFixed};
 
 /// The names in printed constants.
 pub mod constants {
-    pub use super::{AredConstants, HredConstants, PiConstants, RedConstants, RedCurve};
+    pub use super::{AredConstants, BlueConstants, HredConstants, PiConstants, RedConstants, RedCurve};
     pub use crate::part::Spacing::*;
     pub use crate::part::fixed::FixedGauge::*;
     pub use crate::part::fixed::FixedSizer::*;

@@ -147,16 +147,30 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// Reads at most `most` frames; gives how many.
+    fn take(&mut self, device: usize, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<usize> {
+        for taken in 0..most {
+            if !self.read(device, arrivals)? {
+                return Ok(taken);
+            }
+        }
+        Ok(most)
+    }
+}
+
 impl Ports for Pair {
     fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
-        // Half of a turn's packets for each device, so that one cannot starve the other.
         self.first = 1 - self.first;
-        for device in [self.first, 1 - self.first] {
-            for _ in 0..most.div_ceil(2) {
-                if !self.read(device, arrivals)? {
-                    break;
-                }
-            }
+        let (one, other) = (self.first, 1 - self.first);
+        // Half of a turn's packets for each device, so that one cannot starve the other; what one leaves is the
+        // other's, so that a turn that takes fewer than it may has seen both empty.
+        let half = most.div_ceil(2);
+        let taken = self.take(one, half, arrivals)?;
+        let left = most - taken;
+        let left = left - self.take(other, left, arrivals)?;
+        if taken == half {
+            self.take(one, left, arrivals)?;
         }
         Ok(())
     }
@@ -187,5 +201,52 @@ impl Ports for Pair {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixDatagram;
+
+    use super::*;
+
+    /// A turn's packets are shared by the devices, and nobody's share is wasted.
+    #[test]
+    fn one_busy_device_may_use_the_whole_turn() {
+        let devices = [(); 2].map(|()| UnixDatagram::pair().unwrap());
+        let [(near, a), (far, b)] = devices;
+        for socket in [&near, &far, &a, &b] {
+            socket.set_nonblocking(true).unwrap();
+        }
+        let key = FlowKey::random().unwrap();
+        let mut pair = Pair::new([a.into(), b.into()], Framing::Ip, 1500, 64, key);
+        let mut ip = [0u8; 40];
+        ip[0] = 0x45;
+        ip[3] = 40;
+        ip[9] = 17;
+        // As many as a socket of any system holds.
+        let send = |from: &UnixDatagram| (0..8).for_each(|_| assert_eq!(from.send(&ip).unwrap(), ip.len()));
+        let mut arrivals = Vec::new();
+        let mut turn = |pair: &mut Pair, most| {
+            pair.receive(most, &mut arrivals).unwrap();
+            let of = |path| arrivals.iter().filter(|(p, _)| *p == path).count();
+            let counts = [of(0), of(1)];
+            arrivals.drain(..).for_each(|(path, packet)| pair.discard(path, &packet));
+            counts
+        };
+        for busy in [0, 1] {
+            send([&near, &far][busy]);
+            // Whichever device is read first.
+            for _ in 0..2 {
+                let counts = turn(&mut pair, 4);
+                assert_eq!((counts[busy], counts[1 - busy]), (4, 0));
+            }
+        }
+        send(&near);
+        send(&far);
+        assert_eq!(turn(&mut pair, 4), [2, 2]);
+        assert_eq!(turn(&mut pair, 8), [4, 4]);
+        assert_eq!(turn(&mut pair, 8), [2, 2]);
+        assert_eq!(pair.in_use(), 0);
     }
 }

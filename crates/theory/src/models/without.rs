@@ -15,6 +15,7 @@ const REASONS: &[(&str, &str)] = &[
     ("red+tail", "two queues share the link; analyze the algorithm of the second one"),
     ("wred", "each class has a RED of its own; analyze red with the settings of one class"),
     ("blue", "p moves on overflow and on idle links only: it has no equilibrium between them"),
+    ("blue-fixed", "p moves on overflow and on idle links only: it has no equilibrium between them"),
     ("spf", "it admits exactly the capacity at any queue: the queue has no equilibrium"),
     ("sred", "it counts the flows by comparing single packets at random, which a fluid does not have"),
     ("fred", "each flow has a limit of its own; the models have one probability for all flows"),

@@ -63,12 +63,12 @@ impl BlueParams {
 #[derive(Clone, Debug)]
 pub struct Blue {
     p: f64,
-    d1: f64,
-    d2: f64,
-    freeze_time: Duration,
+    pub(crate) d1: f64,
+    pub(crate) d2: f64,
+    pub(crate) freeze_time: Duration,
     last_update: Option<Time>,
     /// How the queue is read, and the length in packets above which it counts as full.
-    threshold: Option<(Gauge, f64)>,
+    pub(crate) threshold: Option<(Gauge, f64)>,
     sizer: Sizer,
 }
 

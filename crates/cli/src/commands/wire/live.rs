@@ -11,14 +11,16 @@ use std::time::Instant;
 
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::{Rng, Seed};
-use quell_gateway::traffic::{App, Draw, Flow, Kind, MOST_FLOWS, Traffic, address, congestion_controls};
+use quell_gateway::traffic::{
+    App, Draw, Flow, Kind, MOST_FLOWS, Traffic, Transferred, address, congestion_controls,
+};
 use quell_gateway::wire::{Side, Wire, WireConfig};
 use quell_gateway::{ARRIVAL_COLUMNS, Delays, Event, LineConfig, LogReader, write_arrival};
-use quell_lab::{Options, PointInfo, Replication, Results};
-use quell_scenario::{Document, Files, FoundFile, Plugins, Point, Study};
+use quell_lab::{FlowRow, Metric, MetricRow, Options, PointInfo, Replication, Results, TransferRow};
+use quell_scenario::{Document, Files, FlowFact, FoundFile, Plugins, Point, Study};
 use quell_sim::network::{self as sim, Connection, Distribution, Gaps};
 use quell_tcp::{CongestionControl, TcpParams};
-use quell_units::{Bytes, Duration, QueueSize, Time};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::args::{Changes, WireArgs};
 use crate::commands::run;
@@ -46,7 +48,8 @@ impl Live {
     /// Reads a scenario and refuses what no wire is.
     pub fn read(file: &Path, args: &WireArgs) -> Result<Live, Failure> {
         let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
-        let seeds = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
+        let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
+        let seeds = one.or(args.seeds.map(|n| toml::Value::Integer(i64::from(n))));
         let (study, _) = simulate::changed(file, &changes, seeds)?;
         let live = Live { study };
         let known = congestion_controls();
@@ -99,8 +102,8 @@ impl Live {
                 Some(path) => path.with_extension(format!("{}-{}-{}.log", job.index, job.label, job.seed)),
                 None => scratch.path().join("log"),
             };
-            let Some(sources) = job.run(&known, &log, args.packet_sockets, &show)? else { break };
-            let results = job.results(&log, &sources)?;
+            let Some(seen) = job.run(&known, &log, args.packet_sockets, &show)? else { break };
+            let results = job.results(&log, &seen)?;
             replications
                 .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
             info.get_or_insert(results.run);
@@ -162,18 +165,43 @@ struct Drawn {
     delays: Vec<Duration>,
     sources: Sources,
     mtu: u16,
-    ecn: bool,
     line: LineConfig,
     back: Option<LineConfig>,
 }
 
 /// Whose packets cross the bottleneck.
 struct Sources {
-    /// Of each flow the number of its group, if its data goes that way and not its acknowledgments.
-    groups: Vec<Option<u16>>,
+    flows: Vec<Source>,
     /// The names of the groups.
     names: Vec<String>,
+    /// The names of the classes.
+    classes: Vec<String>,
     mean_packet: Bytes,
+}
+
+/// A flow, for its figures.
+struct Source {
+    fact: FlowFact,
+    /// Its data goes through the bottleneck, and not its acknowledgments.
+    forward: bool,
+    /// What a packet carries, in bytes.
+    payload: u64,
+}
+
+impl Sources {
+    /// The group whose packets in the bottleneck are a flow's, by the low half of its address.
+    fn group(&self, number: u16) -> Option<usize> {
+        let flow = self.flows.get(usize::from(number.wrapping_sub(address(0))))?;
+        flow.forward.then_some(usize::from(flow.fact.group))
+    }
+}
+
+/// What the hosts saw of a replication.
+struct Seen {
+    sources: Sources,
+    /// What each flow had received, and when, at the end of the warm-up and at the end.
+    received: [(f64, Vec<u64>); 2],
+    transfers: Vec<Transferred>,
 }
 
 fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
@@ -214,6 +242,19 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
         seed: job.seed,
         aqm,
     };
+    let back_aqm = match dumbbell.reverse.aqm.is_some() && id(BACK).is_some() {
+        true => {
+            let algorithms = job.point.link_at(BACK, Time::ZERO, &plugins)?.algorithms;
+            // Its own, or that of the run.
+            let of = if algorithms.len() == 1 { algorithms.first() } else { algorithms.get(job.aqm) };
+            let known = of.map(|(_, aqm)| aqm.clone());
+            Some(known.ok_or_else(|| {
+                refuse(job, "the way back has a plug-in, and a wire has the catalog's algorithms")
+            })?)
+        }
+        // Without an algorithm it is drop-tail.
+        false => None,
+    };
     let back = id(BACK).map(|l| &links[l.0 as usize]).map(|link| LineConfig {
         name: BACK.into(),
         rate: link.rate.initial,
@@ -221,12 +262,8 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
         mean_packet: at.link.mean_packet,
         ecn: link.queue.as_ref().is_some_and(|q| q.ecn),
         seed: job.seed,
-        // The way back is drop-tail unless the scenario gives it an algorithm of its own, which is not read here.
-        aqm: AqmConfig::DropTail(Default::default()),
+        aqm: back_aqm.unwrap_or(AqmConfig::DropTail(Default::default())),
     });
-    if dumbbell.reverse.aqm.is_some() {
-        return Err(refuse(job, "the way back of a wire is drop-tail (dumbbell.reverse.aqm)"));
-    }
     let end = scenario.duration;
     let facts = plan.facts;
     if plan.network.flows.len() > MOST_FLOWS {
@@ -235,50 +272,52 @@ fn live_traffic(job: &Job<'_>, known: &[String]) -> Result<Drawn, Failure> {
     let mut drawn = Drawn {
         flows: Vec::new(),
         delays: Vec::new(),
-        sources: Sources { groups: Vec::new(), names: facts.groups, mean_packet: at.link.mean_packet },
+        sources: Sources {
+            flows: Vec::new(),
+            names: facts.groups,
+            classes: facts.classes,
+            mean_packet: at.link.mean_packet,
+        },
         mtu: 576,
-        ecn: false,
         line,
         back,
     };
-    let mut asked = Vec::new();
     for (i, (spec, fact)) in plan.network.flows.into_iter().zip(facts.flows).enumerate() {
         let from = if spec.forward.contains(&forward) { Side::Near } else { Side::Far };
         let rng = Seed(job.seed).indexed_stream("flow.traffic", i as u64);
+        let (mut start, mut payload) = (spec.start, 1);
         let kind = match spec.traffic {
             sim::Traffic::Tcp { tcp, app } => {
-                asked.push(tcp.ecn);
                 let wire = tcp.packet.get() + tcp.header.get();
                 drawn.mtu = drawn.mtu.max(wire.clamp(576, 9000) as u16);
-                tcp_kind(job, known, &tcp, app, rng)?
+                payload = wire.saturating_sub(HEADERS + OPTIONS).max(1);
+                tcp_kind(job, known, &tcp, app, rng, &mut start)?
             }
             sim::Traffic::Udp(udp) => {
                 drawn.mtu = drawn.mtu.max(udp.packet.mean().clamp(576.0, 9000.0) as u16);
-                udp_kind(job, udp, rng)?
+                udp_kind(udp, rng, &mut start)
             }
             _ => return Err(refuse(job, "a trace is no traffic that hosts send")),
         };
         let since = |t: Time| t.since(Time::ZERO);
         drawn.flows.push(Flow {
             from,
-            start: since(spec.start),
+            start: since(start).min(end),
             stop: spec.stop.map_or(end, since).min(end),
             dscp: spec.dscp,
             kind,
         });
         drawn.delays.push(fact.base_rtt / 2);
-        drawn.sources.groups.push((from == Side::Near).then_some(fact.group));
-    }
-    drawn.ecn = asked.contains(&true);
-    if drawn.ecn && asked.contains(&false) {
-        return Err(refuse(
-            job,
-            "the hosts of a wire ask for ECN with all connections or with none (tcp.ecn)",
-        ));
+        drawn.sources.flows.push(Source { fact, forward: from == Side::Near, payload });
     }
     drawn.line.build().map_err(|e| refuse(job, e.to_string()))?;
     Ok(drawn)
 }
+
+/// Headers of IPv4 and TCP.
+const HEADERS: u64 = 40;
+/// TCP's time stamps (RFC 7323).
+const OPTIONS: u64 = 12;
 
 fn tcp_kind(
     job: &Job<'_>,
@@ -286,6 +325,7 @@ fn tcp_kind(
     tcp: &TcpParams,
     app: sim::App,
     mut rng: Rng,
+    start: &mut Time,
 ) -> Result<Kind, Failure> {
     let name = match tcp.congestion {
         CongestionControl::Reno => "reno",
@@ -305,9 +345,6 @@ fn tcp_kind(
         );
         return Err(refuse(job, rule));
     }
-    /// Headers of IPv4 and TCP, and TCP's time stamps (RFC 7323).
-    const HEADERS: u64 = 40;
-    const OPTIONS: u64 = 12;
     let packet = tcp.packet.get() + tcp.header.get();
     // The kernel's smallest segment is 88 bytes with options.
     if !(160..=9000).contains(&packet) {
@@ -320,7 +357,11 @@ fn tcp_kind(
     let payload = packet - HEADERS - OPTIONS;
     let app = match app {
         sim::App::Bulk => App::Bulk,
-        sim::App::Paced(_) => return Err(refuse(job, "sources with a rate of their own are not live yet")),
+        sim::App::Paced(pace) => {
+            // What is handed over is a packet without its header.
+            let size = tcp.packet.get() as f64;
+            App::Paced(paced(pace, Distribution::Constant(size), rng, start, payload as f64 / size))
+        }
         sim::App::Transfers { request: Some(_), .. } => {
             return Err(refuse(job, "clients that ask (request) are not live yet"));
         }
@@ -332,25 +373,57 @@ fn tcp_kind(
             App::Transfers { draw, count, fresh: connection == Connection::Fresh }
         }
     };
-    Ok(Kind::Tcp { congestion: name.to_string(), segment, app })
+    Ok(Kind::Tcp { congestion: name.to_string(), segment, ecn: tcp.ecn, app })
 }
 
-fn udp_kind(job: &Job<'_>, udp: sim::UdpSpec, mut rng: Rng) -> Result<Kind, Failure> {
+fn udp_kind(udp: sim::UdpSpec, rng: Rng, start: &mut Time) -> Kind {
     let sim::UdpSpec { packet, pace, ecn } = udp;
-    if !pace.rate.is_constant() || pace.on_off.is_some() {
-        return Err(refuse(job, "sources that change or go on and off are not live yet"));
-    }
-    let rate = pace.rate.initial.bytes_per_sec();
-    let mean = packet.mean();
-    let exponential = pace.gaps == Gaps::Exponential;
-    let size = move |d: &Distribution, rng: &mut Rng| d.draw(rng).round().max(1.0);
-    let datagrams: Draw = Box::new(move || {
-        let bytes = size(&packet, &mut rng);
-        let gap = if exponential { rng.exponential(mean / rate) } else { bytes / rate };
-        (bytes as u64, Duration::from_secs_f64(gap))
-    });
-    Ok(Kind::Udp { datagrams, ecn })
+    Kind::Udp { datagrams: paced(pace, packet, rng, start, 1.0), ecn }
 }
+
+/// Sizes, each times `share`, and gaps of a source that begins at `start`, or when it first sends after that.
+fn paced(pace: sim::Pace, size: Distribution, mut rng: Rng, start: &mut Time, share: f64) -> Draw {
+    let seconds = Duration::from_secs_f64;
+    // When the source sends at `at`, or when it does again.
+    let mut on_until: Option<Time> = None;
+    let of = pace.clone();
+    let mut sends = move |mut at: Time, rng: &mut Rng| -> (Time, BitRate) {
+        loop {
+            if let Some((on, off)) = of.on_off {
+                let until = *on_until.get_or_insert_with(|| at + seconds(on.draw(rng)));
+                if at >= until {
+                    on_until = None;
+                    at = until.max(at) + seconds(off.draw(rng)).max(Duration::from_nanos(1));
+                    continue;
+                }
+            }
+            let rate = of.rate.at(at);
+            if rate.bps() > 0 || at == Time::MAX {
+                return (at, rate);
+            }
+            at = of.rate.next_change(at);
+        }
+    };
+    let (mut now, mut rate) = sends(*start, &mut rng);
+    *start = now;
+    let mean = size.mean();
+    Box::new(move || {
+        let bytes = size.draw(&mut rng).round().max(1.0);
+        let gap = match pace.gaps {
+            Gaps::Constant => bytes / rate.bytes_per_sec(),
+            Gaps::Exponential => rng.exponential(mean / rate.bytes_per_sec()),
+        };
+        let sent = now;
+        // A source that is silent for good sends nothing more in the life of a wire.
+        let next = if rate.bps() > 0 { sent + seconds(gap) } else { sent };
+        (now, rate) = if rate.bps() > 0 { sends(next, &mut rng) } else { (sent, rate) };
+        let gap = if now == Time::MAX { FOREVER } else { now.since(sent) };
+        ((bytes * share).round().max(1.0) as u64, gap)
+    })
+}
+
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(1_000_000);
 
 impl Job<'_> {
     /// Runs it in real time and keeps the log; `None` if it was interrupted.
@@ -360,7 +433,7 @@ impl Job<'_> {
         log: &Path,
         packet_sockets: bool,
         show: &dyn Fn(f64),
-    ) -> Result<Option<Sources>, Failure> {
+    ) -> Result<Option<Seen>, Failure> {
         let drawn = live_traffic(self, known)?;
         let mut each = vec![Duration::ZERO; usize::from(address(0)) + drawn.delays.len()];
         each[usize::from(address(0))..].copy_from_slice(&drawn.delays);
@@ -371,7 +444,8 @@ impl Job<'_> {
             lines,
             delays: [delays.clone(), delays],
             mtu: drawn.mtu,
-            ecn: drawn.ecn,
+            // Each connection asks for itself.
+            ecn: false,
             congestion: None,
             packet_sockets,
         };
@@ -379,10 +453,15 @@ impl Job<'_> {
         let wire = Wire::new(config, recorder).map_err(|e| failed(&e))?;
         let traffic = Traffic::start(&wire, drawn.flows).map_err(|e| failed(&e))?;
         let stop = interrupt::listen();
-        let end = Time::ZERO + self.point.scenario.duration;
+        let [warm, end] =
+            [self.point.scenario.warmup, self.point.scenario.duration].map(|length| Time::ZERO + length);
         let mut whole = true;
+        let mut first = None;
         loop {
             let now = wire.clock.now();
+            if first.is_none() && now >= warm {
+                first = Some((now.as_secs_f64(), traffic.received()));
+            }
             if now >= end {
                 break;
             }
@@ -391,8 +470,13 @@ impl Job<'_> {
                 break;
             }
             show(now.as_secs_f64());
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            // Until something is to be read, or shown.
+            let next = if first.is_none() { warm } else { end };
+            let wait = next.since(now).min(Duration::from_millis(100));
+            std::thread::sleep(std::time::Duration::from_nanos(wait.nanos()));
         }
+        let last = (wire.clock.now().as_secs_f64(), traffic.received());
+        let transfers = traffic.transfers();
         let ended = traffic.finish();
         let report = wire.close().map_err(|e| failed(&e))?;
         if let Some(why) = report.log {
@@ -411,11 +495,13 @@ impl Job<'_> {
                 self.label, self.seed, report.counters.starved, report.counters.refused, report.pauses
             ));
         }
-        Ok(whole.then_some(drawn.sources))
+        let received = [first.unwrap_or_else(|| last.clone()), last];
+        Ok(whole.then_some(Seen { sources: drawn.sources, received, transfers }))
     }
 
     /// The results of the log: its arrivals through the simulator.
-    fn results(&self, log: &Path, sources: &Sources) -> Result<Results, Failure> {
+    fn results(&self, log: &Path, seen: &Seen) -> Result<Results, Failure> {
+        let sources = &seen.sources;
         let cannot = |e: &dyn std::fmt::Display| Failure::Failed(format!("{}: {e}", log.display()));
         let file = std::fs::File::open(log).map_err(|e| cannot(&e))?;
         let mut reader = LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|e| cannot(&e))?;
@@ -423,14 +509,21 @@ impl Job<'_> {
         // One file for each group, and one for what comes back to flows of the other direction.
         let others = sources.names.len();
         let mut files = vec![header.clone(); others + 1];
+        let mut sent = vec![0u64; sources.flows.len()];
+        let warm = Time::ZERO + self.point.scenario.warmup;
         let end = Time::ZERO + self.point.scenario.duration;
         while let Some(entry) = reader.next_entry().map_err(|e| cannot(&e))? {
             let Event::Arrived { packet, .. } = entry.event else { continue };
             if entry.line != 0 || entry.time >= end {
                 continue;
             }
-            let flow = usize::from(packet.delay.wrapping_sub(address(0)));
-            let group = sources.groups.get(flow).copied().flatten().map_or(others, usize::from);
+            let group = sources.group(packet.delay).unwrap_or(others);
+            if let Some(count) = sent.get_mut(usize::from(packet.delay.wrapping_sub(address(0))))
+                && entry.time >= warm
+                && group != others
+            {
+                *count += 1;
+            }
             write_arrival(&mut files[group], entry.time, &packet).map_err(|e| cannot(&e))?;
         }
         let mut names: Vec<String> = sources.names.clone();
@@ -443,6 +536,10 @@ impl Job<'_> {
                 let mut group = toml::Table::new();
                 for (key, value) in [("kind", "trace"), ("name", name), ("file", name)] {
                     group.insert(key.into(), value.into());
+                }
+                let member = sources.flows.iter().find(|f| sources.names[usize::from(f.fact.group)] == *name);
+                if let Some(class) = member.map(|f| &sources.classes[usize::from(f.fact.class)]) {
+                    group.insert("class".into(), class.as_str().into());
                 }
                 toml::Value::Table(group)
             })
@@ -465,6 +562,106 @@ impl Job<'_> {
         });
         let document = Document::from_table(&table, &log.display().to_string()).among(files);
         let study = document.study(&Plugins::new())?;
-        Ok(quell_lab::run(&study, &Options { threads: Some(1), ..Options::default() })?)
+        let mut results = quell_lab::run(&study, &Options { threads: Some(1), ..Options::default() })?;
+        for replication in &mut results.replications {
+            seen.put(replication, &sent);
+        }
+        Ok(results)
+    }
+}
+
+impl Seen {
+    /// Puts what the hosts saw in the place of what a trace knows of flows, which is nothing.
+    fn put(&self, replication: &mut Replication, sent: &[u64]) {
+        let [(from, before), (to, after)] = &self.received;
+        let flow = |i: usize| {
+            let source = &self.sources.flows[i];
+            let fact = &source.fact;
+            let (start, stop) = (fact.start.as_secs_f64(), fact.stop.map(Time::as_secs_f64));
+            let active = (stop.unwrap_or(*to).min(*to) - start.max(*from)).max(0.0);
+            let delivered = after[i] - before[i];
+            FlowRow {
+                flow: i as u32,
+                group: self.sources.names[usize::from(fact.group)].clone(),
+                class: self.sources.classes[usize::from(fact.class)].clone(),
+                base_rtt_s: fact.base_rtt.as_secs_f64(),
+                start_s: start,
+                stop_s: stop,
+                goodput_bps: if active > 0.0 { delivered as f64 * 8.0 / active } else { 0.0 },
+                delivered_bytes: delivered,
+                sent_packets: sent[i],
+                // The kernel's senders do not say when these happen.
+                retransmitted_packets: 0,
+                timeouts: 0,
+                fast_retransmits: 0,
+                ecn_responses: 0,
+                round_trip_time_mean_s: None,
+            }
+        };
+        replication.flows = (0..self.sources.flows.len()).map(flow).collect();
+        let transfer = |t: &Transferred| {
+            let source = &self.sources.flows[t.flow];
+            TransferRow {
+                flow: t.flow as u32,
+                class: self.sources.classes[usize::from(source.fact.class)].clone(),
+                start_s: t.start.as_secs_f64(),
+                flow_completion_time_s: t.end.since(t.start).as_secs_f64(),
+                size_packets: t.bytes.div_ceil(source.payload) as u32,
+            }
+        };
+        replication.transfers = self.transfers.iter().map(transfer).collect();
+        for row in replication.metrics.iter_mut().filter(|row| row.link == FORWARD) {
+            self.put_metrics(row, &replication.flows, *to - *from);
+        }
+    }
+
+    /// The figures of flows in a row of metrics; of a segment there are none but completion times.
+    fn put_metrics(&self, row: &mut MetricRow, flows: &[FlowRow], length: f64) {
+        for metric in [
+            Metric::Goodput,
+            Metric::Jain,
+            Metric::RttMean,
+            Metric::Timeouts,
+            Metric::FastRetransmits,
+            Metric::EcnResponses,
+            Metric::RetransmissionRate,
+        ] {
+            row.values.set(metric, f64::NAN);
+        }
+        let counts = |i: &usize| {
+            let class = &self.sources.classes[usize::from(self.sources.flows[*i].fact.class)];
+            self.sources.flows[*i].forward && (matches!(&*row.scope, "all" | "data") || *class == row.scope)
+        };
+        let own: Vec<usize> = (0..flows.len()).filter(counts).collect();
+        if own.is_empty() {
+            return;
+        }
+        if row.segment.is_none() {
+            let bytes: u64 = own.iter().map(|i| flows[*i].delivered_bytes).sum();
+            row.values.set(Metric::Goodput, bytes as f64 * 8.0 / length);
+            let [(from, _), (to, _)] = &self.received;
+            let half =
+                |f: &FlowRow| 2.0 * (f.stop_s.unwrap_or(*to).min(*to) - f.start_s.max(*from)) >= length;
+            let bulk = own.iter().filter(|i| self.sources.flows[**i].fact.bulk && half(&flows[**i]));
+            let shares: Vec<f64> = bulk.map(|i| flows[*i].goodput_bps).collect();
+            row.values.set(Metric::Jain, quell_lab::jain_index(&shares).unwrap_or(f64::NAN));
+        }
+        let within = |t: &&Transferred| {
+            let start = t.start.as_secs_f64();
+            own.contains(&t.flow) && start >= row.from_s && start < row.to_s
+        };
+        let took = |t: &Transferred| t.end.since(t.start).as_secs_f64();
+        let mut times: Vec<f64> = self.transfers.iter().filter(within).map(took).collect();
+        times.sort_by(f64::total_cmp);
+        if own.iter().any(|i| !self.sources.flows[*i].fact.bulk) {
+            row.values.set(Metric::Transfers, times.len() as f64);
+        }
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
+        row.values.set(Metric::FctMean, mean);
+        row.values.set(Metric::FctStd, variance.sqrt());
+        for (metric, q) in [(Metric::FctP50, 0.50), (Metric::FctP95, 0.95), (Metric::FctP99, 0.99)] {
+            row.values.set(metric, quell_lab::quantile(&times, q).unwrap_or(f64::NAN));
+        }
     }
 }

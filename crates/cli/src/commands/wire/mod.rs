@@ -54,7 +54,7 @@ fn outside() -> Result<Option<ExitStatus>, Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     // Ctrl-C reaches both; the one inside ends first.
-    interrupt::listen();
+    interrupt::leave();
     let mut command = Command::new(program);
     command.args(args).env(INSIDE, "1");
     let status = in_user_namespace(&mut command).status().map_err(|e| {
@@ -152,7 +152,7 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
         command.args(&words[1..]).env("QUELL_NEAR", &near).env("QUELL_FAR", &far);
         command
     };
-    interrupt::listen();
+    let interrupted = interrupt::leave();
     let mut server = None;
     if let Some(text) = &args.far {
         let command = with_env(&["sh".into(), "-c".into(), text.clone()]);
@@ -167,12 +167,16 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     };
     let child = quell_gateway::wire::spawn(wire.host(Side::Near), with_env(&words));
     let mut child = child.map_err(|e| Failure::cannot(format!("run \"{}\"", words[0]), e))?;
-    let ended = child.wait();
+    let ended = ended(&mut child);
     if let Some(mut server) = server {
         let _ = server.kill();
         let _ = server.wait();
     }
     let report = wire.close().map_err(|e| Failure::Failed(format!("the wire has failed: {e}")))?;
+    if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        // The terminal has shown ^C where the table would begin.
+        terminal::say("");
+    }
     terminal::say(&table::table(&lines, &report));
     if let Some(why) = &report.log {
         return Err(Failure::Failed(format!("the log is not whole: {why}")));
@@ -182,6 +186,20 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
         // A command's own failure is ours, as with `time` and `env`.
         Ok(code) => std::process::exit(code.unwrap_or_else(interrupt::code)),
         Err(e) => Err(Failure::cannot("wait for the command", e)),
+    }
+}
+
+/// Waits until the command ends, and ends it if this program is asked to terminate.
+fn ended(child: &mut std::process::Child) -> std::io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt::terminated() {
+            child.kill()?;
+            return child.wait();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 

@@ -22,7 +22,7 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
             line.name.clone(),
             line.aqm.name().to_string(),
             line.rate.to_string(),
-            format!("{} Mbit/s", three_digits(meter.sent.bytes as f64 * 8.0 / seconds / 1e6)),
+            bit_rate(meter.sent.bytes as f64 * 8.0 / seconds),
             time(meter.mean_delay_s()),
             time(meter.delay_p99_s()),
             share(dropped),
@@ -42,4 +42,24 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         text.push_str(&format!("{n} {what}\n"));
     }
     text.trim_end().to_string()
+}
+
+/// A measured rate: pings are not millionths of a Mbit/s.
+fn bit_rate(bps: f64) -> String {
+    match bps {
+        bps if bps < 1e6 => format!("{} kbit/s", three_digits(bps / 1e3)),
+        bps => format!("{} Mbit/s", three_digits(bps / 1e6)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bit_rate;
+
+    #[test]
+    fn rates_are_in_a_unit_of_their_size() {
+        assert_eq!(bit_rate(0.0), "0 kbit/s");
+        assert_eq!(bit_rate(412.0), "0.412 kbit/s");
+        assert_eq!(bit_rate(9_996_000.0), "10.0 Mbit/s");
+    }
 }

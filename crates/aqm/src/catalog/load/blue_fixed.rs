@@ -1,0 +1,51 @@
+//! BLUE in integers: [`blue`](crate::blue) without floating point on the per-packet path, as Joo et al. 2006
+//! ran it in a Linux kernel (section V).
+
+use serde::{Deserialize, Serialize};
+
+use crate::Link;
+use crate::blue::BlueParams;
+pub use crate::integer::{BlueConstants, BlueFixed};
+use crate::params::{ParamDoc, ParamError};
+use crate::part::fixed::{self, FixedGauge, FixedSizer};
+
+/// BLUE's parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BlueFixedParams(pub BlueParams);
+
+impl BlueFixedParams {
+    /// What a user may read about each parameter.
+    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
+        BlueParams::docs()
+    }
+
+    /// BLUE in integers for a link.
+    ///
+    /// # Errors
+    /// Those of BLUE.
+    pub fn build(&self, link: &Link) -> Result<BlueFixed, ParamError> {
+        self.constants(link).map(BlueFixed::new)
+    }
+
+    /// What a router builds it from.
+    ///
+    /// # Errors
+    /// Those of BLUE.
+    pub fn constants(&self, link: &Link) -> Result<BlueConstants, ParamError> {
+        let blue = self.0.build(link)?;
+        let (gauge, threshold) = match self.0.threshold.zip(blue.threshold) {
+            Some((size, (_, packets))) => (FixedGauge::of(size, link), fixed::from_f64(packets)),
+            None => (FixedGauge::Packets, u64::MAX),
+        };
+        Ok(BlueConstants {
+            // A step that is rounded to nothing would be none.
+            d1: fixed::from_f64_62(blue.d1).max(1),
+            d2: fixed::from_f64_62(blue.d2).max(1),
+            freeze_time: blue.freeze_time.nanos(),
+            threshold,
+            gauge,
+            sizer: FixedSizer::new(self.0.signal, link),
+        })
+    }
+}
