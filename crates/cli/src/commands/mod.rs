@@ -44,7 +44,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         Command::Wire(args) => wire::wire(&args, line),
         #[cfg(target_os = "linux")]
-        Command::Gateway(command) => quell_gateway::commands::execute(&command).map_err(|e| match e {
+        Command::Gateway(command) => quell_gateway::commands::execute(&command, &["gateway"]).map_err(|e| match e {
             quell_gateway::commands::Failure::BadInput(why) => Failure::BadInput(why),
             quell_gateway::commands::Failure::Failed(why) => Failure::Failed(why),
         }),
