@@ -35,8 +35,19 @@ fn packets_are_conserved_and_the_kernel_counts_the_marks() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
     let running = net.start(&[
-        "--wan", "g1", "--up", "5Mbit/s", "--down", "20Mbit/s", "--aqm", "red", "--ecn", "--buffer", "60packets",
-        "--log", log.to_str().unwrap(),
+        "--wan",
+        "g1",
+        "--up",
+        "5Mbit/s",
+        "--down",
+        "20Mbit/s",
+        "--aqm",
+        "red",
+        "--ecn",
+        "--buffer",
+        "60packets",
+        "--log",
+        log.to_str().unwrap(),
     ]);
     let again = net.gateway(&net.args(&WIDE)).output().unwrap();
     assert!(String::from_utf8_lossy(&again.stderr).contains("already"), "{again:?}");
@@ -48,14 +59,16 @@ fn packets_are_conserved_and_the_kernel_counts_the_marks() {
     let came: usize = sums.iter().map(|(_, came)| came).sum();
     let status = net.status();
     let line = &status["lines"][0];
-    let count = |path: &str| line.pointer(path).and_then(|v| v.as_f64()).unwrap_or_else(|| panic!("{path}: {line}"));
+    let count =
+        |path: &str| line.pointer(path).and_then(|v| v.as_f64()).unwrap_or_else(|| panic!("{path}: {line}"));
     let dropped = sent - came as f64;
     assert_eq!(count("/queue/arrived/packets"), sent);
     assert_eq!(count("/sent/packets"), came as f64);
     assert!(dropped > 0.0 && came > 500, "{came} of {sent}");
     // Both kinds of packets were marked, and what was marked arrived as CE.
     let [v4, v6] = [("netstat", "InCEPkts"), ("snmp6", "Ip6InCEPkts")].map(|(file, name)| {
-        let text = net.within(R, || std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
+        let text =
+            net.within(R, || std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
         counter(&text, name)
     });
     assert!(v4 > 10 && v6 > 10, "{v4} {v6}");
@@ -193,7 +206,7 @@ fn a_worker_that_hangs_is_noticed_and_traffic_passes() {
         }
         all
     };
-    let args = [&WIDE[..], &["--buffer", "60packets"]].concat();
+    let args = [&WIDE[..], &["--aqm", "drop-tail", "--buffer", "60packets"]].concat();
     let mut command = net.gateway(&net.args(&args));
     command.env("NOTIFY_SOCKET", &path);
     let running = Running::new(command);
@@ -240,7 +253,8 @@ fn twenty_kills_leave_nothing() {
     let done = net.asked("clean", &[]);
     assert!(done.status.success(), "{done:?}");
     assert_eq!(net.state(), before);
-    let left = std::fs::read_dir("/run/quell").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
+    let left =
+        std::fs::read_dir("/run/quell").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
     let left: Vec<String> = left.filter(|name| name.starts_with(&net.id)).collect();
     assert!(left.is_empty(), "{left:?}");
     let inside = sh(&format!("ip netns pids {}", net.name(G)));
@@ -254,7 +268,9 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     let [path, log] = ["gateway.toml", "log"].map(|name| dir.path().join(name));
     let config = |up: &str, aqm: &str| {
         let log = log.display();
-        format!("wan = \"g1\"\nup = \"{up}\"\ndown = \"200 Mbit/s\"\nlog = \"{log}\"\n[aqm]\nalgorithm = {aqm}\n")
+        format!(
+            "wan = \"g1\"\nup = \"{up}\"\ndown = \"200 Mbit/s\"\nlog = \"{log}\"\n[aqm]\nalgorithm = {aqm}\n"
+        )
     };
     std::fs::write(&path, config("100 Mbit/s", "\"codel\"")).unwrap();
     let running = net.start(&["--config", path.to_str().unwrap()]);
@@ -290,10 +306,17 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     let done = net.asked("reload", &["--up", "70Mbit/s"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 70 Mbit/s"), "{done:?}");
     let sums = streams.map(Stream::finish);
-    println!("(sent, came) through 22 reloads: {sums:?}");
-    for (sent, came) in sums {
-        assert_eq!(sent as usize, came, "a reload loses packets");
-    }
+    // RED and PIE may drop some of a burst, and say so; nothing else is lost.
+    let queue = net.status()["lines"][0]["queue"].clone();
+    let packets = |v: &serde_json::Value| v["packets"].as_u64().unwrap_or_else(|| panic!("{queue}"));
+    let decided: u64 = ["refused", "dropped"]
+        .iter()
+        .flat_map(|place| ["early", "forced", "overflow"].map(|cause| packets(&queue[place][cause])))
+        .sum();
+    println!("(sent, came) through 22 reloads: {sums:?}, dropped by decision: {decided}");
+    let sent: u64 = sums.iter().map(|(sent, _)| u64::from(*sent)).sum();
+    let came: u64 = sums.iter().map(|(_, came)| *came as u64).sum();
+    assert_eq!((packets(&queue["arrived"]), came + decided), (sent, sent), "a reload loses packets");
     assert_eq!(running.stop().0, Some(0));
     check_log(&std::fs::read(&log).unwrap(), true);
 }
@@ -306,17 +329,22 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     // 100 blocks of 512 bytes or 1 kB, as the shell counts: a full disk.
     let words = net.args(&WIDE).join(" ");
     let mut command = std::process::Command::new("ip");
-    let script =
-        format!("ulimit -f 100; exec {} {words} --log {}", env!("CARGO_BIN_EXE_quell-gateway"), log.display());
+    let script = format!(
+        "ulimit -f 100; exec {} {words} --log {}",
+        env!("CARGO_BIN_EXE_quell-gateway"),
+        log.display()
+    );
     command.args(["netns", "exec", net.name(G), "sh", "-ec", &script]);
     let running = Running::new(command);
     let worker = running.worker();
     let stream = net.stream(RECEIVER[0], false, 200, Wait::from_micros(300));
     // Two records of 24 bytes for each packet.
     assert!(stream.until(2500, Wait::from_secs(10)));
-    std::thread::sleep(500 * MS);
-    let status = net.status();
-    assert_eq!(status["log"]["state"], "ended", "{status}");
+    // The log is written once a second, and whether that went well is known a second later.
+    let end = Instant::now() + Wait::from_secs(8);
+    while net.status()["log"]["state"] != "ended" {
+        assert!(Instant::now() < end, "{}", net.status());
+    }
     assert!(stream.during(200 * MS) > 100, "a full disk stops traffic");
 
     // The link goes and comes.
@@ -336,7 +364,8 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     let (sent, came) = stream.finish();
     assert!(sent as usize - came <= 5, "{came} of {sent}");
     let line = net.status()["lines"][0].clone();
-    let packets = |path: &str| line.pointer(path).and_then(|v| v.as_f64()).unwrap_or_else(|| panic!("{path}: {line}"));
+    let packets =
+        |path: &str| line.pointer(path).and_then(|v| v.as_f64()).unwrap_or_else(|| panic!("{path}: {line}"));
     // Nothing waits, so what arrived was sent or dropped.
     assert_eq!(packets("/queue/arrived/packets"), packets("/queue/enqueued/packets"));
     assert_eq!(packets("/queue/enqueued/packets"), packets("/sent/packets"));
@@ -373,8 +402,11 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     for (more, expected) in [
         (vec!["--wan", "g7"], "no device \"g7\" here: `ip link` lists them"),
         // A veth says that it carries 10 Gbit/s.
-        (vec!["--up", "11Gbit/s"], "is more than g1 carries, 10 Gbit/s: the queue would be there and not here; --up 9500"),
-        (vec!["--down", "300Gbit/s"], "more than this machine moves"),
+        (
+            vec!["--up", "11Gbit/s"],
+            "is more than g1 carries, 10 Gbit/s: the queue would be there and not here; --up 9.5 Gbit/s",
+        ),
+        (vec!["--down", "300Gbit/s", "--aqm", "drop-tail"], "more than this machine moves"),
         (vec!["--log", "/nowhere/log"], "mkdir -p /nowhere"),
         (vec!["--user", "root"], "not read as root"),
         (vec!["--metrics", "0.0.0.0:9101"], "add --metrics-any"),
@@ -394,7 +426,8 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     // Without rights.
     let mut command = std::process::Command::new("ip");
     let args = net.args(&WIDE).join(" ").replacen("run", "check", 1);
-    let script = format!("exec setpriv --reuid 65534 --clear-groups {} {args}", env!("CARGO_BIN_EXE_quell-gateway"));
+    let script =
+        format!("exec setpriv --reuid 65534 --clear-groups {} {args}", env!("CARGO_BIN_EXE_quell-gateway"));
     let done = command.args(["netns", "exec", net.name(G), "sh", "-c", &script]).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     if !said.contains("setpriv") && !said.contains("ermission denied") {

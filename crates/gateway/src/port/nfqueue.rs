@@ -14,8 +14,8 @@ use crate::header::{FlowKey, Header};
 use crate::metrics::KernelDrops;
 use crate::{Packet, Ports, sys};
 
-/// The firewall mark of packets that were marked here.
-pub const MARK: u32 = 0x51;
+/// The firewall mark of packets that were marked here: the letters QUEL, which nobody else uses by chance.
+pub const MARK: u32 = 0x5155_454c;
 
 /// How much of a packet is copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;

@@ -34,7 +34,9 @@ pub fn router() -> Option<&'static str> {
     match namespaces() {
         None if !rustix::process::geteuid().is_root() => Some("a router needs root"),
         None if !there("iptables-restore") || !there("ip6tables-restore") => Some("there is no iptables"),
-        None if !Path::new("/proc/net/netfilter/nfnetlink_queue").exists() => Some("the kernel has no NFQUEUE"),
+        None if !Path::new("/proc/net/netfilter/nfnetlink_queue").exists() => {
+            Some("the kernel has no NFQUEUE")
+        }
         other => other,
     }
 }
@@ -82,7 +84,10 @@ impl Net {
         let names = ["s", "g", "r"].map(|n| format!("quell-test-{n}{id}"));
         let [s, g, r] = &names;
         sh(&format!(
-            "for n in {s} {g} {r}; do ip netns add $n; ip -n $n link set lo up; done
+            "for n in {s} {g} {r}; do
+               ip netns add $n; ip -n $n link set lo up
+               ip netns exec $n sh -c 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad'
+             done
              ip link add s0 netns {s} type veth peer name g0 netns {g}
              ip link add r0 netns {r} type veth peer name g1 netns {g}
              a() {{ ip -n $1 addr add $2 dev $3; ip -n $1 addr add $4 dev $3 nodad; ip -n $1 link set $3 up; }}
@@ -92,7 +97,13 @@ impl Net {
              ip -n {s} -6 route add default via fd01::2; ip -n {r} -6 route add default via fd02::2
              ip netns exec {g} sh -c 'cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding'"
         ));
-        Net { names, id, binary, words }
+        let net = Net { names, id, binary, words };
+        // Neighbors are found before anything is counted: IPv6 takes a second until it may ask for them.
+        for to in RECEIVER {
+            let stream = net.stream(to, false, 100, Wait::from_millis(5));
+            assert!(stream.until(5, Wait::from_secs(10)), "{to} is not reached without a gateway");
+        }
+        net
     }
 
     pub fn name(&self, i: usize) -> &str {

@@ -48,14 +48,18 @@ pub(super) fn look(settings: &Settings) -> Found {
         (CapabilitySet::SETGID, "CAP_SETGID", "read packets as another group"),
         (CapabilitySet::KILL, "CAP_KILL", "end a worker that hangs"),
     ] {
-        found.need(effective.contains(right), || format!("no right to {why} ({name}): run it as root, with sudo"));
+        found.need(effective.contains(right), || {
+            format!("no right to {why} ({name}): run it as root, with sudo")
+        });
     }
 
     let left = Journal::read(id);
     let left = match left {
         Ok(left) => left,
         Err(e) => {
-            found.refused.push(format!("the journal of gateway \"{id}\" is damaged, {e}: quell gateway clean --id {id}"));
+            found.refused.push(format!(
+                "the journal of gateway \"{id}\" is damaged, {e}: quell gateway clean --id {id}"
+            ));
             None
         }
     };
@@ -68,7 +72,8 @@ pub(super) fn look(settings: &Settings) -> Found {
 
     let device = || {
         let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-        text.lines().any(|l| l.trim_start().strip_prefix(wan.as_str()).is_some_and(|rest| rest.starts_with(':')))
+        text.lines()
+            .any(|l| l.trim_start().strip_prefix(wan.as_str()).is_some_and(|rest| rest.starts_with(':')))
     };
     let there = device();
     found.need(there, || format!("no device \"{wan}\" here: `ip link` lists them"));
@@ -84,7 +89,10 @@ pub(super) fn look(settings: &Settings) -> Found {
     };
     for n in [*queue, queue + 1] {
         found.need(stale || !taken(n), || {
-            format!("queue {n} belongs to another program: choose others with --queue {}", queue.wrapping_add(100))
+            format!(
+                "queue {n} belongs to another program: choose others with --queue {}",
+                queue.wrapping_add(100)
+            )
         });
     }
 
@@ -120,11 +128,14 @@ impl Found {
         // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
         // by itself matters.
         if sys::large_receive(wan).unwrap_or(false) {
-            self.refused.push(format!("{wan} puts received packets together (LRO): ethtool -K {wan} lro off"));
+            self.refused
+                .push(format!("{wan} puts received packets together (LRO): ethtool -K {wan} lro off"));
         }
         let speed = fs::read_to_string(format!("/sys/class/net/{wan}/speed"));
         // Mbit/s; a device that has no link or no speed says -1 or nothing.
-        let Some(link) = speed.ok().and_then(|s| s.trim().parse::<u64>().ok()).filter(|s| *s > 0) else { return };
+        let Some(link) = speed.ok().and_then(|s| s.trim().parse::<u64>().ok()).filter(|s| *s > 0) else {
+            return;
+        };
         let link = BitRate::from_bps(link * 1_000_000);
         for line in &settings.lines {
             let name = &line.name;
@@ -154,11 +165,9 @@ impl Found {
         let can = most * mean.get() as f64 * 8.0 / 1e6;
         if wanted > most {
             self.refused.push(format!(
-                "{} packets of {mean} a second, both directions together, are more than this machine moves, about {}: \
-                 choose --up and --down of {} Mbit/s together",
-                three_digits(wanted),
-                three_digits(most),
-                three_digits(can / 2.0)
+                "{wanted:.0} packets of {mean} a second, both directions together, are more than this machine moves, \
+                 about {most:.0}: choose --up and --down of {:.0} Mbit/s together",
+                can / 2.0
             ));
         } else if wanted > most / 2.0 {
             self.notes.push(format!(

@@ -299,7 +299,8 @@ impl Rules {
 /// Flow tables of the firewall: forwarded packets that bypass its rules, and so the gateway.
 pub(super) fn flow_tables() -> Vec<String> {
     let mut found = Vec::new();
-    let list = |program, args: &[&str]| Call::new(program, args, String::new()).run(false).unwrap_or_default();
+    let list =
+        |program, args: &[&str]| Call::new(program, args, String::new()).run(false).unwrap_or_default();
     let tables = list("nft", &["list", "flowtables"]);
     let mut table = String::new();
     for line in tables.lines().map(|l| l.trim().trim_end_matches('{').trim()) {
@@ -350,7 +351,8 @@ mod tests {
         }
         let whole = rules(Kind::Nft, true);
         if whole.tried().is_err() {
-            let rest: String = whole.text().lines().filter(|l| !l.contains("queue num")).map(|l| format!("{l}\n")).collect();
+            let rest: String =
+                whole.text().lines().filter(|l| !l.contains("queue num")).map(|l| format!("{l}\n")).collect();
             Call::new("nft", &["-c", "-f", "-"], rest).run(false).unwrap();
             println!("the queue statement is not tried: this kernel has none");
         }

@@ -70,10 +70,17 @@ pub(super) fn file(id: &str, ending: &str) -> PathBuf {
     Path::new(RUN_DIR).join(format!("{id}.{ending}"))
 }
 
+/// What a file is until it is whole.
+fn new(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}
+
 /// Writes a file so that whoever reads it finds all of it or what was there before.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)?;
-    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let new = new(path);
     let mut to = fs::File::create(&new)?;
     to.write_all(bytes)?;
     to.sync_all()?;
@@ -100,7 +107,9 @@ impl Journal {
     pub fn read(id: &str) -> Result<Option<Journal>, String> {
         let path = file(id, "json");
         match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display())),
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display()))
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(format!("{}: {e}", path.display())),
         }
@@ -133,7 +142,10 @@ impl Journal {
 
 /// Removes a gateway's files.
 pub(super) fn forget(id: &str) {
+    // The journal last: it names the rest.
     for ending in ["sock", "order", "json"] {
-        let _ = fs::remove_file(file(id, ending));
+        let path = file(id, ending);
+        let _ = fs::remove_file(new(&path));
+        let _ = fs::remove_file(path);
     }
 }

@@ -111,7 +111,10 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
 pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
     let id = &args.id;
     match Journal::read(id) {
-        Ok(None) => print(&format!("gateway \"{id}\" has left nothing\n")),
+        Ok(None) => {
+            forget(id);
+            print(&format!("gateway \"{id}\" has left nothing\n"))
+        }
         Ok(Some(journal)) if journal.supervisor.alive() => {
             let pid = journal.supervisor.pid;
             Err(Failure::Failed(format!(
@@ -149,19 +152,15 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     let aqm = args.aqm.as_ref().map(|name| named_algorithm("--aqm", name, &args.set)).transpose()?;
     let config = match &args.config {
         // The gateway may be in another folder.
-        Some(path) => Some(std::path::absolute(path).map_err(|e| Failure::BadInput(format!("--config: {e}")))?),
+        Some(path) => {
+            Some(std::path::absolute(path).map_err(|e| Failure::BadInput(format!("--config: {e}")))?)
+        }
         None => None,
     };
     let values = aqm.is_some() || args.up.is_some() || args.down.is_some() || args.buffer.is_some();
     let order = crate::random_seed().map_err(|e| Failure::Failed(e.to_string()))?.max(1);
-    let change = Change {
-        order,
-        file: (!values).then_some(config),
-        up: args.up,
-        down: args.down,
-        buffer: args.buffer,
-        aqm,
-    };
+    let change =
+        Change { order, read: !values, file: config, up: args.up, down: args.down, buffer: args.buffer, aqm };
     let cannot = |e: std::io::Error| Failure::Failed(format!("cannot ask gateway \"{id}\": {e}; try sudo"));
     let bytes = serde_json::to_vec(&change).map_err(|e| cannot(e.into()))?;
     replace(&file(id, "order"), &bytes).map_err(cannot)?;

@@ -180,7 +180,8 @@ fn user(text: &str) -> Result<(u32, u32), Failure> {
     });
     match (found, text.parse::<u32>()) {
         (Some((0, _)), _) | (None, Ok(0)) => Err(Failure::BadInput(
-            "--user: packets of strangers are not read as root; use a user that owns nothing, such as nobody".into(),
+            "--user: packets of strangers are not read as root; use a user that owns nothing, such as nobody"
+                .into(),
         )),
         (Some(found), _) => Ok(found),
         // Numbers need no entry: 2^32 - 1 is none (setresuid(2)).
@@ -212,7 +213,9 @@ impl RunArgs {
             None => format!("--{}", field.replace('_', "-")),
         };
         let missing = |field: &str| {
-            Failure::BadInput(format!("{field} is not given: add --{field}, or `{field} = ...` to the file of --config"))
+            Failure::BadInput(format!(
+                "{field} is not given: add --{field}, or `{field} = ...` to the file of --config"
+            ))
         };
         let wan = self.wan.clone().or(file.wan).ok_or_else(|| missing("wan"))?;
         // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
@@ -336,9 +339,13 @@ impl Settings {
             ("user", is.user != was.user),
             ("shadow", new.shadows != self.shadows),
         ];
-        let names: Vec<&str> = changed.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            changed.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
         if !names.is_empty() {
-            return Err(format!("{} cannot change while it runs: stop it and start it again", names.join(", ")));
+            return Err(format!(
+                "{} cannot change while it runs: stop it and start it again",
+                names.join(", ")
+            ));
         }
         if !new.seeded {
             for (line, was) in new.lines.iter_mut().zip(&self.lines) {
@@ -371,7 +378,10 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(settings.lines[0].rate.to_string(), "18 Mbit/s");
-        assert_eq!(settings.lines[1].aqm, named_algorithm("", "codel", &[("target".into(), "7ms".into())]).unwrap());
+        assert_eq!(
+            settings.lines[1].aqm,
+            named_algorithm("", "codel", &[("target".into(), "7ms".into())]).unwrap()
+        );
         assert_eq!(settings.fixed.user.0, 1000);
         assert!(settings.lines[0].ecn && !settings.rules(Kind::Nft).open && settings.shadows.len() == 2);
         // What is given on the command line goes before the file.

@@ -39,8 +39,10 @@ pub(super) const WITHIN: Wait = Wait::from_secs(60);
 pub(super) struct Change {
     /// Tells the answer to this from others.
     pub order: u64,
-    /// Read this file, or the one before, and nothing below.
-    pub file: Option<Option<PathBuf>>,
+    /// Read the file again, and nothing below.
+    pub read: bool,
+    /// Another file than the one before.
+    pub file: Option<PathBuf>,
     pub up: Option<BitRate>,
     pub down: Option<BitRate>,
     pub buffer: Option<QueueSize>,
@@ -137,9 +139,9 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
 
     // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
     let left = Journal::read(&settings.fixed.id).map_err(Failure::Failed)?;
-    let stay = left.as_ref().is_some_and(|left| {
-        (left.network, left.rules.kind) == (journal.network, journal.rules.kind)
-    });
+    let stay = left
+        .as_ref()
+        .is_some_and(|left| (left.network, left.rules.kind) == (journal.network, journal.rules.kind));
     match &left {
         Some(left) if stay => {
             if let Some(worker) = &left.worker {
@@ -296,7 +298,8 @@ impl Supervisor<'_> {
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                    let how = worker.kill().map_or("has ended".into(), |status| format!("has ended ({status})"));
+                    let how =
+                        worker.kill().map_or("has ended".into(), |status| format!("has ended ({status})"));
                     worker = self.again(worker, &how)?;
                 }
                 Err(e) => worker = self.again(worker, &format!("says what cannot be read ({e})"))?,
@@ -370,8 +373,10 @@ impl Supervisor<'_> {
     fn reload(&mut self, worker: &Worker) {
         let path = file(&self.settings.fixed.id, "order");
         let change = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice::<Change>(&bytes).map_err(|e| format!("{}: {e}", path.display())),
-            Err(_) => Ok(Change { file: Some(None), ..Change::default() }),
+            Ok(bytes) => {
+                serde_json::from_slice::<Change>(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+            }
+            Err(_) => Ok(Change { read: true, ..Change::default() }),
         };
         let _ = fs::remove_file(&path);
         let order = change.as_ref().ok().map(|change| change.order).filter(|order| *order > 0);
@@ -392,8 +397,8 @@ impl Supervisor<'_> {
 
     /// The settings after a change, whole and built.
     fn changed(&mut self, change: Change) -> Result<Settings, String> {
-        if let Some(path) = change.file {
-            let args = match path.or(self.args.config.clone()) {
+        if change.read {
+            let args = match change.file.or(self.args.config.clone()) {
                 Some(path) => self.args.with_config(path),
                 None => return Err("it was started without --config: say what is to change".into()),
             };

@@ -67,13 +67,17 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     // With rights.
     let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads != 1 {
-        return Err(format!("there are {threads} threads where rights are given up: only one would lose them"));
+        return Err(format!(
+            "there are {threads} threads where rights are given up: only one would lose them"
+        ));
     }
     // A log that outgrows its limit is an error of writing, not the end (setrlimit(2)).
     let full = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
     let log = match &start.log {
-        Some(file) => Some(fs::File::create(file).map_err(doing(&format!("cannot write {}", file.display())))?),
+        Some(file) => {
+            Some(fs::File::create(file).map_err(doing(&format!("cannot write {}", file.display())))?)
+        }
         None => None,
     };
     let endpoint = match &start.metrics {
