@@ -1,5 +1,6 @@
 //! What a thread that reads packets of strangers may still do.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use rustix::thread as rt;
@@ -26,4 +27,95 @@ pub fn confine(keep: CapabilitySet, user: Option<(u32, u32)>) -> io::Result<()> 
     rt::set_capabilities(None, rt::CapabilitySets { effective: keep, permitted: keep, inheritable: none })?;
     rt::set_no_new_privs(true)?;
     Ok(())
+}
+
+/// Closes the file system to the calling thread and those that it starts: what is open stays so. False if this kernel
+/// has no landlock, or cannot enforce all of it.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn close_files() -> io::Result<bool> {
+    use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetStatus};
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V5))
+        .and_then(|set| set.handle_access(AccessNet::from_all(ABI::V5)))
+        .and_then(|set| set.create())
+        .and_then(|set| set.restrict_self())
+        .map_err(io::Error::other)?;
+    // An older kernel knows fewer kinds of access, and closes those.
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// The system calls of packets, their log and their metrics, once everything is open and every thread has begun.
+const CALLS: &[libc::c_long] = &[
+    // Sockets that are open: the queue, the supervisor, clients of the metrics.
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_accept4,
+    libc::SYS_shutdown,
+    libc::SYS_ppoll,
+    // Files that are open: the log, the kernel's counters, what is said.
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pread64,
+    libc::SYS_lseek,
+    libc::SYS_close,
+    libc::SYS_fcntl,
+    // Time.
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_restart_syscall,
+    // Memory, threads that wait for each other, signals, the end.
+    libc::SYS_brk,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+    libc::SYS_sched_yield,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_tgkill,
+    libc::SYS_getrandom,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+
+/// Leaves the threads of this process the system calls that they need: no new files, sockets, programs or threads, and
+/// no memory that can be executed. Another call fails as not permitted. False where there is no filter for this
+/// processor.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn close_calls() -> io::Result<bool> {
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, TargetArch,
+    };
+    let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(false) };
+    let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
+    #[cfg(target_arch = "x86_64")]
+    calls.insert(libc::SYS_poll, Vec::new());
+    let filter = || -> Result<BpfProgram, seccompiler::BackendError> {
+        let none = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
+        for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+            let data = SeccompCondition::new(2, SeccompCmpArgLen::Dword, none.clone(), 0)?;
+            calls.insert(call, vec![SeccompRule::new(vec![data])?]);
+        }
+        let refused = SeccompAction::Errno(libc::EPERM as u32);
+        SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)?.try_into()
+    };
+    let filter = filter().map_err(io::Error::other)?;
+    seccompiler::apply_filter_all_threads(&filter).map_err(io::Error::other)?;
+    Ok(true)
 }

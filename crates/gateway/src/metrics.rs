@@ -27,7 +27,7 @@ use crate::relay::{Path, Relay};
 
 pub use anomaly::{Anomaly, Kind, Level, Notice, Raised, Thresholds};
 pub use monitor::{Monitor, STEP, WINDOW};
-pub use server::{Endpoint, Server};
+pub use server::{Endpoint, Listening, Server};
 pub use status::{
     Causes, Count, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
     Status,

@@ -149,6 +149,51 @@ pub fn in_user_namespace(command: &mut std::process::Command) -> &mut std::proce
     unsafe { command.pre_exec(enter) }
 }
 
+/// Lets `command` begin in a network namespace of its own.
+pub fn in_network_of_its_own(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let enter = || {
+        // SAFETY: one system call, which changes no memory and no descriptor.
+        let done = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: `enter` does only what is allowed between fork and exec.
+    unsafe { command.pre_exec(enter) }
+}
+
+/// Whether a device puts received packets together before the kernel sees them (LRO): what is forwarded would not be
+/// what came.
+///
+/// # Errors
+/// If the device does not say.
+pub fn large_receive(name: &str) -> io::Result<bool> {
+    /// `struct ethtool_value` of linux/ethtool.h.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    /// ETHTOOL_GFLAGS and ETH_FLAG_LRO of the same header.
+    const GET_FLAGS: u32 = 0x25;
+    const LARGE_RECEIVE: u32 = 1 << 15;
+    // SAFETY: SIOCETHTOOL reads one ifreq, and reads and writes the value that it points to; both live until the call
+    // returns, and the socket is owned by nothing else.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = OwnedFd::from_raw_fd(fd);
+        let mut value = Value { command: GET_FLAGS, data: 0 };
+        let mut request = interface(name)?;
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        if libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(value.data & LARGE_RECEIVE != 0)
+    }
+}
+
 /// Writes a file whole, in one call, and allocates nothing.
 fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: `path` ends with a zero, and it and `bytes` live until the calls return.

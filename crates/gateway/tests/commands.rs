@@ -262,7 +262,7 @@ fn a_status_fits_wide_and_narrow() {
     let socket = dir.path().join("gateway.sock");
     let source = status::Source { socket: Some(socket.clone()), address: None };
     let words = ["status", "--socket", socket.to_str().unwrap()];
-    let failure = execute(&parse(&words).unwrap()).unwrap_err();
+    let failure = execute(&parse(&words).unwrap(), &[]).unwrap_err();
     assert_eq!(failure.code(), 1);
     assert!(failure.to_string().contains("; `quell gateway run` starts a gateway"), "{failure}");
     let (_server, _publisher) = gateway(dir.path());
@@ -309,7 +309,7 @@ fn a_socket_of_something_else_is_said() {
         io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\n\r\n{}").unwrap();
     });
     let words = ["status", "--socket", path.to_str().unwrap()];
-    let failure = execute(&parse(&words).unwrap()).unwrap_err();
+    let failure = execute(&parse(&words).unwrap(), &[]).unwrap_err();
     assert!(
         matches!(&failure, Failure::Failed(m) if m.starts_with("what answers is not a gateway of")),
         "{failure}"

@@ -47,10 +47,12 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         Command::Wire(args) => wire::wire(&args, line),
         #[cfg(target_os = "linux")]
-        Command::Gateway(command) => quell_gateway::commands::execute(&command).map_err(|e| match e {
-            quell_gateway::commands::Failure::BadInput(why) => Failure::BadInput(why),
-            quell_gateway::commands::Failure::Failed(why) => Failure::Failed(why),
-        }),
+        Command::Gateway(command) => {
+            quell_gateway::commands::execute(&command, &["gateway"]).map_err(|e| match e {
+                quell_gateway::commands::Failure::BadInput(why) => Failure::BadInput(why),
+                quell_gateway::commands::Failure::Failed(why) => Failure::Failed(why),
+            })
+        }
         Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
         Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
         Command::Tcp(TcpCommand::List(args)) => tcp::list(args.format),

@@ -12,7 +12,7 @@ struct Cli {
 }
 
 fn main() {
-    if let Err(failure) = execute(&Cli::parse().command) {
+    if let Err(failure) = execute(&Cli::parse().command, &[]) {
         eprintln!("error: {failure}");
         std::process::exit(failure.code());
     }

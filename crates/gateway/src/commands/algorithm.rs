@@ -9,7 +9,19 @@ use super::Failure;
 /// # Errors
 /// Names what is unknown and what is known.
 pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
-    let mut table = serde_json::Map::new();
+    algorithm(option, name, serde_json::Map::new(), set)
+}
+
+/// The same with the parameters of `table`, over which those of `set` go.
+///
+/// # Errors
+/// As [`named_algorithm`].
+pub(super) fn algorithm(
+    place: &str,
+    name: &str,
+    mut table: serde_json::Map<String, serde_json::Value>,
+    set: &[(String, String)],
+) -> Result<AqmConfig, Failure> {
     for (key, value) in set {
         // Numbers, true and false are what they say; everything else is text, such as "20 ms".
         let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
@@ -17,11 +29,11 @@ pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Re
     }
     match AqmConfig::deserialize_named(name, serde_json::Value::Object(table)) {
         Some(Ok(config)) => Ok(config),
-        Some(Err(e)) => Err(Failure::BadInput(format!("{option}: {name}: {e}"))),
+        Some(Err(e)) => Err(Failure::BadInput(format!("{place}: {name}: {e}"))),
         None => {
             let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
             Err(Failure::BadInput(format!(
-                "{option}: \"{}\" is no algorithm; known: {}",
+                "{place}: \"{}\" is no algorithm; known: {}",
                 quell_units::text::cut(name),
                 known.join(", ")
             )))

@@ -34,6 +34,10 @@ pub enum Command {
     /// Undo what a gateway that was killed has left.
     #[cfg(target_os = "linux")]
     Clean(router::CleanArgs),
+    /// What `run` starts to read packets.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Worker,
     /// Decide once more about the packets of a log: the same decisions, or another algorithm's.
     Replay(replay::ReplayArgs),
     /// What a running gateway does.
@@ -80,20 +84,22 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Carries out a command.
+/// Carries out a command. `words` lead to it on the command line of this program, which `run` starts once more.
 ///
 /// # Errors
 /// Says what is wrong, and what helps.
-pub fn execute(command: &Command) -> Result<(), Failure> {
+pub fn execute(command: &Command, words: &[&str]) -> Result<(), Failure> {
     match command {
         #[cfg(target_os = "linux")]
-        Command::Run(args) => router::run(args),
+        Command::Run(args) => router::run(args, words),
         #[cfg(target_os = "linux")]
         Command::Check(args) => router::check(args),
         #[cfg(target_os = "linux")]
         Command::Reload(args) => router::reload(args),
         #[cfg(target_os = "linux")]
         Command::Clean(args) => router::clean(args),
+        #[cfg(target_os = "linux")]
+        Command::Worker => router::work(),
         Command::Replay(args) => replay::run(args),
         #[cfg(target_os = "linux")]
         Command::Status(args) => status::run(args),

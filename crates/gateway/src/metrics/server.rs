@@ -62,16 +62,28 @@ impl Endpoint {
         ))
     }
 
-    fn listen(&self) -> io::Result<OwnedFd> {
-        match &self.0 {
-            Place::Unix(path) => listen_unix(path),
+    /// Opens it: clients wait until a [`Server`] serves them.
+    ///
+    /// # Errors
+    /// If the endpoint is taken or not allowed.
+    pub fn listen(&self) -> io::Result<Listening> {
+        let (socket, path) = match &self.0 {
+            Place::Unix(path) => (listen_unix(path)?, Some(path.clone())),
             Place::Tcp(address) => {
                 let listener = TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
-                Ok(listener.into())
+                (listener.into(), None)
             }
-        }
+        };
+        Ok(Listening { socket, path })
     }
+}
+
+/// An endpoint that is open.
+#[derive(Debug)]
+pub struct Listening {
+    socket: OwnedFd,
+    path: Option<PathBuf>,
 }
 
 fn listen_unix(path: &Path) -> io::Result<OwnedFd> {
@@ -122,10 +134,23 @@ impl Server {
         user: Option<(u32, u32)>,
         notice: impl FnMut(&Notice) + Send + 'static,
     ) -> io::Result<Server> {
-        let listener = endpoint.listen()?;
-        let (path, address) = match &endpoint.0 {
-            Place::Unix(path) => (Some(path.clone()), None),
-            Place::Tcp(_) => (None, SocketAddr::try_from(rustix::net::getsockname(&listener)?).ok()),
+        Server::serve(endpoint.listen()?, monitor, user, notice)
+    }
+
+    /// The same at an endpoint that is open already.
+    ///
+    /// # Errors
+    /// If the user cannot be changed, or a thread cannot start.
+    pub fn serve(
+        at: Listening,
+        monitor: Monitor,
+        user: Option<(u32, u32)>,
+        notice: impl FnMut(&Notice) + Send + 'static,
+    ) -> io::Result<Server> {
+        let Listening { socket: listener, path } = at;
+        let address = match path {
+            Some(_) => None,
+            None => SocketAddr::try_from(rustix::net::getsockname(&listener)?).ok(),
         };
         let local = address.is_some_and(|a| a.ip().is_loopback());
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);

@@ -14,8 +14,8 @@ use crate::header::{FlowKey, Header};
 use crate::metrics::KernelDrops;
 use crate::{Packet, Ports, sys};
 
-/// The firewall mark of packets that were marked here.
-pub const MARK: u32 = 0x51;
+/// The firewall mark of packets that were marked here: the letters QUEL, which nobody else uses by chance.
+pub const MARK: u32 = 0x5155_454c;
 
 /// How much of a packet is copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;
@@ -147,18 +147,34 @@ fn parse(message: &[u8]) -> Option<Queued<'_>> {
 }
 
 impl NfQueue {
-    /// Binds two queues of the kernel's that hold at most `most` packets each.
+    /// A socket for two queues of the kernel's, which are still to be bound.
+    ///
+    /// # Errors
+    /// If the kernel has no such sockets.
+    pub fn open(queues: [u16; 2], key: FlowKey) -> io::Result<Self> {
+        Ok(NfQueue {
+            fd: sys::netfilter_socket()?,
+            queues,
+            buffer: vec![0; WIDTH * BATCH],
+            lengths: [0; BATCH],
+            // A verdict takes at most 40 bytes; what comes and goes in a turn is bounded by a batch and a line.
+            verdicts: Vec::with_capacity(1 << 16),
+            key,
+            counters: QueueCounters::default(),
+        })
+    }
+
+    /// Binds the queues, which hold at most `most` packets each. Packets that come before this returns are accepted.
     ///
     /// # Errors
     /// If the kernel refuses: without CAP_NET_ADMIN, or if another program has one of them.
-    pub fn new(queues: [u16; 2], most: u32, key: FlowKey) -> io::Result<Self> {
-        let fd = sys::netfilter_socket()?;
-        for queue in queues {
+    pub fn bind(&mut self, most: u32) -> io::Result<()> {
+        for queue in self.queues {
             let mut out = Vec::new();
             message(&mut out, number::CONFIG, number::ACK, queue, |out| {
                 attribute(out, number::CFG_CMD, &[number::BIND, 0, 0, 0]);
             });
-            ask(&fd, &out)?;
+            self.ask(&out)?;
             out.clear();
             message(&mut out, number::CONFIG, number::ACK, queue, |out| {
                 let mut params = [0; 5];
@@ -169,18 +185,56 @@ impl NfQueue {
                 attribute(out, number::CFG_MASK, &number::FAIL_OPEN.to_be_bytes());
                 attribute(out, number::CFG_FLAGS, &number::FAIL_OPEN.to_be_bytes());
             });
-            ask(&fd, &out)?;
+            self.ask(&out)?;
         }
-        Ok(NfQueue {
-            fd,
-            queues,
-            buffer: vec![0; WIDTH * BATCH],
-            lengths: [0; BATCH],
-            // A verdict takes at most 40 bytes; what comes and goes in a turn is bounded by a batch and a line.
-            verdicts: Vec::with_capacity(1 << 16),
-            key,
-            counters: QueueCounters::default(),
-        })
+        Ok(())
+    }
+
+    /// From now on the queues hold at most `most` packets each. What the kernel says to it is not waited for.
+    pub fn resize(&mut self, most: u32) {
+        for queue in self.queues {
+            let mut out = Vec::new();
+            message(&mut out, number::CONFIG, 0, queue, |out| {
+                attribute(out, number::CFG_MAXLEN, &most.to_be_bytes());
+            });
+            if rustix::net::send(&self.fd, &out, rustix::net::SendFlags::empty()).is_err() {
+                self.counters.refused += 1;
+            }
+        }
+    }
+
+    /// Sends a configuration and waits for what the kernel says.
+    fn ask(&mut self, request: &[u8]) -> io::Result<()> {
+        rustix::net::send(&self.fd, request, rustix::net::SendFlags::empty())?;
+        let mut answer = [0u8; 4096];
+        let mut waited = 0;
+        while waited < 100 {
+            match rustix::net::recv(&self.fd, &mut answer[..], rustix::net::RecvFlags::empty()) {
+                Ok((_, length)) => {
+                    let answer = &answer[..length.min(answer.len())];
+                    // The rules may have been there before: one that comes in between is not to wait for ever.
+                    if let Some(queued) = parse(answer) {
+                        self.counters.passed += 1;
+                        verdict(&mut self.verdicts, queued.queue, queued.id, true, false);
+                        self.send();
+                        continue;
+                    }
+                    let kind = answer.get(4..6).map(|b| u16::from_ne_bytes([b[0], b[1]]));
+                    if kind == Some(number::ERROR)
+                        && let Some(code) = answer.get(16..20)
+                    {
+                        let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
+                        return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
+                    }
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    waited += 1;
+                    super::sleep(Duration::from_millis(10));
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Err(io::Error::other("the kernel does not answer"))
     }
 
     /// Waits until a packet comes or the time is over.
@@ -206,10 +260,29 @@ impl NfQueue {
     }
 }
 
-/// What the kernel has lost of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts it.
-pub fn kernel_drops(queues: [u16; 2]) -> KernelDrops {
-    let text = std::fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").unwrap_or_default();
-    drops(&text, queues)
+/// What the kernel has lost of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts it. The file stays open:
+/// whoever has given up its rights may not open it.
+#[derive(Debug)]
+pub struct Losses {
+    file: Option<std::fs::File>,
+    queues: [u16; 2],
+    text: Vec<u8>,
+}
+
+impl Losses {
+    /// Those of `queues`; zeros if the kernel does not show them.
+    pub fn of(queues: [u16; 2]) -> Self {
+        let file = std::fs::File::open("/proc/thread-self/net/netfilter/nfnetlink_queue").ok();
+        Losses { file, queues, text: vec![0; 1 << 14] }
+    }
+
+    /// The counts now.
+    pub fn read(&mut self) -> KernelDrops {
+        use std::os::unix::fs::FileExt;
+        let Some(file) = &self.file else { return KernelDrops::default() };
+        let length = file.read_at(&mut self.text, 0).unwrap_or(0);
+        drops(std::str::from_utf8(&self.text[..length]).unwrap_or_default(), self.queues)
+    }
 }
 
 /// Columns: queue, port, waiting, copy mode, copy range, dropped for want of room, dropped at the socket, sequence, 1.
@@ -223,29 +296,6 @@ fn drops(text: &str, queues: [u16; 2]) -> KernelDrops {
         }
     }
     all
-}
-
-/// Sends a configuration and waits for what the kernel says.
-fn ask(fd: &OwnedFd, request: &[u8]) -> io::Result<()> {
-    rustix::net::send(fd, request, rustix::net::SendFlags::empty())?;
-    let mut answer = [0u8; 4096];
-    for _ in 0..100 {
-        match rustix::net::recv(fd, &mut answer[..], rustix::net::RecvFlags::empty()) {
-            Ok((_, length)) => {
-                let answer = &answer[..length.min(answer.len())];
-                let kind = answer.get(4..6).map(|b| u16::from_ne_bytes([b[0], b[1]]));
-                if kind == Some(number::ERROR)
-                    && let Some(code) = answer.get(16..20)
-                {
-                    let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
-                    return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
-                }
-            }
-            Err(Errno::AGAIN | Errno::INTR) => super::sleep(Duration::from_millis(10)),
-            Err(e) => return Err(e.into()),
-        }
-    }
-    Err(io::Error::other("the kernel does not answer"))
 }
 
 impl Ports for NfQueue {

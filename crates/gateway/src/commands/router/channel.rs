@@ -1,0 +1,155 @@
+//! What the supervisor and the worker say to each other: whole messages over a socket that both have from the start.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use quell_aqm::catalog::AqmConfig;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::LineConfig;
+
+/// What a worker is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    /// Its parent; one that has another by then ends.
+    pub supervisor: u32,
+    pub lines: [LineConfig; 2],
+    pub shadows: Vec<AqmConfig>,
+    pub queues: [u16; 2],
+    pub log: Option<PathBuf>,
+    /// An address, else a socket.
+    pub metrics: Result<std::net::SocketAddr, PathBuf>,
+    pub user: (u32, u32),
+}
+
+/// What the supervisor says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Order {
+    Start(Box<Start>),
+    /// These configurations hold from now on.
+    Lines(Box<[LineConfig; 2]>),
+    /// Let everything go and end.
+    Stop,
+}
+
+/// What the worker says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// Packets can come; whether the file system and the system calls are closed to it.
+    Ready { files: bool, calls: bool },
+    /// It goes round.
+    Beat,
+    /// What became of [`Order::Lines`].
+    Reconfigured(Result<(), String>),
+    /// It cannot begin or go on.
+    Failed(String),
+    /// It has let everything go; what is wrong with the log.
+    Ended(Option<String>),
+}
+
+/// [`Report::Beat`] as it is sent: nothing is allocated for it.
+const BEAT: &[u8] = b"\"Beat\"";
+
+/// The longest message.
+const LONGEST: usize = 1 << 17;
+
+/// One end.
+pub(super) struct Channel {
+    socket: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Channel {
+    /// Both ends: one to keep, one to give away.
+    pub fn pair() -> io::Result<(Channel, OwnedFd)> {
+        let kind = SocketType::SEQPACKET;
+        let (mine, other) = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+        Ok((Channel::new(mine), other))
+    }
+
+    pub fn new(socket: OwnedFd) -> Channel {
+        Channel { socket, buffer: vec![0; LONGEST] }
+    }
+
+    /// Sends without waiting: whoever does not read is not waited for.
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        self.put(&serde_json::to_vec(message)?)
+    }
+
+    /// Sends [`Report::Beat`].
+    pub fn beat(&self) -> io::Result<()> {
+        self.put(BEAT)
+    }
+
+    fn put(&self, bytes: &[u8]) -> io::Result<()> {
+        rustix::net::send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// A message that has come.
+    ///
+    /// # Errors
+    /// If the other end is gone (`UnexpectedEof`), or says what this one does not understand.
+    pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
+            Ok((0, _)) | Err(Errno::CONNRESET) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok((length, _)) => Ok(Some(serde_json::from_slice(&self.buffer[..length.min(LONGEST)])?)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// The next message within `time`.
+    ///
+    /// # Errors
+    /// As [`Channel::take`]; `TimedOut` if none comes.
+    pub fn wait<T: DeserializeOwned>(&mut self, time: std::time::Duration) -> io::Result<T> {
+        let end = std::time::Instant::now() + time;
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(message);
+            }
+            let rest = end.saturating_duration_since(std::time::Instant::now());
+            if rest.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+            let rest = quell_units::Duration::from_nanos(rest.as_nanos() as u64);
+            match poll(&mut fds, Some(&crate::port::timespec(rest))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_arrive_whole_and_the_end_is_noticed() {
+        let (mut a, b) = Channel::pair().unwrap();
+        let b = Channel::new(b);
+        assert!(a.take::<Report>().unwrap().is_none());
+        b.beat().unwrap();
+        b.send(&Report::Reconfigured(Err("why".into()))).unwrap();
+        assert!(matches!(a.take().unwrap(), Some(Report::Beat)));
+        assert!(matches!(a.take().unwrap(), Some(Report::Reconfigured(Err(why))) if why == "why"));
+        let none = a.wait::<Report>(std::time::Duration::from_millis(5)).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::TimedOut);
+        drop(b);
+        assert_eq!(a.take::<Report>().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

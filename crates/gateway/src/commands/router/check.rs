@@ -1,0 +1,198 @@
+//! What stands in the way of a gateway, each with the command that mends it. Nothing is changed to find it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use quell_units::BitRate;
+use quell_units::text::three_digits;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::thread::CapabilitySet;
+
+use super::firewall::{Rules, flow_tables};
+use super::journal::Journal;
+use super::settings::{Fixed, Settings};
+use crate::sys;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What a start refuses.
+    pub refused: Vec<String>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+    /// The rules that would be added, if a firewall takes them.
+    pub rules: Option<Rules>,
+}
+
+impl Found {
+    fn need(&mut self, fine: bool, problem: impl FnOnce() -> String) {
+        if !fine {
+            self.refused.push(problem());
+        }
+    }
+}
+
+/// Rates up to this share of a link's leave the queue here.
+const SHARE: f64 = 0.95;
+
+/// Looks.
+pub(super) fn look(settings: &Settings) -> Found {
+    let mut found = Found::default();
+    let Fixed { wan, id, queue, log, .. } = &settings.fixed;
+
+    let effective = rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+    for (right, name, why) in [
+        (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN", "give verdicts and set rules"),
+        (CapabilitySet::SETUID, "CAP_SETUID", "read packets as another user"),
+        (CapabilitySet::SETGID, "CAP_SETGID", "read packets as another group"),
+        (CapabilitySet::KILL, "CAP_KILL", "end a worker that hangs"),
+    ] {
+        found.need(effective.contains(right), || {
+            format!("no right to {why} ({name}): run it as root, with sudo")
+        });
+    }
+
+    let left = Journal::read(id);
+    let left = match left {
+        Ok(left) => left,
+        Err(e) => {
+            found.refused.push(format!(
+                "the journal of gateway \"{id}\" is damaged, {e}: quell gateway clean --id {id}"
+            ));
+            None
+        }
+    };
+    if let Some(journal) = left.as_ref().filter(|journal| journal.supervisor.alive()) {
+        let pid = journal.supervisor.pid;
+        found.refused.push(format!(
+            "process {pid} is gateway \"{id}\" already: kill {pid} ends it, or choose another --id"
+        ));
+    }
+
+    let device = || {
+        let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+        text.lines()
+            .any(|l| l.trim_start().strip_prefix(wan.as_str()).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let there = device();
+    found.need(there, || format!("no device \"{wan}\" here: `ip link` lists them"));
+
+    let queues = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue");
+    found.need(queues.is_ok() || !effective.contains(CapabilitySet::NET_ADMIN), || {
+        "the kernel has no nfnetlink_queue: modprobe nfnetlink_queue (on OpenWrt: apk add kmod-nfnetlink-queue)".into()
+    });
+    // The worker of one that was killed ends with the start.
+    let stale = left.as_ref().and_then(|journal| journal.worker).is_some_and(|worker| worker.alive());
+    let taken = |n: u16| {
+        queues.as_ref().is_ok_and(|t| t.lines().any(|l| l.split_whitespace().next() == Some(&n.to_string())))
+    };
+    for n in [*queue, queue + 1] {
+        found.need(stale || !taken(n), || {
+            format!(
+                "queue {n} belongs to another program: choose others with --queue {}",
+                queue.wrapping_add(100)
+            )
+        });
+    }
+
+    let forwards = |file: &str| fs::read_to_string(file).is_ok_and(|t| t.trim() == "1");
+    let [v4, v6] = ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(forwards);
+    found.need(v4 || v6, || "this host forwards nothing: sysctl -w net.ipv4.ip_forward=1".into());
+
+    if effective.contains(CapabilitySet::NET_ADMIN) {
+        match Rules::find(settings.fixed.firewall, |kind| settings.rules(kind)) {
+            Ok(rules) => found.rules = Some(rules),
+            Err(e) => found.refused.push(e),
+        }
+        found.refused.extend(flow_tables());
+    }
+    if there {
+        found.device(settings);
+    }
+    found.machine(settings);
+
+    if let Some(log) = log {
+        let dir = log.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = dir.display();
+        found.need(dir.is_dir(), || format!("no folder \"{name}\" for the log: mkdir -p {name}"));
+        found.need(!log.is_dir(), || format!("\"{}\" is a folder: choose a file for --log", log.display()));
+    }
+    found
+}
+
+impl Found {
+    /// What the device does with packets, and how fast it is.
+    fn device(&mut self, settings: &Settings) {
+        let wan = &settings.fixed.wan;
+        // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
+        // by itself matters.
+        if sys::large_receive(wan).unwrap_or(false) {
+            self.refused
+                .push(format!("{wan} puts received packets together (LRO): ethtool -K {wan} lro off"));
+        }
+        let speed = fs::read_to_string(format!("/sys/class/net/{wan}/speed"));
+        // Mbit/s; a device that has no link or no speed says -1 or nothing.
+        let Some(link) = speed.ok().and_then(|s| s.trim().parse::<u64>().ok()).filter(|s| *s > 0) else {
+            return;
+        };
+        let link = BitRate::from_bps(link * 1_000_000);
+        for line in &settings.lines {
+            let name = &line.name;
+            let most = (link.bps() as f64 * SHARE) as u64;
+            if line.rate > link {
+                self.refused.push(format!(
+                    "{name} {} is more than {wan} carries, {link}: the queue would be there and not here; --{name} {}",
+                    line.rate,
+                    BitRate::from_bps(most)
+                ));
+            } else if line.rate.bps() > most {
+                self.notes.push(format!(
+                    "{name} {} is all that {wan} carries, {link}: with --{name} {} the queue is surely here",
+                    line.rate,
+                    BitRate::from_bps(most)
+                ));
+            }
+        }
+    }
+
+    /// Whether the machine moves as many packets.
+    fn machine(&mut self, settings: &Settings) {
+        let Some(most) = packets_per_s() else { return };
+        let bps: u64 = settings.lines.iter().map(|line| line.rate.bps()).sum();
+        let mean = settings.lines[0].mean_packet;
+        let wanted = bps as f64 / 8.0 / mean.get() as f64;
+        let can = most * mean.get() as f64 * 8.0 / 1e6;
+        if wanted > most {
+            self.refused.push(format!(
+                "{wanted:.0} packets of {mean} a second, both directions together, are more than this machine moves, \
+                 about {most:.0}: choose --up and --down of {:.0} Mbit/s together",
+                can / 2.0
+            ));
+        } else if wanted > most / 2.0 {
+            self.notes.push(format!(
+                "both rates together are {} % of what one processor of this machine moves in packets of {mean}",
+                three_digits(wanted / most * 100.0)
+            ));
+        }
+    }
+}
+
+/// About how many packets a second come and leave on one processor: each is a message from the kernel and a verdict to
+/// it, which cost what a datagram to oneself does. The fastest of some tries, since others use the machine too.
+fn packets_per_s() -> Option<f64> {
+    let kind = SocketType::DGRAM;
+    let (a, b) = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).ok()?;
+    const EACH: u32 = 200;
+    let mut buffer = [0; 160];
+    let mut fastest = f64::INFINITY;
+    for _ in 0..10 {
+        let begin = Instant::now();
+        for _ in 0..EACH {
+            rustix::net::send(&a, &buffer, SendFlags::empty()).ok()?;
+            rustix::net::recv(&b, &mut buffer[..], RecvFlags::empty()).ok()?;
+        }
+        fastest = fastest.min(begin.elapsed().as_secs_f64() / f64::from(EACH));
+    }
+    Some(0.5 / fastest)
+}

@@ -1,0 +1,151 @@
+//! What a gateway changes on its host, on disk before it does.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use super::super::status::RUN_DIR;
+use super::firewall::Rules;
+
+/// A process: its number can come again, its number and beginning cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Process {
+    pub pid: u32,
+    /// In ticks since the machine began.
+    started: u64,
+}
+
+impl Process {
+    /// The process `pid`, if there is one.
+    pub fn of(pid: u32) -> Option<Self> {
+        // proc(5), field 22 of stat. The name before may hold anything, so count from its end.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        // A zombie does nothing any more.
+        if matches!(fields.next()?, "Z" | "X") {
+            return None;
+        }
+        Some(Process { pid, started: fields.nth(18)?.parse().ok()? })
+    }
+
+    pub fn alive(&self) -> bool {
+        Process::of(self.pid) == Some(*self)
+    }
+
+    /// Sends it a signal, if it is alive.
+    pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        match Pid::from_raw(self.pid as i32).filter(|_| self.alive()) {
+            Some(pid) => Ok(rustix::process::kill_process(pid, signal)?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the gateway has said to an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Answer {
+    /// The order's number.
+    pub order: u64,
+    /// What holds now, or why nothing has changed.
+    pub said: Result<String, String>,
+}
+
+/// What is to be undone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Journal {
+    pub supervisor: Process,
+    pub worker: Option<Process>,
+    /// The network namespace that the rules are in.
+    pub network: u64,
+    pub rules: Rules,
+    pub answer: Option<Answer>,
+}
+
+/// A file of a gateway's.
+pub(super) fn file(id: &str, ending: &str) -> PathBuf {
+    Path::new(RUN_DIR).join(format!("{id}.{ending}"))
+}
+
+/// What a file is until it is whole.
+fn new(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}
+
+/// Writes a file so that whoever reads it finds all of it or what was there before.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)?;
+    let new = new(path);
+    let mut to = fs::File::create(&new)?;
+    to.write_all(bytes)?;
+    to.sync_all()?;
+    fs::rename(new, path)
+}
+
+/// The network namespace of this process.
+pub(super) fn network() -> u64 {
+    fs::metadata("/proc/thread-self/ns/net").map_or(0, |ns| ns.ino())
+}
+
+/// Whether a network namespace is still there: a process is in it, or it has a name.
+fn exists(network: u64) -> bool {
+    let of = |path: PathBuf| fs::metadata(path).is_ok_and(|ns| ns.ino() == network);
+    let entries = |dir: &str| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries("/run/netns").any(of) || entries("/proc").any(|process| of(process.join("ns/net")))
+}
+
+impl Journal {
+    /// That of gateway `id`, if there is one.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn read(id: &str) -> Result<Option<Journal>, String> {
+        let path = file(id, "json");
+        match fs::read(&path) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display()))
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(format!("{}: {e}", path.display())),
+        }
+    }
+
+    pub fn write(&self) -> std::io::Result<()> {
+        replace(&file(&self.rules.id, "json"), &serde_json::to_vec(self)?)
+    }
+
+    /// Undoes everything, then forgets it.
+    ///
+    /// # Errors
+    /// If something cannot be undone: then the journal stays.
+    pub fn undo(&self) -> Result<(), String> {
+        if let Some(worker) = &self.worker {
+            worker.signal(Signal::KILL).map_err(|e| format!("process {}: {e}", worker.pid))?;
+        }
+        if self.network == network() {
+            self.rules.remove()?;
+        } else if exists(self.network) {
+            return Err(format!(
+                "its rules are in another network namespace, net:[{}]: run this there (`lsns -t net` lists them)",
+                self.network
+            ));
+        }
+        forget(&self.rules.id);
+        Ok(())
+    }
+}
+
+/// Removes a gateway's files.
+pub(super) fn forget(id: &str) {
+    // The journal last: it names the rest.
+    for ending in ["sock", "order", "json"] {
+        let path = file(id, ending);
+        let _ = fs::remove_file(new(&path));
+        let _ = fs::remove_file(path);
+    }
+}

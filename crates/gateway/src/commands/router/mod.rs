@@ -1,0 +1,178 @@
+//! `quell gateway run`, `check`, `reload` and `clean`: the router mode.
+//!
+//! Two processes: a supervisor that may set rules and sees no packet, and a worker that sees packets and may do nothing
+//! else. The second is this program once more, so that it has one thread when it gives up its rights.
+
+mod channel;
+mod check;
+mod firewall;
+mod journal;
+mod notify;
+mod settings;
+mod supervisor;
+mod worker;
+
+use std::path::PathBuf;
+use std::time::{Duration as Wait, Instant};
+
+use clap::Args;
+use quell_units::{BitRate, QueueSize};
+
+use super::{Failure, named_algorithm, print};
+use firewall::{Kind, Rules};
+use journal::{Journal, file, forget, replace};
+pub use settings::RunArgs;
+use settings::{assignment, id};
+use supervisor::Change;
+
+pub(super) const RUN_HELP: &str = "\
+Packets that this host forwards out of and in from DEVICE wait in the kernel (NFQUEUE) until the line of their direction
+has sent them. If this program dies, they pass unshaped; with --on-exit closed they stop.
+
+  quell gateway run --wan eth0 --up 18Mbit/s --down 95Mbit/s --aqm codel --ecn
+  quell gateway run --config /etc/quell/gateway.toml
+  quell gateway check --wan eth0 --up 18Mbit/s --down 95Mbit/s";
+
+/// Which gateway.
+#[derive(Clone, Debug, Args)]
+pub struct CleanArgs {
+    /// That of `run`.
+    #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
+    id: String,
+}
+
+/// Another configuration for a gateway that runs.
+#[derive(Clone, Debug, Args)]
+pub struct ReloadArgs {
+    /// That of `run`.
+    #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
+    id: String,
+    /// Read this file; without any option, the one that `run` was given.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "buffer", "aqm"])]
+    config: Option<PathBuf>,
+    /// Rate to the device; default: as it is.
+    #[arg(long, value_name = "RATE")]
+    up: Option<BitRate>,
+    /// Rate from the device; default: as it is.
+    #[arg(long, value_name = "RATE")]
+    down: Option<BitRate>,
+    /// Buffer of each direction; default: as it is.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<QueueSize>,
+    /// The algorithm of both directions; default: the same, as it is configured.
+    #[arg(long, value_name = "NAME")]
+    aqm: Option<String>,
+    /// Set a parameter of the algorithm.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
+    set: Vec<(String, String)>,
+}
+
+/// Runs a gateway; `words` lead to the gateway's commands on the command line of this program.
+pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
+    supervisor::run(args, words)
+}
+
+/// Reads packets for a supervisor.
+pub(super) fn work() -> Result<(), Failure> {
+    worker::run()
+}
+
+/// Says what `run` would need and do.
+pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
+    let settings = args.settings()?;
+    let mut text = String::new();
+    for line in &settings.lines {
+        let (name, aqm) = (&line.name, line.aqm.name());
+        text.push_str(&format!("{name}: {aqm} at {}, {} of buffer\n", line.rate, line.buffer));
+    }
+    let found = check::look(&settings);
+    if let Some(rules) = &found.rules {
+        let program = match rules.kind {
+            Kind::Iptables => "iptables-restore -n and ip6tables-restore -n",
+            Kind::Nft => "nft -f",
+        };
+        text.push_str(&format!("rules that would be added ({program}):\n"));
+        for line in rules.text().lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    for note in &found.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    print(&text)?;
+    if found.refused.is_empty() {
+        print("nothing is in the way\n")
+    } else {
+        Err(Failure::Failed(found.refused.join("\n  ")))
+    }
+}
+
+/// Undoes what a killed gateway has left.
+pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
+    let id = &args.id;
+    match Journal::read(id) {
+        Ok(None) => {
+            forget(id);
+            print(&format!("gateway \"{id}\" has left nothing\n"))
+        }
+        Ok(Some(journal)) if journal.supervisor.alive() => {
+            let pid = journal.supervisor.pid;
+            Err(Failure::Failed(format!(
+                "gateway \"{id}\" runs, as process {pid}: kill {pid} ends it and its rules"
+            )))
+        }
+        Ok(Some(journal)) => {
+            journal.undo().map_err(Failure::Failed)?;
+            print(&format!("the rules of gateway \"{id}\" are gone\n"))
+        }
+        Err(damage) => {
+            // What it would have said: rules of this name, in whichever firewall.
+            for kind in [Kind::Iptables, Kind::Nft] {
+                let rules = Rules { kind, id: id.clone(), wan: "lo".into(), queue: 0, open: true };
+                if kind.there() {
+                    rules.remove().map_err(Failure::Failed)?;
+                }
+            }
+            forget(id);
+            print(&format!("the journal was damaged ({damage}); the rules of gateway \"{id}\" are gone\n"))
+        }
+    }
+}
+
+/// How long a gateway may take to answer.
+const PATIENCE: Wait = Wait::from_secs(10);
+
+/// Gives a running gateway another configuration; what waits stays.
+pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
+    let id = &args.id;
+    let running = |journal: &Journal| journal.supervisor.alive();
+    let Some(journal) = Journal::read(id).map_err(Failure::Failed)?.filter(running) else {
+        return Err(Failure::Failed(format!("no gateway \"{id}\" runs: `quell gateway run` starts one")));
+    };
+    let aqm = args.aqm.as_ref().map(|name| named_algorithm("--aqm", name, &args.set)).transpose()?;
+    let config = match &args.config {
+        // The gateway may be in another folder.
+        Some(path) => {
+            Some(std::path::absolute(path).map_err(|e| Failure::BadInput(format!("--config: {e}")))?)
+        }
+        None => None,
+    };
+    let values = aqm.is_some() || args.up.is_some() || args.down.is_some() || args.buffer.is_some();
+    let order = crate::random_seed().map_err(|e| Failure::Failed(e.to_string()))?.max(1);
+    let change =
+        Change { order, read: !values, file: config, up: args.up, down: args.down, buffer: args.buffer, aqm };
+    let cannot = |e: std::io::Error| Failure::Failed(format!("cannot ask gateway \"{id}\": {e}; try sudo"));
+    let bytes = serde_json::to_vec(&change).map_err(|e| cannot(e.into()))?;
+    replace(&file(id, "order"), &bytes).map_err(cannot)?;
+    journal.supervisor.signal(rustix::process::Signal::HUP).map_err(cannot)?;
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        let said = Journal::read(id).ok().flatten().and_then(|journal| journal.answer);
+        match said.filter(|answer| answer.order == order).map(|answer| answer.said) {
+            Some(Ok(holds)) => return print(&format!("gateway \"{id}\" goes on with {holds}\n")),
+            Some(Err(why)) => return Err(Failure::BadInput(format!("{why}; the gateway goes on as it was"))),
+            None => std::thread::sleep(Wait::from_millis(20)),
+        }
+    }
+    Err(Failure::Failed(format!("gateway \"{id}\" does not answer")))
+}

@@ -1,0 +1,427 @@
+//! What a router's gateway is to do: the command line over a file.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use quell_aqm::catalog::AqmConfig;
+use quell_units::{BitRate, Bytes, QueueSize};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::super::algorithm::algorithm;
+use super::super::{Failure, named_algorithm};
+use super::firewall::{Choice, Kind, Rules};
+use crate::LineConfig;
+
+/// A router's gateway.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// Read what is not given here from a file (TOML); `reload` reads it again.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The device that leads to the slow link.
+    #[arg(long, value_name = "DEVICE", required_unless_present = "config")]
+    wan: Option<String>,
+    /// Rate to DEVICE, a little below the link's own, so that the queue is here.
+    #[arg(long, value_name = "RATE", required_unless_present = "config")]
+    up: Option<BitRate>,
+    /// Rate from DEVICE, likewise.
+    #[arg(long, value_name = "RATE", required_unless_present = "config")]
+    down: Option<BitRate>,
+    /// The algorithm of both directions; default: codel.
+    #[arg(long, value_name = "NAME")]
+    aqm: Option<String>,
+    /// Set a parameter of the algorithm, such as target=10ms.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Buffer of each direction; default: 200 ms at its rate, at least 20 packets.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<QueueSize>,
+    /// Mark ECN-capable packets instead of dropping them.
+    #[arg(long)]
+    ecn: bool,
+    /// Seed of the algorithms' chance; default: drawn, and kept in the log.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Keep arrivals and decisions in FILE, for `replay`.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// What becomes of traffic if this program dies; default: open.
+    #[arg(long, value_enum, value_name = "HOW")]
+    on_exit: Option<OnExit>,
+    /// Let another algorithm judge beside the one that acts, for the metrics; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    shadow: Vec<String>,
+    /// Show metrics at a port of this host; default: at the socket /run/quell/ID.sock.
+    #[arg(long, value_name = "127.0.0.1:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Allow --metrics an address that other hosts reach.
+    #[arg(long)]
+    metrics_any: bool,
+    /// The program that sets the firewall's rules; default: auto.
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    firewall: Option<Choice>,
+    /// The numbers N and N+1 of the kernel's queues; default: 5100.
+    #[arg(long, value_name = "N")]
+    queue: Option<u16>,
+    /// Tells several gateways on one host apart; default: 0.
+    #[arg(long, value_name = "ID", value_parser = id)]
+    id: Option<String>,
+    /// The user that packets are read as, by name or number; default: 65534.
+    #[arg(long, alias = "uid", value_name = "USER")]
+    user: Option<String>,
+}
+
+/// What becomes of traffic if this program dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExit {
+    /// It passes unshaped.
+    #[default]
+    Open,
+    /// It stops.
+    Closed,
+}
+
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.trim().into())),
+        _ => Err("must have the form KEY=VALUE".into()),
+    }
+}
+
+pub(super) fn id(text: &str) -> Result<String, String> {
+    let fine = (1..=12).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    if fine { Ok(text.into()) } else { Err("must be 1 to 12 letters and digits".into()) }
+}
+
+/// What a file holds: the options of the command line by their names, the algorithm as in scenarios.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    wan: Option<String>,
+    up: Option<BitRate>,
+    down: Option<BitRate>,
+    aqm: Option<Value>,
+    buffer: Option<QueueSize>,
+    ecn: Option<bool>,
+    seed: Option<u64>,
+    log: Option<PathBuf>,
+    on_exit: Option<OnExit>,
+    #[serde(default)]
+    shadow: Vec<Value>,
+    metrics: Option<SocketAddr>,
+    metrics_any: Option<bool>,
+    firewall: Option<Choice>,
+    queue: Option<u16>,
+    id: Option<String>,
+    user: Option<Value>,
+}
+
+/// What cannot change while a gateway runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub wan: String,
+    pub log: Option<PathBuf>,
+    pub on_exit: OnExit,
+    pub metrics: Option<SocketAddr>,
+    pub metrics_any: bool,
+    pub firewall: Choice,
+    pub queue: u16,
+    pub id: String,
+    pub user: (u32, u32),
+}
+
+/// A gateway's settings, complete and checked.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub fixed: Fixed,
+    /// What goes out at the device, and what comes in.
+    pub lines: [LineConfig; 2],
+    pub shadows: Vec<AqmConfig>,
+    /// The seed was given, not drawn.
+    seeded: bool,
+}
+
+/// The mean packet size of automatic parameters and buffers.
+const MEAN: Bytes = Bytes::new(1000);
+
+/// The algorithm of a file: its name, or a table as in scenarios.
+fn of_file(place: &str, value: &Value) -> Result<(String, Map<String, Value>), Failure> {
+    let wrong = || {
+        Failure::BadInput(format!(
+            "{place}: {} must be an algorithm's name, or a table with \"algorithm\" and its parameters",
+            quell_units::text::cut(&value.to_string())
+        ))
+    };
+    match value {
+        Value::String(name) => Ok((name.clone(), Map::new())),
+        Value::Object(table) => {
+            let mut table = table.clone();
+            match table.remove("algorithm") {
+                Some(Value::String(name)) => Ok((name, table)),
+                _ => Err(wrong()),
+            }
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// The user and group `text`, a name or a number, as /etc/passwd has them.
+fn user(text: &str) -> Result<(u32, u32), Failure> {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let found = passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let &[name, _, uid, gid, ..] = &fields[..] else { return None };
+        let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
+        (name == text || text.parse() == Ok(uid)).then_some((uid, gid))
+    });
+    match (found, text.parse::<u32>()) {
+        (Some((0, _)), _) | (None, Ok(0)) => Err(Failure::BadInput(
+            "--user: packets of strangers are not read as root; use a user that owns nothing, such as nobody"
+                .into(),
+        )),
+        (Some(found), _) => Ok(found),
+        // Numbers need no entry: 2^32 - 1 is none (setresuid(2)).
+        (None, Ok(number)) if number != u32::MAX => Ok((number, number)),
+        _ => Err(Failure::BadInput(format!(
+            "--user: \"{}\" is not in /etc/passwd; use nobody, or a number",
+            quell_units::text::cut(text)
+        ))),
+    }
+}
+
+impl RunArgs {
+    /// Which gateway, if it is said here.
+    pub(super) fn with_config(&self, config: PathBuf) -> Self {
+        RunArgs { config: Some(config), ..self.clone() }
+    }
+
+    /// Reads the file, if one is given, and puts everything together.
+    ///
+    /// # Errors
+    /// Names the place, the value, the rule and what would be right.
+    pub(super) fn settings(&self) -> Result<Settings, Failure> {
+        let file = match &self.config {
+            None => File::default(),
+            Some(path) => read(path)?,
+        };
+        let at = |field: &str| match &self.config {
+            Some(path) => format!("{}: {field}", path.display()),
+            None => format!("--{}", field.replace('_', "-")),
+        };
+        let missing = |field: &str| {
+            Failure::BadInput(format!(
+                "{field} is not given: add --{field}, or `{field} = ...` to the file of --config"
+            ))
+        };
+        let wan = self.wan.clone().or(file.wan).ok_or_else(|| missing("wan"))?;
+        // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
+        let fine = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+        if wan.is_empty() || wan.len() > 15 || wan.starts_with('-') || !wan.chars().all(fine) {
+            let wan = quell_units::text::cut(&wan);
+            return Err(Failure::BadInput(format!(
+                "{}: \"{wan}\" must be a device's name, 1 to 15 letters, digits and ._-@: `ip link` lists them",
+                at("wan")
+            )));
+        }
+        let up = self.up.or(file.up).ok_or_else(|| missing("up"))?;
+        let down = self.down.or(file.down).ok_or_else(|| missing("down"))?;
+        let aqm = match (&self.aqm, &file.aqm) {
+            (Some(name), _) => named_algorithm("--aqm", name, &self.set)?,
+            (None, Some(value)) => {
+                let (name, table) = of_file(&at("aqm"), value)?;
+                algorithm(&at("aqm"), &name, table, &self.set)?
+            }
+            (None, None) => named_algorithm("--aqm", "codel", &self.set)?,
+        };
+        let mut shadows = Vec::new();
+        for name in &self.shadow {
+            shadows.push(named_algorithm("--shadow", name, &[])?);
+        }
+        if shadows.is_empty() {
+            for value in &file.shadow {
+                let (name, table) = of_file(&at("shadow"), value)?;
+                shadows.push(algorithm(&at("shadow"), &name, table, &[])?);
+            }
+        }
+        let given = self.seed.or(file.seed);
+        let seed = match given {
+            Some(seed) => seed,
+            None => crate::random_seed().map_err(|e| Failure::Failed(format!("cannot draw a seed: {e}")))?,
+        };
+        let buffer = self.buffer.or(file.buffer);
+        let line = |name: &str, rate: BitRate| {
+            let packets = (rate.bytes_per_sec() * 0.2 / MEAN.get() as f64).ceil().clamp(20.0, 100_000.0);
+            LineConfig {
+                name: name.into(),
+                rate,
+                buffer: buffer.unwrap_or(QueueSize::Packets(packets)),
+                mean_packet: MEAN,
+                ecn: self.ecn || file.ecn.unwrap_or(false),
+                seed,
+                aqm: aqm.clone(),
+            }
+        };
+        let lines = [line("up", up), line("down", down)];
+        let place = self.config.as_ref().map_or(String::new(), |path| format!("{}: ", path.display()));
+        for line in &lines {
+            line.build().map_err(|e| Failure::BadInput(format!("{place}{e}")))?;
+            for aqm in &shadows {
+                let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
+                shadow.build().map_err(|e| Failure::BadInput(format!("{place}shadow: {e}")))?;
+            }
+        }
+        let queue = self.queue.or(file.queue).unwrap_or(5100);
+        if queue == u16::MAX {
+            let rule = "65535 must leave room for a second queue; use 65534 or less";
+            return Err(Failure::BadInput(format!("{}: {rule}", at("queue"))));
+        }
+        let name = self.id.clone().or(file.id).unwrap_or_else(|| "0".into());
+        let name = id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id"))))?;
+        let who = match (&self.user, file.user) {
+            (Some(text), _) => text.clone(),
+            (None, Some(Value::String(text))) => text,
+            (None, Some(other)) => other.to_string(),
+            (None, None) => "65534".into(),
+        };
+        let (metrics, metrics_any) =
+            (self.metrics.or(file.metrics), self.metrics_any || file.metrics_any.unwrap_or(false));
+        if let Some(address) = metrics {
+            crate::metrics::Endpoint::tcp(address, metrics_any)
+                .map_err(|e| Failure::BadInput(format!("{}: {e}", at("metrics"))))?;
+        }
+        let fixed = Fixed {
+            wan,
+            log: self.log.clone().or(file.log),
+            on_exit: self.on_exit.or(file.on_exit).unwrap_or_default(),
+            metrics,
+            metrics_any,
+            firewall: self.firewall.or(file.firewall).unwrap_or_default(),
+            queue,
+            id: name,
+            user: user(&who)?,
+        };
+        Ok(Settings { fixed, lines, shadows, seeded: given.is_some() })
+    }
+}
+
+fn read(path: &Path) -> Result<File, Failure> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
+    toml::from_str(&text).map_err(|e| Failure::BadInput(format!("{name}: {}", e.to_string().trim_end())))
+}
+
+impl Settings {
+    /// The rules that lead packets here.
+    pub fn rules(&self, kind: Kind) -> Rules {
+        let Fixed { wan, queue, id, on_exit, .. } = &self.fixed;
+        Rules { kind, id: id.clone(), wan: wan.clone(), queue: *queue, open: *on_exit == OnExit::Open }
+    }
+
+    /// What is to hold from now on where `self` holds, if `new` can be had without a new start. A seed that was drawn
+    /// stays.
+    ///
+    /// # Errors
+    /// Names what cannot change.
+    pub fn reloaded(&self, mut new: Settings) -> Result<Settings, String> {
+        let (is, was) = (&new.fixed, &self.fixed);
+        let changed = [
+            ("wan", is.wan != was.wan),
+            ("log", is.log != was.log),
+            ("on_exit", is.on_exit != was.on_exit),
+            ("metrics", (is.metrics, is.metrics_any) != (was.metrics, was.metrics_any)),
+            ("firewall", is.firewall != was.firewall),
+            ("queue", is.queue != was.queue),
+            ("id", is.id != was.id),
+            ("user", is.user != was.user),
+            ("shadow", new.shadows != self.shadows),
+        ];
+        let names: Vec<&str> =
+            changed.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
+        if !names.is_empty() {
+            return Err(format!(
+                "{} cannot change while it runs: stop it and start it again",
+                names.join(", ")
+            ));
+        }
+        if !new.seeded {
+            for (line, was) in new.lines.iter_mut().zip(&self.lines) {
+                line.seed = was.seed;
+            }
+        }
+        Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Settings, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        fs::write(&path, text).unwrap();
+        let said = RunArgs::default().with_config(path).settings();
+        said.map_err(|e| e.to_string().replace(&dir.path().display().to_string(), ""))
+    }
+
+    const GOOD: &str = "wan = \"eth0\"\nup = \"18 Mbit/s\"\ndown = \"95 Mbit/s\"\n";
+
+    #[test]
+    fn a_file_says_what_options_say() {
+        let settings = of(&format!(
+            "{GOOD}ecn = true\nseed = 4\nuser = 1000\non_exit = \"closed\"\nshadow = [\"pie\", {{ algorithm = \"red\" }}]\n\
+             [aqm]\nalgorithm = \"codel\"\ntarget = \"7 ms\"\n"
+        ))
+        .unwrap();
+        assert_eq!(settings.lines[0].rate.to_string(), "18 Mbit/s");
+        assert_eq!(
+            settings.lines[1].aqm,
+            named_algorithm("", "codel", &[("target".into(), "7ms".into())]).unwrap()
+        );
+        assert_eq!(settings.fixed.user.0, 1000);
+        assert!(settings.lines[0].ecn && !settings.rules(Kind::Nft).open && settings.shadows.len() == 2);
+        // What is given on the command line goes before the file.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        fs::write(&path, GOOD).unwrap();
+        let args = RunArgs { up: Some(BitRate::from_bps(5_000_000)), ..RunArgs::default() }.with_config(path);
+        assert_eq!(args.settings().unwrap().lines[0].rate.bps(), 5_000_000);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_said_with_its_place_and_what_is_right() {
+        let cases = [
+            ("up = \"5 Mbit/s\"\n".to_string(), "wan is not given: add --wan"),
+            (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml: TOML parse error at line 2, column 6"),
+            (format!("{GOOD}rate = 1\n"), "unknown field `rate`, expected one of `wan`"),
+            (format!("{GOOD}aqm = \"coddle\"\n"), "gateway.toml: aqm: \"coddle\" is no algorithm; known: "),
+            (format!("{GOOD}aqm = 7\n"), "7 must be an algorithm's name, or a table"),
+            (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "max_p"),
+            (format!("{GOOD}buffer = \"0 packets\"\n"), "up.buffer: 0 packets must hold one to"),
+            (format!("{GOOD}queue = 65535\n"), "queue: 65535 must leave room for a second queue"),
+            (format!("{GOOD}id = \"a b\"\n"), "id: \"a b\" must be 1 to 12 letters and digits"),
+            (format!("{GOOD}user = \"root\"\n"), "not read as root"),
+            (format!("{GOOD}user = \"nobody-here\"\n"), "is not in /etc/passwd"),
+            (format!("{GOOD}metrics = \"0.0.0.0:9101\"\n"), "other hosts reach this address"),
+            (GOOD.replace("eth0", "eth0 -j DROP"), "must be a device's name"),
+            (GOOD.replace("eth0", "-eth0"), "must be a device's name"),
+        ];
+        for (text, expected) in cases {
+            let said = of(&text).unwrap_err();
+            assert!(said.contains(expected), "{text}\n{said}");
+        }
+    }
+
+    #[test]
+    fn a_reload_keeps_the_seed_and_refuses_what_needs_a_new_start() {
+        let before = of(GOOD).unwrap();
+        let after = before.reloaded(of(&GOOD.replace("18", "9")).unwrap()).unwrap();
+        assert_eq!((after.lines[0].rate.bps(), after.lines[0].seed), (9_000_000, before.lines[0].seed));
+        let said = before.reloaded(of(&GOOD.replace("eth0", "eth1")).unwrap()).unwrap_err();
+        assert!(said.starts_with("wan cannot change"), "{said}");
+    }
+}

@@ -1,0 +1,442 @@
+//! The supervisor: the process that may set rules. It starts the worker, watches it and undoes what was done; it never
+//! sees a packet.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration as Wait, Instant};
+
+use quell_aqm::catalog::AqmConfig;
+use quell_units::{BitRate, QueueSize};
+use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::super::Failure;
+use super::channel::{Channel, Order, Report, Start};
+use super::check::{Found, look};
+use super::firewall::Rules;
+use super::journal::{Answer, Journal, Process, file, forget, network};
+use super::notify::Service;
+use super::settings::{RunArgs, Settings};
+
+/// A worker that has said nothing for so long hangs.
+pub(super) const HANGS: Wait = Wait::from_secs(3);
+/// How long a worker may take to begin, and to end.
+const PATIENCE: Wait = Wait::from_secs(15);
+/// If a worker has to be started again so many times within [`WITHIN`], something is wrong that no start mends.
+pub(super) const RESTARTS: usize = 5;
+pub(super) const WITHIN: Wait = Wait::from_secs(60);
+
+/// What `reload` asks for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Change {
+    /// Tells the answer to this from others.
+    pub order: u64,
+    /// Read the file again, and nothing below.
+    pub read: bool,
+    /// Another file than the one before.
+    pub file: Option<PathBuf>,
+    pub up: Option<BitRate>,
+    pub down: Option<BitRate>,
+    pub buffer: Option<QueueSize>,
+    pub aqm: Option<AqmConfig>,
+}
+
+/// The signals that there are to hear.
+struct Signals {
+    wake: UnixStream,
+    stop: Arc<AtomicBool>,
+    reload: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let (wake, end) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let (stop, reload) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        for (signal, flag) in [(SIGINT, &stop), (SIGTERM, &stop), (SIGHUP, &reload)] {
+            // The flag first: whoever is woken finds it.
+            signal_hook::flag::register(signal, flag.clone())?;
+            signal_hook::low_level::pipe::register(signal, end.try_clone()?)?;
+        }
+        Ok(Signals { wake, stop, reload })
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Forgets what woke it.
+    fn heard(&self) {
+        let mut bytes = [0; 64];
+        while rustix::io::read(&self.wake, &mut bytes).is_ok_and(|n| n > 0) {}
+    }
+}
+
+/// A worker that runs.
+struct Worker {
+    child: Child,
+    channel: Channel,
+    /// When it last said something.
+    heard: Instant,
+}
+
+impl Worker {
+    /// Ends it if it has not ended.
+    fn kill(&mut self) -> Option<ExitStatus> {
+        // Also one that is stopped.
+        let _ = self.child.kill();
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A gateway from its start to its end.
+struct Supervisor<'a> {
+    args: RunArgs,
+    /// What leads to the gateway's commands on the command line of this program.
+    words: &'a [&'a str],
+    settings: Settings,
+    journal: Journal,
+    signals: Signals,
+    service: Service,
+    /// How many workers there were before this one.
+    lives: u32,
+    restarts: Vec<Instant>,
+    /// The order that the worker is carrying out, and what holds then.
+    pending: Option<(Option<u64>, Settings)>,
+}
+
+/// Runs until it is told to stop.
+pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
+    let settings = args.settings()?;
+    let Found { refused, notes, rules } = look(&settings);
+    let (true, Some(rules)) = (refused.is_empty(), rules) else {
+        return Err(Failure::Failed(refused.join("\n  ")));
+    };
+    for note in notes {
+        eprintln!("{note}");
+    }
+    let failed = |what: &str| {
+        let what = what.to_string();
+        move |e: io::Error| Failure::Failed(format!("{what}: {e}"))
+    };
+    let signals = Signals::new().map_err(failed("signals"))?;
+    let me = Process::of(std::process::id()).ok_or_else(|| Failure::Failed("there is no /proc".into()))?;
+    let journal = Journal { supervisor: me, worker: None, network: network(), rules, answer: None };
+
+    // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
+    let left = Journal::read(&settings.fixed.id).map_err(Failure::Failed)?;
+    let stay = left
+        .as_ref()
+        .is_some_and(|left| (left.network, left.rules.kind) == (journal.network, journal.rules.kind));
+    match &left {
+        Some(left) if stay => {
+            if let Some(worker) = &left.worker {
+                let _ = worker.signal(rustix::process::Signal::KILL);
+            }
+        }
+        Some(left) => left.undo().map_err(Failure::Failed)?,
+        None => {}
+    }
+    let mut supervisor = Supervisor {
+        args: args.clone(),
+        words,
+        settings,
+        journal,
+        signals,
+        service: Service::of_environment(),
+        lives: 0,
+        restarts: Vec::new(),
+        pending: None,
+    };
+    let begun = supervisor.begin();
+    match begun.and_then(|worker| supervisor.watch(worker)) {
+        Ok(()) => Ok(()),
+        // It has ended by itself: what has to stop stays stopped.
+        Err(Over::GaveUp(why)) if !supervisor.journal.rules.open => Err(Failure::Failed(format!(
+            "{why}; traffic is stopped until the next start, or `quell gateway clean --id {}`",
+            supervisor.settings.fixed.id
+        ))),
+        Err(Over::GaveUp(why) | Over::Failed(why)) => {
+            let undone = supervisor.journal.undo();
+            Err(Failure::Failed(undone.err().map_or(why.clone(), |e| format!("{why}; {e}"))))
+        }
+    }
+}
+
+/// Why a gateway ends that was not told to.
+enum Over {
+    /// Workers end again and again.
+    GaveUp(String),
+    /// It did not come to run, or could not be undone.
+    Failed(String),
+}
+
+impl Supervisor<'_> {
+    /// Worker, then rules: from then on packets come.
+    fn begin(&mut self) -> Result<Worker, Over> {
+        let cannot = |e: io::Error| Over::Failed(format!("cannot write the journal: {e}"));
+        self.journal.write().map_err(cannot)?;
+        let worker = self.start().map_err(Over::Failed)?;
+        self.journal.write().map_err(cannot)?;
+        let rules: &Rules = &self.journal.rules;
+        rules.replace().map_err(|e| Over::Failed(format!("the firewall refuses a rule: {e}")))?;
+        let [up, down] = &self.settings.lines;
+        eprintln!("ready: {} up {} down {}", up.aqm.name(), up.rate, down.rate);
+        self.service.say("READY=1");
+        Ok(worker)
+    }
+
+    /// Starts a worker and waits until packets can come.
+    fn start(&mut self) -> Result<Worker, String> {
+        let fixed = &self.settings.fixed;
+        let log = fixed.log.as_ref().map(|log| match self.lives {
+            0 => log.clone(),
+            // What was decided before it died is worth reading.
+            n => {
+                let mut name = log.clone().into_os_string();
+                name.push(format!(".{n}"));
+                PathBuf::from(name)
+            }
+        });
+        let start = Start {
+            supervisor: std::process::id(),
+            lines: self.settings.lines.clone(),
+            shadows: self.settings.shadows.clone(),
+            queues: [fixed.queue, fixed.queue + 1],
+            log,
+            metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
+            user: fixed.user,
+        };
+        let broken = |e: io::Error| format!("no worker can start: {e}");
+        let (channel, other): (Channel, OwnedFd) = Channel::pair().map_err(broken)?;
+        let mut command = Command::new("/proc/self/exe");
+        if let Some(name) = std::env::args_os().next() {
+            command.arg0(name);
+        }
+        command.args(self.words).arg("worker").stdin(Stdio::from(other)).env_remove("NOTIFY_SOCKET");
+        // In a group of its own: what a terminal sends, only the supervisor hears.
+        let child = command.process_group(0).spawn().map_err(broken)?;
+        self.journal.worker = Process::of(child.id());
+        drop(command);
+        let asked = channel.send(&Order::Start(Box::new(start)));
+        let mut worker = Worker { child, channel, heard: Instant::now() };
+        asked.map_err(broken)?;
+        match worker.channel.wait::<Report>(PATIENCE) {
+            Ok(Report::Ready { files, calls }) => {
+                worker.heard = Instant::now();
+                self.lives += 1;
+                if !files {
+                    eprintln!("note: this kernel has no landlock: the worker's files are not closed to it");
+                }
+                if !calls {
+                    eprintln!("note: there is no filter of system calls for this processor");
+                }
+                Ok(worker)
+            }
+            Ok(Report::Failed(why)) => Err(why),
+            Ok(_) => Err("the worker begins with what is not asked for".into()),
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => Err("the worker does not begin".into()),
+            Err(_) => {
+                let how = worker.kill().map_or(String::new(), |status| format!(" ({status})"));
+                Err(format!(
+                    "the worker has ended before it began{how}; a gateway runs from the binaries `quell` and \
+                     `quell-gateway`, which start themselves a second time, and not from Python's command"
+                ))
+            }
+        }
+    }
+
+    /// Until it is told to stop, or gives up.
+    fn watch(&mut self, mut worker: Worker) -> Result<(), Over> {
+        loop {
+            if self.signals.stop() {
+                return self.end(worker);
+            }
+            if self.signals.reload.swap(false, Ordering::Relaxed) {
+                self.reload(&worker);
+            }
+            let silent = worker.heard.elapsed();
+            if silent >= HANGS {
+                worker = self.again(worker, &format!("has not answered for {} s", silent.as_secs()))?;
+                continue;
+            }
+            {
+                let rest = quell_units::Duration::from_nanos((HANGS - silent).as_nanos() as u64);
+                let mut fds = [
+                    PollFd::from_borrowed_fd(worker.channel.as_fd(), PollFlags::IN),
+                    PollFd::from_borrowed_fd(self.signals.wake.as_fd(), PollFlags::IN),
+                ];
+                match poll(&mut fds, Some(&crate::port::timespec(rest))) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(e) => return Err(Over::Failed(format!("poll: {e}"))),
+                }
+            }
+            self.signals.heard();
+            match worker.channel.take::<Report>() {
+                Ok(None) => {}
+                Ok(Some(report)) => {
+                    worker.heard = Instant::now();
+                    match report {
+                        Report::Beat => self.service.say("WATCHDOG=1"),
+                        Report::Reconfigured(done) => self.reconfigured(done),
+                        Report::Failed(why) => eprintln!("the worker: {why}"),
+                        Report::Ready { .. } | Report::Ended(_) => {}
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                    let how =
+                        worker.kill().map_or("has ended".into(), |status| format!("has ended ({status})"));
+                    worker = self.again(worker, &how)?;
+                }
+                Err(e) => worker = self.again(worker, &format!("says what cannot be read ({e})"))?,
+            }
+        }
+    }
+
+    /// Ends what is left of a worker and starts another. Until that reads packets the kernel passes them, or drops them
+    /// if that is what was asked for.
+    fn again(&mut self, mut worker: Worker, why: &str) -> Result<Worker, Over> {
+        worker.kill();
+        drop(worker);
+        self.service.say("STATUS=the worker is started again");
+        if let Some((order, _)) = self.pending.take() {
+            self.answer(order, Err(format!("the worker {why}")));
+        }
+        let mut why = format!("the worker {why}");
+        loop {
+            let now = Instant::now();
+            self.restarts.retain(|then| now - *then < WITHIN);
+            if self.restarts.len() >= RESTARTS {
+                let seconds = WITHIN.as_secs();
+                return Err(Over::GaveUp(format!("{why}, the {RESTARTS}th time within {seconds} s")));
+            }
+            eprintln!("{why}: another one starts");
+            // The first at once, then more and more slowly.
+            std::thread::sleep(Wait::from_millis(100) * self.restarts.len() as u32);
+            self.restarts.push(now);
+            if self.signals.stop() {
+                return Err(Over::Failed(why));
+            }
+            match self.start() {
+                Ok(worker) => {
+                    if let Err(e) = self.journal.write() {
+                        eprintln!("cannot write the journal: {e}");
+                    }
+                    self.service.say("STATUS=running");
+                    return Ok(worker);
+                }
+                Err(e) => why = e,
+            }
+        }
+    }
+
+    /// Rules first: then nothing comes any more, and what waits is let go.
+    fn end(&mut self, mut worker: Worker) -> Result<(), Over> {
+        self.service.say("STOPPING=1");
+        self.journal.rules.remove().map_err(Over::Failed)?;
+        let asked = worker.channel.send(&Order::Stop);
+        let said = loop {
+            match worker.channel.wait::<Report>(PATIENCE) {
+                Ok(Report::Ended(log)) => break Ok(log),
+                Ok(Report::Failed(why)) => break Err(why),
+                Ok(_) => {}
+                Err(e) => break Err(format!("the worker has not ended in order: {e}")),
+            }
+        };
+        if asked.is_ok() && said.is_ok() {
+            let _ = worker.child.wait();
+        }
+        worker.kill();
+        forget(&self.settings.fixed.id);
+        match said {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => Err(Over::Failed(format!("the log is not whole: {why}"))),
+            Err(why) => Err(Over::Failed(why)),
+        }
+    }
+
+    /// Reads what is asked for and hands it on; what is wrong changes nothing.
+    fn reload(&mut self, worker: &Worker) {
+        let path = file(&self.settings.fixed.id, "order");
+        let change = match fs::read(&path) {
+            Ok(bytes) => {
+                serde_json::from_slice::<Change>(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+            }
+            Err(_) => Ok(Change { read: true, ..Change::default() }),
+        };
+        let _ = fs::remove_file(&path);
+        let order = change.as_ref().ok().map(|change| change.order).filter(|order| *order > 0);
+        let new = change.and_then(|change| self.changed(change));
+        let sent = new.and_then(|new| {
+            let lines = Order::Lines(Box::new(new.lines.clone()));
+            worker.channel.send(&lines).map(|()| new).map_err(|e| format!("the worker does not hear: {e}"))
+        });
+        match sent {
+            Ok(new) => {
+                if let Some((before, _)) = self.pending.replace((order, new)) {
+                    self.answer(before, Err("another reload has taken its place".into()));
+                }
+            }
+            Err(why) => self.answer(order, Err(why)),
+        }
+    }
+
+    /// The settings after a change, whole and built.
+    fn changed(&mut self, change: Change) -> Result<Settings, String> {
+        if change.read {
+            let args = match change.file.or(self.args.config.clone()) {
+                Some(path) => self.args.with_config(path),
+                None => return Err("it was started without --config: say what is to change".into()),
+            };
+            let new = args.settings().map_err(|e| e.to_string())?;
+            let new = self.settings.reloaded(new)?;
+            self.args = args;
+            return Ok(new);
+        }
+        let mut new = self.settings.clone();
+        for (line, rate) in new.lines.iter_mut().zip([change.up, change.down]) {
+            line.rate = rate.unwrap_or(line.rate);
+            line.buffer = change.buffer.unwrap_or(line.buffer);
+            line.aqm = change.aqm.clone().unwrap_or_else(|| line.aqm.clone());
+            line.build().map_err(|e| e.to_string())?;
+        }
+        Ok(new)
+    }
+
+    fn reconfigured(&mut self, done: Result<(), String>) {
+        let Some((order, new)) = self.pending.take() else { return };
+        if done.is_ok() {
+            self.settings = new;
+        }
+        let [up, down] = &self.settings.lines;
+        let holds = format!("{} up {} down {}", up.aqm.name(), up.rate, down.rate);
+        self.answer(order, done.map(|()| holds));
+    }
+
+    fn answer(&mut self, order: Option<u64>, said: Result<String, String>) {
+        match &said {
+            Ok(holds) => eprintln!("reloaded: {holds}"),
+            Err(why) => eprintln!("not reloaded: {why}; the gateway goes on as it was"),
+        }
+        if let Some(order) = order {
+            self.journal.answer = Some(Answer { order, said });
+            if let Err(e) = self.journal.write() {
+                eprintln!("cannot write the journal: {e}");
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The worker: the process that reads packets. It opens what it needs, gives up its rights, and only then asks for
+//! packets.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration as Wait;
+
+use quell_units::text::{duration, three_digits};
+use quell_units::{Bytes, Duration, Time};
+use rustix::process::Signal;
+use rustix::thread::CapabilitySet;
+
+use super::super::{Failure, print, table};
+use super::channel::{Channel, Order, Report, Start};
+use crate::confine::{close_calls, close_files, confine};
+use crate::header::FlowKey;
+use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
+use crate::port::nfqueue::{Losses, NfQueue};
+use crate::port::{MonotonicClock, sleep};
+use crate::relay::Path;
+use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Rest};
+
+/// How often it says that it goes round, at least.
+pub(super) const BEAT: Duration = Duration::from_millis(500);
+
+/// How often it looks at what the kernel has lost.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many packets the kernel's queues may hold: both buffers, what is taken in at once, and the packet in
+/// transmission. If nobody reads them, traffic passes once they are full.
+fn room(lines: &[LineConfig]) -> u32 {
+    let most = lines.iter().map(|l| l.most_packets(Bytes::new(64))).max().unwrap_or(0) + 512;
+    most.min(1 << 20) as u32
+}
+
+/// Runs until the supervisor says stop or ends.
+pub(super) fn run() -> Result<(), Failure> {
+    // Its stdin is the channel.
+    let socket = io::stdin().as_fd().try_clone_to_owned();
+    let mut channel = Channel::new(socket.map_err(|e| Failure::Failed(format!("stdin: {e}")))?);
+    let Ok(Order::Start(start)) = channel.wait::<Order>(Wait::from_secs(10)) else {
+        return Err(Failure::BadInput("a worker is started by `quell gateway run`".into()));
+    };
+    match work(*start, &mut channel) {
+        Ok((lines, paths, ran, log)) => {
+            let printed = print(&summary(&lines, &paths, ran));
+            let _ = channel.send(&Report::Ended(log));
+            printed
+        }
+        Err(why) => {
+            let _ = channel.send(&Report::Failed(why.clone()));
+            Err(Failure::Failed(why))
+        }
+    }
+}
+
+/// The last configuration, what was measured, for how long, and what is wrong with the log.
+type Ended = (Vec<LineConfig>, Vec<Path>, f64, Option<String>);
+
+/// Puts what was being done before an error.
+fn doing<E: core::fmt::Display>(what: &str) -> impl FnOnce(E) -> String {
+    move |e| format!("{what}: {e}")
+}
+
+fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
+    // With rights.
+    let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads != 1 {
+        return Err(format!(
+            "there are {threads} threads where rights are given up: only one would lose them"
+        ));
+    }
+    // A log that outgrows its limit is an error of writing, not the end (setrlimit(2)).
+    let full = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
+    let log = match &start.log {
+        Some(file) => {
+            Some(fs::File::create(file).map_err(doing(&format!("cannot write {}", file.display())))?)
+        }
+        None => None,
+    };
+    let endpoint = match &start.metrics {
+        // The supervisor has seen whether it may be any address.
+        Ok(address) => Endpoint::tcp(*address, true)?,
+        Err(path) => Endpoint::unix(path),
+    };
+    let listening = endpoint.listen().map_err(doing("metrics cannot be shown"))?;
+    let mut losses = Losses::of(start.queues);
+    let key = FlowKey::random().map_err(doing("flow hashes"))?;
+    let ports = NfQueue::open(start.queues, key).map_err(doing("no socket to the kernel's queues"))?;
+
+    // Without.
+    confine(CapabilitySet::NET_ADMIN, Some(start.user)).map_err(doing("rights cannot be given up"))?;
+    let files = close_files().map_err(doing("landlock"))?;
+    // A change of user clears it (prctl(2)), so not before.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(doing("prctl"))?;
+    if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(start.supervisor as i32) {
+        return Err("the supervisor has ended".into());
+    }
+    let recorder = match log {
+        Some(file) => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            let header = LogHeader {
+                version: env!("CARGO_PKG_VERSION").into(),
+                started_unix_s: now.map_or(0, |d| d.as_secs()),
+                lines: start.lines.to_vec(),
+            };
+            Some(Recorder::new(file, &header).map_err(doing("the log cannot be written"))?)
+        }
+        None => None,
+    };
+    let paths = start.lines.iter().map(|l| (Some(l.clone()), Delays::all(Duration::ZERO))).collect();
+    let mut relay = Relay::new(ports, paths, Pace::default(), recorder).map_err(|e| e.to_string())?;
+    for aqm in &start.shadows {
+        for (path, line) in start.lines.iter().enumerate() {
+            let config = LineConfig { aqm: aqm.clone(), ..line.clone() };
+            relay.shadow(path, config).map_err(doing("shadow"))?;
+        }
+    }
+    let (publisher, reader) = Publisher::new(&relay);
+    let monitor = Monitor::new(reader, Thresholds::default());
+    let server = Server::serve(listening, monitor, None, |notice| eprintln!("{notice}"));
+    let _server = server.map_err(doing("metrics cannot be shown"))?;
+    let calls = close_calls().map_err(doing("seccomp"))?;
+    relay.ports.bind(room(&start.lines)).map_err(doing("the kernel's queues cannot be bound"))?;
+    let _ = channel.send(&Report::Ready { files, calls });
+    turns(relay, channel, &mut losses, publisher).map_err(|e| e.to_string())
+}
+
+fn turns(
+    mut relay: Relay<NfQueue>,
+    channel: &mut Channel,
+    losses: &mut Losses,
+    mut publisher: Publisher,
+) -> io::Result<Ended> {
+    let clock = MonotonicClock::new();
+    let (mut published, mut said, mut looked) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    let mut kernel = KernelDrops::default();
+    loop {
+        let now = clock.now();
+        if now.since(published) >= EVERY {
+            published = now;
+            if now.since(looked) >= LOOK {
+                looked = now;
+                kernel = losses.read();
+            }
+            publisher.publish(&relay, kernel, now);
+            if now.since(said) >= BEAT {
+                said = now;
+                // Whether anyone listens shows when it is read.
+                let _ = channel.beat();
+            }
+            match channel.take::<Order>() {
+                Ok(None) | Ok(Some(Order::Start(_))) => {}
+                Ok(Some(Order::Lines(lines))) => {
+                    let done = reconfigure(&mut relay, *lines, now);
+                    let _ = channel.send(&Report::Reconfigured(done));
+                }
+                Ok(Some(Order::Stop)) | Err(_) => break,
+            }
+        }
+        match relay.turn(|| clock.now())? {
+            Rest::None => {}
+            Rest::Tick(time) => sleep(time),
+            Rest::Input(time) => relay.ports.wait(time)?,
+        }
+    }
+    let ran = clock.now().since(Time::ZERO).as_secs_f64();
+    let lines = relay.paths().iter().filter_map(|path| path.config().cloned()).collect();
+    let (ports, paths, log) = relay.close(clock.now())?;
+    drop(ports);
+    Ok((lines, paths, ran, log.err().map(|e| e.to_string())))
+}
+
+fn reconfigure(relay: &mut Relay<NfQueue>, lines: [LineConfig; 2], now: Time) -> Result<(), String> {
+    // All are built before any changes.
+    for line in &lines {
+        line.build().map_err(|e| e.to_string())?;
+    }
+    relay.ports.resize(room(&lines));
+    for (path, line) in lines.into_iter().enumerate() {
+        relay.reconfigure(path, line, now).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+fn summary(lines: &[LineConfig], paths: &[Path], ran: f64) -> String {
+    let head = ["", "algorithm", "rate", "arrived", "sent", "delay", "dropped", "marked", "late P99"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for (line, path) in lines.iter().zip(paths) {
+        let (m, c) = (&path.meter, &path.meter.counters);
+        let dropped = c.refused.total().packets + c.dropped.total().packets;
+        rows.push(vec![
+            line.name.clone(),
+            line.aqm.name().into(),
+            line.rate.to_string(),
+            c.arrived.packets.to_string(),
+            format!("{} Mbit/s", three_digits(m.sent.bytes as f64 * 8.0 / ran.max(1e-9) / 1e6)),
+            m.mean_delay_s().map_or("-".into(), duration),
+            dropped.to_string(),
+            c.marked.packets.to_string(),
+            duration(m.lateness_p99_s().unwrap_or(0.0)),
+        ]);
+    }
+    table(&rows)
+}
