@@ -159,8 +159,8 @@ impl Flow {
                 },
                 Some(cfg),
             ) => {
-                let habits = Habits { size, think, request, count, connection };
-                let dialog = Dialog::new(id, cfg, habits, spec.dscp, rng, (spec.start, stop), bounds);
+                let habits = Habits { size, think, request, count, stop, rng };
+                let dialog = Dialog::new(id, cfg, (connection, habits), spec.dscp, spec.start, bounds);
                 Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
             }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
@@ -252,7 +252,10 @@ impl Flow {
         let mut windows = Vec::new();
         let (sent, received) = match self {
             Flow::Tcp(_, f) => (f.sent, f.received),
-            Flow::Dialog(_, f) => (f.tcp.sent, f.tcp.received),
+            Flow::Dialog(_, f) => {
+                let tcp = f.tcp();
+                (tcp.sent, tcp.received)
+            }
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
                 windows = f.windows;
