@@ -1,4 +1,5 @@
-//! A flow whose transfers are asked for: a client at the receiver's end, the server at the sender's.
+//! A flow whose transfers are asked for: a client at the receiver's end, the server at the sender's. The client loads
+//! what it likes, or plays a video.
 //!
 //! The ends are ahead of the clock by different times, so each touches only what is its own, and learns
 //! of the other from packets: the server when a request arrives, the client when the reply does. A
@@ -8,15 +9,23 @@
 use quell_aqm::Rng;
 use quell_units::Time;
 
+use super::video::Player;
 use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_packets};
 use crate::network::{Connection, Distribution};
+use crate::outcome::VideoSegment;
 use crate::packet::{ACK_BYTES, Kind, Pkt};
 use quell_tcp::RttEstimator;
 
 /// The flow.
 pub(crate) struct Dialog {
     exchange: Exchange,
-    habits: Habits,
+    client: Client,
+}
+
+/// Who asks.
+pub(crate) enum Client {
+    Habits(Habits),
+    Player(Box<Player>),
 }
 
 /// What a client does with its transfers.
@@ -49,7 +58,7 @@ impl Habits {
 }
 
 /// The size of a request in bytes.
-fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
+pub(super) fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
     (size.draw(rng) + 0.5).clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16
 }
 
@@ -58,13 +67,13 @@ impl Dialog {
     pub fn new(
         id: u32,
         cfg: &Group,
-        (connection, habits): (Connection, Habits),
+        (connection, client): (Connection, Client),
         dscp: u8,
-        start: Time,
+        (start, stop): (Time, Time),
         bounds: &[Time],
     ) -> Self {
-        let start = if start < habits.stop { start } else { Time::MAX };
-        Dialog { exchange: Exchange::new(id, cfg, connection, dscp, start, bounds), habits }
+        let start = if start < stop { start } else { Time::MAX };
+        Dialog { exchange: Exchange::new(id, cfg, connection, dscp, start, bounds), client }
     }
 
     pub fn due(&self) -> Time {
@@ -73,19 +82,26 @@ impl Dialog {
 
     #[inline(never)]
     pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        self.exchange.tcp.advance_sender(cfg, now, host);
+        self.exchange.advance_server(cfg, now, host);
         self.advance_client(cfg, now, host);
     }
 
     /// Runs the timers at the receiver's end, each at its time.
     fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        while let Some(due) = self.exchange.client_due().filter(|due| *due <= now) {
-            if self.exchange.asks_first(due) {
-                let wish = self.habits.wish();
-                self.exchange.ask(cfg, due, wish, host);
-            } else {
-                self.exchange.on_timer(cfg, due, host);
+        loop {
+            let due = self.exchange.client_due();
+            if due > now || due == Time::MAX {
+                return;
             }
+            if !self.exchange.asks_first(due) {
+                self.exchange.on_timer(cfg, due, host);
+                continue;
+            }
+            let wish = match &mut self.client {
+                Client::Habits(habits) => habits.wish(),
+                Client::Player(player) => player.wish(cfg, due),
+            };
+            self.exchange.ask(cfg, due, wish, host);
         }
     }
 
@@ -93,32 +109,41 @@ impl Dialog {
     #[inline(never)]
     pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_ack() {
-            self.exchange.tcp.advance_sender(cfg, now, host);
+            self.exchange.advance_server(cfg, now, host);
             self.exchange.on_packet_of_server(cfg, now, pkt, host);
         } else {
             self.advance_client(cfg, now, host);
             if self.exchange.on_packet_of_client(cfg, now, pkt, host) {
-                self.exchange.ask_at(self.habits.next(now));
+                let due = match &mut self.client {
+                    Client::Habits(habits) => habits.next(now),
+                    Client::Player(player) => player.next(cfg, now, self.exchange.reply(), host.bounds()),
+                };
+                self.exchange.ask_at(due);
             }
         }
         self.due()
     }
 
-    /// The connection.
-    pub fn tcp(self) -> TcpFlow {
-        self.exchange.tcp
+    /// The connection, and what a video measured.
+    pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
+        let video = match self.client {
+            Client::Habits(_) => Vec::new(),
+            Client::Player(player) => player.finish(bounds),
+        };
+        (self.exchange.tcp, video)
     }
 }
 
 /// A connection over which a client asks and a server replies.
-struct Exchange {
+pub(super) struct Exchange {
     tcp: TcpFlow,
     /// How many requests the server has answered: the number of the next one.
     answered: u8,
-    client: Client,
+    asker: Asker,
 }
 
-struct Client {
+/// The client's side of a connection.
+struct Asker {
     connection: Connection,
     /// What it waits for.
     phase: Phase,
@@ -146,14 +171,14 @@ enum Phase {
 
 impl Exchange {
     /// One whose first request is due at `due`.
-    fn new(id: u32, cfg: &Group, connection: Connection, dscp: u8, due: Time, bounds: &[Time]) -> Self {
+    pub fn new(id: u32, cfg: &Group, connection: Connection, dscp: u8, due: Time, bounds: &[Time]) -> Self {
         let app = Application::Replies(Box::new(Server::new(connection)));
         let mut request = Pkt::new(Kind::Ack, id, u8::MAX, 0, 0);
         request.set_dscp(dscp);
         Exchange {
             tcp: TcpFlow::new(id, cfg, app, Time::MAX, Time::MAX, bounds),
             answered: 0,
-            client: Client {
+            asker: Asker {
                 connection,
                 phase: Phase::Thinking,
                 due,
@@ -165,52 +190,71 @@ impl Exchange {
         }
     }
 
-    fn due(&self) -> Time {
-        self.tcp.due().min(self.client.due)
+    pub fn due(&self) -> Time {
+        self.tcp.due().min(self.asker.due)
     }
 
     /// When a timer at the receiver's end is due.
-    fn client_due(&self) -> Option<Time> {
-        let due = self.tcp.receiver.deadline().min(self.client.due);
-        (due != Time::MAX).then_some(due)
+    pub fn client_due(&self) -> Time {
+        self.tcp.receiver.deadline().min(self.asker.due)
+    }
+
+    /// When a timer at the sender's end is due.
+    pub fn server_due(&self) -> Time {
+        self.tcp.app_due.min(self.tcp.sender.deadline())
+    }
+
+    /// Runs the timers at the sender's end.
+    pub fn advance_server(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+        self.tcp.advance_sender(cfg, now, host);
+    }
+
+    /// The reply that was asked for last, in packets.
+    pub fn reply(&self) -> u32 {
+        self.asker.asked.0
+    }
+
+    /// Its connection.
+    pub fn into_tcp(self) -> TcpFlow {
+        self.tcp
     }
 
     /// Whether what is due at `due` at the receiver's end is a request for another reply.
-    fn asks_first(&self, due: Time) -> bool {
-        due != self.tcp.receiver.deadline() && self.client.phase == Phase::Thinking
+    pub fn asks_first(&self, due: Time) -> bool {
+        due != self.tcp.receiver.deadline() && self.asker.phase == Phase::Thinking
     }
 
     /// Asks for a reply of so many packets, by a request of so many bytes.
-    fn ask(&mut self, cfg: &Group, now: Time, (packets, bytes): (u32, u16), host: &mut impl Host) {
-        let client = &mut self.client;
-        client.asked = (packets, now);
-        let number = client.request.epoch().wrapping_add(1);
-        client.request = client.request.with(client.request.flow(), number, 0).sized(bytes);
-        client.timer = RttEstimator::new(&cfg.tcp);
-        client.phase = Phase::Asking;
-        client.due = now + client.timer.rto();
-        host.send(now, client.request, Direction::Back);
+    pub fn ask(&mut self, cfg: &Group, now: Time, (packets, bytes): (u32, u16), host: &mut impl Host) {
+        let asker = &mut self.asker;
+        asker.asked = (packets, now);
+        let number = asker.request.epoch().wrapping_add(1);
+        asker.request = asker.request.with(asker.request.flow(), number, 0).sized(bytes);
+        asker.timer = RttEstimator::new(&cfg.tcp);
+        asker.phase = Phase::Asking;
+        asker.due = now + asker.timer.rto();
+        host.send(now, asker.request, Direction::Back);
     }
 
     /// Says when it asks for the next reply; [`Time::MAX`] for never.
-    fn ask_at(&mut self, due: Time) {
-        self.client.due = due;
+    pub fn ask_at(&mut self, due: Time) {
+        self.asker.due = due;
     }
 
     /// What is due at the receiver's end and is no request for another reply: an acknowledgment, or the last
     /// request again.
-    fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
+    pub fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
         if due == self.tcp.receiver.deadline() {
             return self.tcp.advance_receiver(cfg, due, host);
         }
-        let client = &mut self.client;
-        client.timer.back_off(&cfg.tcp);
-        client.due = due + client.timer.rto();
-        host.send(due, client.request, Direction::Back);
+        let asker = &mut self.asker;
+        asker.timer.back_off(&cfg.tcp);
+        asker.due = due + asker.timer.rto();
+        host.send(due, asker.request, Direction::Back);
     }
 
     /// An acknowledgment or a request reaches the server, whose timers have run.
-    fn on_packet_of_server(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+    pub fn on_packet_of_server(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
         if pkt.seq() != 0 {
             self.tcp.on_packet(cfg, now, pkt, host);
         } else if pkt.epoch() == self.answered {
@@ -229,19 +273,19 @@ impl Exchange {
             tcp.on_packet(cfg, now, all, host);
         }
         if let Application::Replies(server) = &mut tcp.app {
-            server.begin(cfg, now, self.client.asked, &mut tcp.epoch, &mut tcp.sender);
+            server.begin(cfg, now, self.asker.asked, &mut tcp.epoch, &mut tcp.sender);
         }
         tcp.pump(cfg, now, host);
     }
 
     /// A packet reaches the client, whose timers have run; whether the reply is complete now.
-    fn on_packet_of_client(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> bool {
+    pub fn on_packet_of_client(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> bool {
         self.tcp.on_packet(cfg, now, pkt, host);
-        self.client.on_reply(pkt, self.tcp.receiver.next())
+        self.asker.on_reply(pkt, self.tcp.receiver.next())
     }
 }
 
-impl Client {
+impl Asker {
     /// A packet has reached the receiver, which now waits for number `next`.
     fn on_reply(&mut self, pkt: Pkt, next: u32) -> bool {
         let answers = match self.connection {
