@@ -107,6 +107,15 @@ metrics! {
     FastRetransmits, "fast_retransmits", "fast retransmits", "1", Neither, "Window reductions by fast retransmit of those flows.";
     EcnResponses, "ecn_responses", "ECN responses", "1", Neither, "Window reductions by ECN of those flows.";
     RetransmissionRate, "retransmission_rate", "retransmissions", "1", Lower, "Retransmitted packets over data packets sent by those flows.";
+    PageTimeMean, "page_time_mean_s", "mean page time", "s", Lower, "Mean completion time of the pages that began within the window and finished: from the first request of a page to the last packet of its last object.", "RFC 7928 section 7.2";
+    PageTimeP50, "page_time_p50_s", "P50 page time", "s", Lower, "Median completion time of those pages.";
+    PageTimeP95, "page_time_p95_s", "P95 page time", "s", Lower, "95th percentile of their completion times.";
+    PageTimeP99, "page_time_p99_s", "P99 page time", "s", Lower, "99th percentile of their completion times.";
+    Pages, "pages", "pages", "1", Higher, "How many pages that is.";
+    VideoRate, "video_rate_bps", "video rate", "bit/s", Higher, "Mean rate of the chunks of adaptive videos that were received.";
+    VideoStallShare, "video_stall_share", "video stalls", "1", Lower, "Time for which playback stood still, once it had begun, over that time and the time of playback.";
+    VideoSwitchShare, "video_switch_share", "video switches", "1", Lower, "Chunks whose rate differs from that of the chunk before over chunks received.";
+    VideoStartUp, "video_start_up_s", "video start-up", "s", Lower, "Mean time from the first request of a video to the beginning of playback, of the videos whose playback began within the window.";
 }
 
 impl Metric {

@@ -2,7 +2,9 @@
 
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
-use quell_sim::outcome::{ClassStats, FlowSegment, LinkOutcome, Outcome, Segment, Series, Transfer};
+use quell_sim::outcome::{
+    ClassStats, FlowOutcome, FlowSegment, LinkOutcome, Outcome, Segment, Series, Transfer, VideoSegment,
+};
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::metrics::{Metric, Values};
@@ -331,6 +333,50 @@ fn flow_figures(
             values.set(metric, t);
         }
     }
+    let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
+    page_figures(values, crossing.clone(), window);
+    video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
+}
+
+/// The pages that began within the window.
+fn page_figures<'a>(
+    values: &mut Values,
+    flows: impl Iterator<Item = &'a FlowOutcome>,
+    (from, to): (Time, Time),
+) {
+    let pages = flows.flat_map(|flow| &flow.pages).filter(|page| page.start >= from && page.start < to);
+    let mut times: Vec<f64> = pages.map(completion_time).collect();
+    times.sort_by(f64::total_cmp);
+    if times.is_empty() {
+        return;
+    }
+    values.set(Metric::Pages, times.len() as f64);
+    values.set(Metric::PageTimeMean, times.iter().sum::<f64>() / times.len() as f64);
+    for (metric, q) in [(Metric::PageTimeP50, 0.50), (Metric::PageTimeP95, 0.95), (Metric::PageTimeP99, 0.99)]
+    {
+        if let Some(t) = quantile(&times, q) {
+            values.set(metric, t);
+        }
+    }
+}
+
+/// What players did in segments.
+fn video_figures<'a>(values: &mut Values, segments: impl Iterator<Item = &'a VideoSegment>) {
+    let sum = segments.fold(VideoSegment::default(), |sum, s| VideoSegment {
+        chunks: sum.chunks + s.chunks,
+        rate_sum_bps: sum.rate_sum_bps + s.rate_sum_bps,
+        switches: sum.switches + s.switches,
+        played_ns: sum.played_ns + s.played_ns,
+        stalled_ns: sum.stalled_ns + s.stalled_ns,
+        stalls: sum.stalls + s.stalls,
+        started: sum.started + s.started,
+        start_up_ns: sum.start_up_ns + s.start_up_ns,
+    });
+    // What is 0/0 counts as absent.
+    values.set(Metric::VideoRate, sum.rate_sum_bps as f64 / sum.chunks as f64);
+    values.set(Metric::VideoSwitchShare, sum.switches as f64 / sum.chunks as f64);
+    values.set(Metric::VideoStallShare, sum.stalled_ns as f64 / (sum.played_ns + sum.stalled_ns) as f64);
+    values.set(Metric::VideoStartUp, sum.start_up_ns as f64 * 1e-9 / sum.started as f64);
 }
 
 fn completion_time(t: &Transfer) -> f64 {
@@ -339,7 +385,7 @@ fn completion_time(t: &Transfer) -> f64 {
 
 /// Every flow over the whole measured window.
 pub(crate) fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
-    let row = |(i, (fact, flow)): (usize, (&FlowFact, &quell_sim::outcome::FlowOutcome))| {
+    let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
         let sum = flow.segments.iter().fold(FlowSegment::default(), add);
         let seconds = active(fact, window).as_secs_f64();
         FlowRow {
@@ -458,7 +504,7 @@ pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<I
 mod tests {
     use super::*;
     use quell_sim::network::LinkId;
-    use quell_sim::outcome::{Conservation, FlowOutcome, Series};
+    use quell_sim::outcome::{Conservation, Series};
 
     fn secs(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
@@ -516,7 +562,7 @@ mod tests {
             rtt_sum_ns: 1_000_000_000,
             ..FlowSegment::default()
         };
-        FlowOutcome { class, segments: bytes.map(one).to_vec(), windows: Vec::new() }
+        FlowOutcome { class, segments: bytes.map(one).to_vec(), ..FlowOutcome::default() }
     }
 
     fn fact(class: u16, start: u64, bulk: bool, link: u32) -> FlowFact {
@@ -671,6 +717,40 @@ mod tests {
         // Active for half of the segment counts: shares 0.25, 2.75 and (over 5 s) 18 MB per 10 s.
         let shares = [0.25, 2.75, 18.0];
         close(second, Metric::Jain, jain_index(&shares).unwrap());
+    }
+
+    #[test]
+    fn pages_and_videos() {
+        let (facts, mut outcome) = example();
+        let page = |start, end| Transfer { flow: 3, start: secs(start), end: secs(end), packets: 9 };
+        outcome.flows[3].pages = vec![page(9, 11), page(12, 16), page(19, 21), page(22, 23)];
+        let video = |x: u64| VideoSegment {
+            chunks: 2 * x,
+            rate_sum_bps: 3_000_000 * x,
+            switches: 2 - x,
+            played_ns: 6_000_000_000,
+            stalled_ns: 2_000_000_000 * (x - 1),
+            stalls: 1,
+            started: 2 - x,
+            start_up_ns: (2 - x) * 500_000_000,
+        };
+        outcome.flows[3].video = vec![video(1), video(2)];
+        let rows = metrics(&facts, &outcome);
+        let web = find(&rows, None, "web");
+        close(web, Metric::Pages, 3.0);
+        close(web, Metric::PageTimeMean, 7.0 / 3.0);
+        close(web, Metric::PageTimeP50, 2.0);
+        close(web, Metric::PageTimeP99, 4.0);
+        close(web, Metric::VideoRate, 1.5e6);
+        close(web, Metric::VideoSwitchShare, 1.0 / 6.0);
+        close(web, Metric::VideoStallShare, 2.0 / 14.0);
+        close(web, Metric::VideoStartUp, 0.5);
+        close(find(&rows, Some(1), "web"), Metric::PageTimeMean, 1.0);
+        let second = find(&rows, Some(1), "all");
+        close(second, Metric::VideoStallShare, 0.25);
+        assert_eq!(second.get(Metric::VideoStartUp), None, "it began before");
+        let ftp = find(&rows, None, "ftp");
+        assert_eq!((ftp.get(Metric::Pages), ftp.get(Metric::VideoRate)), (None, None));
     }
 
     /// A hundred samples from 10 s to 20 s, made by `queue` of their number.

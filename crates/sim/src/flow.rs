@@ -16,9 +16,13 @@ use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 
 mod dialog;
+mod pages;
+mod video;
 mod watched;
 
-use dialog::{Dialog, Habits};
+use dialog::{Client, Dialog, Habits};
+use pages::Browser;
+use video::Player;
 use watched::Watched;
 
 /// What a flow needs from whoever runs it.
@@ -133,6 +137,10 @@ impl Group {
     }
 }
 
+/// What [`Flow::on_packet`] says of a packet that the flow does not take: the one that [`Flow::first_connection`] names
+/// does.
+pub(crate) const ELSEWHERE: Time = Time::ZERO;
+
 /// A flow.
 // Nearly all are TCP, and a box would be a cache line more for each of their packets.
 #[allow(clippy::large_enum_variant)]
@@ -140,6 +148,10 @@ pub(crate) enum Flow {
     Tcp(Arc<Group>, TcpFlow),
     /// TCP whose transfers are asked for.
     Dialog(Arc<Group>, Box<Dialog>),
+    /// TCP whose transfers are asked for over several connections.
+    Pages(Arc<Group>, Box<Browser>),
+    /// A connection of the flow so many numbers before, which has all of it.
+    Connection(u32),
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
     Udp(Box<UdpFlow>),
@@ -159,10 +171,22 @@ impl Flow {
                 },
                 Some(cfg),
             ) => {
-                let habits = Habits { size, think, request, count, connection };
-                let dialog = Dialog::new(id, cfg, habits, spec.dscp, rng, (spec.start, stop), bounds);
+                let habits = Habits { size, think, request, count, stop, rng };
+                let client = (connection, Client::Habits(habits));
+                let dialog = Dialog::new(id, cfg, client, spec.dscp, (spec.start, stop), bounds);
                 Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
             }
+            (Traffic::Tcp { app: App::Video(video), .. }, Some(cfg)) => {
+                let player = Player::new(video, stop, rng, bounds);
+                let client = (Connection::Persistent, Client::Player(Box::new(player)));
+                let dialog = Dialog::new(id, cfg, client, spec.dscp, (spec.start, stop), bounds);
+                Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
+            }
+            (Traffic::Tcp { app: App::Pages(pages), .. }, Some(cfg)) => {
+                let browser = Browser::new(id, cfg, pages, (spec.dscp, rng), (spec.start, stop), bounds);
+                Flow::Pages(Arc::clone(cfg), Box::new(browser))
+            }
+            (&Traffic::Tcp { app: App::Connection { of }, .. }, _) => Flow::Connection(id - of),
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
                 let app = Application::new(app, rng);
                 Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
@@ -203,6 +227,8 @@ impl Flow {
         match self {
             Flow::Tcp(_, f) => f.due(),
             Flow::Dialog(_, f) => f.due(),
+            Flow::Pages(_, f) => f.due(),
+            Flow::Connection(_) => Time::MAX,
             Flow::Watched(_, f) => f.due(),
             Flow::Udp(f) => f.due,
             Flow::Trace(f) => f.due,
@@ -214,6 +240,8 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
             Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
+            Flow::Pages(cfg, f) => f.advance(cfg, now, host),
+            Flow::Connection(_) => {}
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
             Flow::Trace(f) => f.advance(now, host),
@@ -221,12 +249,14 @@ impl Flow {
     }
 
     /// A packet reaches its end: data the receiver, an acknowledgment the sender. Returns [`Flow::due`] if that may be
-    /// earlier than before, else any later time.
+    /// earlier than before, else any later time; or [`ELSEWHERE`].
     #[inline]
     pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Pages(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Connection(_) => ELSEWHERE,
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
@@ -247,25 +277,45 @@ impl Flow {
         }
     }
 
-    /// What was measured at its ends.
-    pub fn finish(self, class: u16, bounds: &[Time]) -> FlowOutcome {
-        let mut windows = Vec::new();
-        let (sent, received) = match self {
-            Flow::Tcp(_, f) => (f.sent, f.received),
-            Flow::Dialog(_, f) => (f.tcp.sent, f.tcp.received),
+    /// How many numbers before it the flow has that it is a connection of; 0 if it is none.
+    pub fn first_connection(&self) -> u32 {
+        match self {
+            Flow::Connection(before) => *before,
+            _ => 0,
+        }
+    }
+
+    /// Adds what was measured at its ends to `outcomes`, which has that of each flow before it; of all connections of
+    /// pages with the first.
+    pub fn finish(self, class: u16, bounds: &[Time], outcomes: &mut Vec<FlowOutcome>) {
+        let ends = |sent: Meter<FlowSegment>, received: Meter<u64>| {
+            let mut segments = sent.finish(bounds);
+            for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
+                s.delivered_bytes = r;
+            }
+            FlowOutcome { class, segments, ..FlowOutcome::default() }
+        };
+        outcomes.push(match self {
+            Flow::Tcp(_, f) => ends(f.sent, f.received),
+            Flow::Dialog(_, f) => {
+                let (tcp, video) = f.finish(bounds);
+                FlowOutcome { video, ..ends(tcp.sent, tcp.received) }
+            }
+            Flow::Pages(_, f) => {
+                let first = outcomes.len();
+                let (connections, pages) = f.finish();
+                outcomes.extend(connections.map(|tcp| ends(tcp.sent, tcp.received)));
+                outcomes[first].pages = pages;
+                return;
+            }
+            Flow::Connection(_) => return,
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
-                windows = f.windows;
-                (f.tcp.sent, f.tcp.received)
+                FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
             }
-            Flow::Udp(f) => (f.sent, f.received),
-            Flow::Trace(f) => (f.sent, f.received),
-        };
-        let mut segments = sent.finish(bounds);
-        for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
-            s.delivered_bytes = r;
-        }
-        FlowOutcome { class, segments, windows }
+            Flow::Udp(f) => ends(f.sent, f.received),
+            Flow::Trace(f) => ends(f.sent, f.received),
+        });
     }
 }
 
@@ -328,6 +378,7 @@ impl Application {
                 let server = Server::new(connection);
                 Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
             }
+            App::Video(_) | App::Pages(_) | App::Connection { .. } => unreachable!("their receivers ask"),
         }
     }
 }

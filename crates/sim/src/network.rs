@@ -261,6 +261,7 @@ impl<T: Copy> ToCome<T> {
 }
 
 /// One flow: a source, its receiver and the way there and back.
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
     /// The traffic class its packets are counted in: an index into [`Network::classes`].
     pub class: u16,
@@ -281,6 +282,7 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// TCP, driven by an application.
     Tcp {
@@ -381,13 +383,89 @@ pub enum App {
         /// that has measured nothing.
         request: Option<Distribution>,
     },
+    /// A video, whose chunks the receiver asks for.
+    Video(Video),
+    /// Pages, whose objects the receiver asks for over several connections. The flow is the first of them, and the
+    /// flows that follow it are the others, each an [`App::Connection`].
+    Pages(Pages),
+    /// One more connection for the pages of an earlier flow. All that is said of a flow but this, the ways included,
+    /// is as that one has it.
+    Connection {
+        /// The number of the flow with the pages.
+        of: u32,
+    },
 }
 
 impl App {
     /// Whether the receiver asks for what is sent.
     pub(crate) fn asks(&self) -> bool {
-        matches!(self, App::Transfers { request: Some(_), .. })
+        match self {
+            App::Bulk | App::Paced(_) => false,
+            App::Transfers { request, .. } => request.is_some(),
+            App::Video(_) | App::Pages(_) | App::Connection { .. } => true,
+        }
     }
+}
+
+/// An adaptive video over one persistent connection (HTTP). The player asks for one chunk after the other. It chooses
+/// the rate of each by the throughput of the last ones: their harmonic mean, which one fast chunk does not raise much
+/// (Jiang et al. 2012), times a factor, as players do (dash.js). A chunk is asked for as soon as the
+/// playback buffer has room for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Video {
+    /// How long a chunk plays.
+    pub chunk: Duration,
+    /// The rates in which there are chunks, rising.
+    pub rates: Vec<BitRate>,
+    /// How much of the video the playback buffer holds; at least `start_up` and a chunk.
+    pub buffer: Duration,
+    /// How much of the video there must be before playback begins, and goes on after a stall.
+    pub start_up: Duration,
+    /// How many chunks, or without end.
+    pub chunks: Option<u32>,
+    /// Over how many of the last chunks throughput is averaged; at least 1.
+    pub averaged: u32,
+    /// Which share of that throughput the next rate may take.
+    pub safety: f64,
+    /// The size of a request as in [`App::Transfers`].
+    pub request: Distribution,
+}
+
+impl Video {
+    /// Why it cannot be played, if it cannot.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if self.rates.is_empty() || !self.rates.windows(2).all(|w| w[0] < w[1]) || self.rates[0].bps() == 0 {
+            return Some("a video needs rates above 0 bit/s, rising");
+        }
+        if self.chunk.is_zero() || self.buffer < self.start_up + self.chunk {
+            return Some("the playback buffer must hold what playback begins with, and a chunk");
+        }
+        if self.averaged == 0 || !(self.safety > 0.0 && self.safety.is_finite()) {
+            return Some("throughput must be averaged over a chunk at least, and its share be above 0");
+        }
+        (self.chunks == Some(0)).then_some("a video has a chunk at least")
+    }
+}
+
+/// Web pages. All objects of a page are known when it begins; each connection asks for the next one as soon as it has
+/// received one. A page is complete when its last object is, and the next one begins after a time to think
+/// (RFC 7928 section 7.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// How many connections; at least 1.
+    pub connections: u32,
+    /// The number of objects of a page; rounded up, at least one.
+    pub objects: Distribution,
+    /// The size of an object in packets; rounded up, at least one.
+    pub size: Distribution,
+    /// Seconds between the last packet of a page and the first request of the next one.
+    pub think: Distribution,
+    /// How many pages, or without end.
+    pub count: Option<u32>,
+    /// Whether an object opens a connection of its own or continues the last one.
+    pub connection: Connection,
+    /// The size of a request as in [`App::Transfers`].
+    pub request: Distribution,
 }
 
 /// How transfers use connections.
@@ -483,6 +561,16 @@ pub struct Measure {
     pub boundaries: Vec<Time>,
     /// The step of the time series (from time zero), if any is kept.
     pub step: Option<Duration>,
+}
+
+impl FlowSpec {
+    /// The number of the flow that it is a connection of.
+    pub(crate) fn first_connection(&self) -> Option<u32> {
+        match self.traffic {
+            Traffic::Tcp { app: App::Connection { of }, .. } => Some(of),
+            _ => None,
+        }
+    }
 }
 
 impl Measure {

@@ -218,6 +218,33 @@ pub struct FlowOutcome {
     pub segments: Vec<FlowSegment>,
     /// Its window from time zero on, if [`Control::windows`](crate::Control::windows) asked for it.
     pub windows: Vec<WindowSample>,
+    /// What its player did, one per segment; empty if it plays no video.
+    pub video: Vec<VideoSegment>,
+    /// The pages that were complete by the end of the run, each with the number of the flow, when its first object was
+    /// asked for, when the last packet of its last one was received, and the packets of all. Of several connections
+    /// the first one has them.
+    pub pages: Vec<Transfer>,
+}
+
+/// What a player of a video did in one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VideoSegment {
+    /// Chunks that were received.
+    pub chunks: u64,
+    /// The sum of their rates.
+    pub rate_sum_bps: u64,
+    /// Those whose rate differs from that of the chunk before.
+    pub switches: u64,
+    /// For how long it played, in nanoseconds.
+    pub played_ns: u64,
+    /// For how long playback stood still once it had begun, because what came next was not there.
+    pub stalled_ns: u64,
+    /// How often that began.
+    pub stalls: u64,
+    /// Whether playback began.
+    pub started: u64,
+    /// How long after the first request it did so.
+    pub start_up_ns: u64,
 }
 
 /// What a TCP sender knows at one instant.

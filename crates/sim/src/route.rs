@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::Error;
-use crate::network::{App, LinkId, LinkSpec, Network, Traffic};
+use crate::network::{App, FlowSpec, LinkId, LinkSpec, Network, Traffic};
 
 /// Where a packet must wait for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,9 @@ pub(crate) struct Hop {
 pub(crate) struct Plan {
     /// All ways, one after the other.
     pub hops: Vec<Hop>,
-    /// Per flow: the first hop of data and of acknowledgments.
-    ways: Vec<[u32; 2]>,
+    /// Per flow: the first hop of data, of acknowledgments, and the one after those. All connections of one client's
+    /// pages have the same.
+    ways: Vec<[u32; 3]>,
     pub private: Vec<LinkId>,
     /// Per link: whether flows merge there.
     pub merges: Vec<bool>,
@@ -52,7 +53,7 @@ impl Plan {
     pub fn new(network: &Network) -> Result<Plan, Error> {
         check(network)?;
         let mut users = vec![0u32; network.links.len()];
-        for flow in &network.flows {
+        for flow in network.flows.iter().filter(|flow| flow.first_connection().is_none()) {
             for link in flow.forward.iter().chain(&flow.reverse) {
                 users[link.0 as usize] += 1;
             }
@@ -66,13 +67,17 @@ impl Plan {
         let reorders: Vec<bool> = network.links.iter().map(reorders).collect();
         let mut plan = Plan { hops: Vec::new(), ways: Vec::new(), private: Vec::new(), merges };
         for flow in &network.flows {
+            if let Some(first) = flow.first_connection() {
+                plan.ways.push(plan.ways[first as usize]);
+                continue;
+            }
             let data = plan.hops.len() as u32;
             plan.cut(&reorders, &flow.forward, true);
             let acks = plan.hops.len() as u32;
             if let Traffic::Tcp { .. } = flow.traffic {
                 plan.cut(&reorders, &flow.reverse, false);
             }
-            plan.ways.push([data, acks]);
+            plan.ways.push([data, acks, plan.hops.len() as u32]);
         }
         Ok(plan)
     }
@@ -111,14 +116,40 @@ impl Plan {
 
     /// Where that way is in [`Plan::hops`].
     pub fn way_range(&self, flow: usize, direction: usize) -> Range<usize> {
-        let [data, acks] = self.ways[flow];
-        let end = self.ways.get(flow + 1).map_or(self.hops.len() as u32, |next| next[0]);
+        let [data, acks, end] = self.ways[flow];
         [data as usize..acks as usize, acks as usize..end as usize][direction].clone()
     }
 
     /// The private links of a step.
     pub fn private_links(&self, hop: &Hop) -> &[LinkId] {
         &self.private[hop.links.0 as usize..hop.links.1 as usize]
+    }
+}
+
+/// Why flow `number` cannot send this, if it cannot; `next` are the flows after it.
+fn fault(app: &App, flow: &FlowSpec, next: &[FlowSpec], number: usize) -> Option<&'static str> {
+    match app {
+        App::Transfers { count: Some(0), .. } => Some("it must make at least one transfer"),
+        App::Video(video) => video.fault(),
+        App::Pages(pages) => {
+            let others = (pages.connections as usize).checked_sub(1).and_then(|n| next.get(..n));
+            let Some(others) = others else { return Some("a flow must follow for each further connection") };
+            let app = App::Connection { of: number as u32 };
+            let alike = |other: &FlowSpec| match (&other.traffic, &flow.traffic) {
+                (Traffic::Tcp { tcp, app: has }, Traffic::Tcp { tcp: own, .. }) => {
+                    let rest = (&other.forward, &other.reverse, other.class, other.ack_class, other.dscp);
+                    *has == app
+                        && tcp == own
+                        && rest == (&flow.forward, &flow.reverse, flow.class, flow.ack_class, flow.dscp)
+                }
+                _ => false,
+            };
+            if !others.iter().all(alike) {
+                return Some("the flows that follow must be its further connections, with all that it has");
+            }
+            (pages.count == Some(0)).then_some("it must load at least one page")
+        }
+        _ => None,
     }
 }
 
@@ -140,7 +171,15 @@ fn check(network: &Network) -> Result<(), Error> {
             return invalid(format!("{}: {fault}", name(i)));
         }
     }
+    let mut connections = 0..0;
     for (i, flow) in network.flows.iter().enumerate() {
+        if let Traffic::Tcp { app: App::Pages(pages), .. } = &flow.traffic {
+            connections = i as u32..i as u32 + pages.connections;
+        } else if let Some(of) = flow.first_connection()
+            && (of != connections.start || !connections.contains(&(i as u32)))
+        {
+            return invalid(format!("flow {i}: flow {of} has no pages that it could be a connection of"));
+        }
         let ways = flow.forward.iter().chain(&flow.reverse);
         if let Some(l) = ways.into_iter().find(|l| l.0 as usize >= network.links.len()) {
             return invalid(format!("flow {i}: there is no link {}", l.0));
@@ -154,8 +193,10 @@ fn check(network: &Network) -> Result<(), Error> {
         if flow.reverse.is_empty() && matches!(flow.traffic, Traffic::Tcp { .. }) {
             return invalid(format!("flow {i}: its way back has no link, and TCP needs one"));
         }
-        if let Traffic::Tcp { app: App::Transfers { count: Some(0), .. }, .. } = flow.traffic {
-            return invalid(format!("flow {i}: it must make at least one transfer"));
+        if let Traffic::Tcp { app, .. } = &flow.traffic
+            && let Some(fault) = fault(app, flow, &network.flows[i + 1..], i)
+        {
+            return invalid(format!("flow {i}: {fault}"));
         }
         if flow.class.max(flow.ack_class) as usize >= network.classes.len() {
             return invalid(format!("flow {i}: there is no class {}", flow.class.max(flow.ack_class)));

@@ -123,6 +123,8 @@ impl RateChange {
     }
 }
 
+const PAGE_CONNECTIONS: u32 = 4;
+
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
@@ -269,7 +271,8 @@ fn network(case: &Case) -> Network {
             reverse.push(LinkId(links.len() as u32 - 1));
         }
         // Requests are lost, and sent again, within the run.
-        let initial_rto = if f.kind == 5 { ms(300) } else { TcpParams::default().initial_rto };
+        let initial_rto =
+            if [5, 8, 9].contains(&f.kind) { ms(300) } else { TcpParams::default().initial_rto };
         // Without ECN nobody tells of marks, and nobody lives on them.
         let model = f.model.filter(|_| f.paced.is_some());
         let ecn = case.ecn && model.is_none();
@@ -299,6 +302,27 @@ fn network(case: &Case) -> Network {
         if f.kind == 7 {
             reverse.clear();
         }
+        let app_of_clients = |connection| match f.kind {
+            8 => App::Video(Video {
+                chunk: ms(200),
+                rates: [1, 2, 4, 8].map(|n| BitRate::from_bps(rate / 16 * n)).to_vec(),
+                buffer: ms(800),
+                start_up: ms([0, 200, 300][i % 3]),
+                chunks: (i % 4 == 1).then_some(6),
+                averaged: 1 + i as u32 % 4,
+                safety: 0.9,
+                request: Distribution::Uniform(0.0, 800.0),
+            }),
+            _ => App::Pages(Pages {
+                connections: PAGE_CONNECTIONS,
+                objects: Distribution::Exponential(12.0),
+                size: Distribution::Pareto { shape: 1.3, scale: 1.0 },
+                think: Distribution::Exponential(if i % 3 == 1 { 0.0 } else { 0.1 }),
+                count: (i % 5 == 4).then_some(3),
+                connection,
+                request: Distribution::Uniform(0.0, 1500.0),
+            }),
+        };
         let traffic = match f.kind {
             0 | 1 => Traffic::Tcp { tcp, app: App::Bulk },
             6 => {
@@ -324,6 +348,10 @@ fn network(case: &Case) -> Network {
                 },
             },
             7 => Traffic::Trace(trace(case.seed, i, rate)),
+            8 | 9 => Traffic::Tcp {
+                tcp,
+                app: app_of_clients(if i % 2 == 0 { Connection::Fresh } else { Connection::Persistent }),
+            },
             _ => Traffic::Udp(UdpSpec {
                 packet: Distribution::Uniform(100.0, 1000.0),
                 pace: Pace {
@@ -336,8 +364,9 @@ fn network(case: &Case) -> Network {
             }),
         };
         let stop = (i % 3 == 2).then(|| at(1800));
+        let first = flows.len() as u32;
         flows.push(FlowSpec {
-            class: [0, 0, 1, 2, 2, 1, 0, 2][f.kind as usize],
+            class: [0, 0, 1, 2, 2, 1, 0, 2, 1, 1][f.kind as usize],
             forward,
             reverse,
             ack_class: 3,
@@ -346,6 +375,11 @@ fn network(case: &Case) -> Network {
             start: at(i as u64 * 7),
             stop,
         });
+        if let Some(FlowSpec { traffic: Traffic::Tcp { tcp, app: App::Pages(_) }, .. }) = flows.last() {
+            let (tcp, app) = (tcp.clone(), App::Connection { of: first });
+            let other = FlowSpec { traffic: Traffic::Tcp { tcp, app }, ..flows[first as usize].clone() };
+            flows.extend(vec![other; PAGE_CONNECTIONS as usize - 1]);
+        }
     }
     Network {
         links,
@@ -383,7 +417,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
     ];
     let paced = (prop::option::weighted(0.4, 1u32..12), models);
     let senders = (recovery, congestion, feedback, modern, paced);
-    (0u8..8, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..10, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
             (recovery, congestion, feedback, modern, (paced, model)),
@@ -565,6 +599,7 @@ fn the_cases_are_busy_ones() {
     // transfers and both kinds of queue occur over its cases.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
+    let (mut pages, mut chunks, mut stalls) = (0, 0, 0);
     for _ in 0..240 {
         let case = case().new_tree(&mut runner).unwrap().current();
         let fast = outcome(&case, Engine::Fast);
@@ -581,6 +616,10 @@ fn the_cases_are_busy_ones() {
                 .sum::<u64>()
         };
         marks += classes(&fast);
+        pages += fast.flows.iter().map(|f| f.pages.len()).sum::<usize>();
+        let video = || fast.flows.iter().flat_map(|f| &f.video);
+        chunks += video().map(|s| s.chunks).sum::<u64>();
+        stalls += video().filter(|s| s.stalled_ns > 0 && s.played_ns > 0).count();
         fewer += (fast.events * 3 < reference.events * 2) as u32;
     }
     assert!(
@@ -588,4 +627,5 @@ fn the_cases_are_busy_ones() {
         "{drops} {transfers} {timeouts} {fewer}"
     );
     assert!(marks > 100, "{marks}");
+    assert!(pages > 200 && chunks > 500 && stalls > 50, "{pages} {chunks} {stalls}");
 }

@@ -107,7 +107,12 @@ fn hops(
 ) -> (Vec<Hop>, Vec<[u32; 2]>) {
     let wire = |link: &LinkId| Wire::new(&network.links[link.0 as usize], network.seed, link.0);
     let (mut hops, mut ways) = (Vec::new(), Vec::with_capacity(flows.len()));
+    let begin = flows.start;
     for (flow, spec) in flows.clone().zip(&network.flows[flows]) {
+        if let Some(first) = spec.first_connection() {
+            ways.push(ways[first as usize - begin]);
+            continue;
+        }
         ways.push([(0, spec.class), (1, spec.ack_class)].map(|(direction, class)| {
             let first = classes.len();
             for step in plan.way(flow, direction) {
@@ -169,7 +174,15 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let number = network.flows.len();
     let many = number >= MANY_FLOWS;
     let parts = control.parts.unwrap_or(if many { PARTS } else { 1 }).clamp(1, number.max(1));
-    let shift = number.div_ceil(parts).next_power_of_two().trailing_zeros();
+    let mut shift = number.div_ceil(parts).next_power_of_two().trailing_zeros();
+    // The connections of one client's pages are in one part.
+    let apart = |shift: u32| {
+        let together = (0..).zip(&network.flows).filter_map(|(i, f)| Some((i, f.first_connection()?)));
+        together.into_iter().any(|(i, first): (u32, u32)| i >> shift != first >> shift)
+    };
+    while apart(shift) {
+        shift += 1;
+    }
     let mut classes_of_hops = Vec::new();
     let mut crowds = Vec::new();
     let mut flows = ends.flows.into_iter();

@@ -65,7 +65,11 @@ impl Ends {
     }
 
     fn finish(self, bounds: &[Time]) -> Vec<FlowOutcome> {
-        self.flows.into_iter().zip(self.classes).map(|(f, [class, _])| f.finish(class, bounds)).collect()
+        let mut outcomes = Vec::with_capacity(self.flows.len());
+        for (flow, [class, _]) in self.flows.into_iter().zip(self.classes) {
+            flow.finish(class, bounds, &mut outcomes);
+        }
+        outcomes
     }
 }
 

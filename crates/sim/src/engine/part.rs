@@ -8,7 +8,7 @@ use super::moving::{Gone, Moving};
 use super::prefetch::prefetch;
 use super::tree::WinnerTree;
 use crate::Error;
-use crate::flow::{Direction, Flow, Host};
+use crate::flow::{Direction, ELSEWHERE, Flow, Host};
 use crate::outcome::{Conservation, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::wire::{Flight, Wire};
@@ -313,13 +313,21 @@ impl<B: Beyond> Part<B> {
         let end = &mut self.ends[flow];
         let due = end.flow.on_packet(at, pkt, &mut self.ways);
         if due < end.watched {
-            self.watch(flow as u32, due);
+            self.watch(flow as u32, due, (at, pkt));
         }
     }
 
-    /// A flow has something to do earlier than before.
+    /// A flow has something to do earlier than before, after a packet, or another one takes that.
     #[inline(never)]
-    fn watch(&mut self, flow: u32, due: Time) {
+    fn watch(&mut self, mut flow: u32, mut due: Time, (at, pkt): (Time, Pkt)) {
+        if due == ELSEWHERE {
+            flow -= self.ends[flow as usize].flow.first_connection();
+            let end = &mut self.ends[flow as usize];
+            due = end.flow.on_packet(at, pkt, &mut self.ways);
+            if due >= end.watched {
+                return;
+            }
+        }
         self.ends[flow as usize].watched = due;
         self.timers.set(flow, due);
         self.ways.beyond.timer(self.number, self.due());

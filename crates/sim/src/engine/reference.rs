@@ -66,6 +66,8 @@ type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Option<Logger>
 
 struct Net {
     plan: Plan,
+    /// Per flow: the one that takes its packets, which is the first of the connections of one client's pages.
+    takers: Vec<u32>,
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
     links: Vec<Link>,
@@ -110,13 +112,14 @@ impl Net {
 
     /// A packet is ready for its next link, or its end, at `at`.
     fn go_on(&mut self, at: Time, pkt: Pkt) {
+        let taker = self.takers[pkt.flow() as usize];
         match self.ways[pkt.flow() as usize][pkt.is_ack() as usize].get(pkt.hop() as usize) {
-            None => self.schedule(at, Rank::Flow, pkt.flow(), Event::End(pkt)),
+            None => self.schedule(at, Rank::Flow, taker, Event::End(pkt)),
             Some(&link) if self.plan.merges[link.0 as usize] => {
                 let hop = self.hop(pkt);
                 self.schedule(at, Rank::Merge, hop, Event::Link(link, pkt));
             }
-            Some(&link) => self.schedule(at, Rank::Flow, pkt.flow(), Event::Link(link, pkt)),
+            Some(&link) => self.schedule(at, Rank::Flow, taker, Event::Link(link, pkt)),
         }
     }
 
@@ -183,6 +186,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
     let mut ends = Ends::new(&network, &bounds, control)?;
+    let takers = (0..).zip(&network.flows).map(|(i, f)| f.first_connection().unwrap_or(i)).collect();
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
     let logger = |i| recorder(&network, i).map(|recorder| Logger::new(recorder, is_logged(control, i)));
     let mut loggers: Vec<_> = (0..network.links.len()).map(logger).collect();
@@ -197,6 +201,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let links: Vec<_> = links.collect();
     let mut net = Net {
         plan,
+        takers,
         ways,
         departures: vec![Time::MAX; links.len()],
         links,
@@ -247,8 +252,9 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
             }
             Event::End(pkt) => {
                 net.count.delivered += 1;
-                ends.flows[pkt.flow() as usize].on_packet(now, pkt, &mut net);
-                pkt.flow()
+                let taker = net.takers[pkt.flow() as usize];
+                ends.flows[taker as usize].on_packet(now, pkt, &mut net);
+                taker
             }
         };
         let due = ends.flows[flow as usize].due();

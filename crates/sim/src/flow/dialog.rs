@@ -1,4 +1,5 @@
-//! A flow whose transfers are asked for: a client at the receiver's end, the server at the sender's.
+//! A flow whose transfers are asked for: a client at the receiver's end, the server at the sender's. The client loads
+//! what it likes, or plays a video.
 //!
 //! The ends are ahead of the clock by different times, so each touches only what is its own, and learns
 //! of the other from packets: the server when a request arrives, the client when the reply does. A
@@ -8,17 +9,23 @@
 use quell_aqm::Rng;
 use quell_units::Time;
 
+use super::video::Player;
 use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_packets};
 use crate::network::{Connection, Distribution};
+use crate::outcome::VideoSegment;
 use crate::packet::{ACK_BYTES, Kind, Pkt};
 use quell_tcp::RttEstimator;
 
 /// The flow.
 pub(crate) struct Dialog {
-    pub tcp: TcpFlow,
-    /// How many requests the server has answered: the number of the next one.
-    answered: u8,
+    exchange: Exchange,
     client: Client,
+}
+
+/// Who asks.
+pub(crate) enum Client {
+    Habits(Habits),
+    Player(Box<Player>),
 }
 
 /// What a client does with its transfers.
@@ -29,13 +36,115 @@ pub(crate) struct Habits {
     pub request: Distribution,
     /// How many transfers; `None` for no end.
     pub count: Option<u32>,
-    pub connection: Connection,
+    pub stop: Time,
+    pub rng: Rng,
 }
 
-struct Client {
-    habits: Habits,
-    rng: Rng,
-    stop: Time,
+impl Habits {
+    /// The next reply in packets, and the request for it in bytes.
+    fn wish(&mut self) -> (u32, u16) {
+        self.count = self.count.map(|n| n - 1);
+        (whole_packets(&self.size, &mut self.rng), whole_bytes(&self.request, &mut self.rng))
+    }
+
+    /// A reply is complete; when to ask for the next one.
+    fn next(&mut self, now: Time) -> Time {
+        if self.count == Some(0) {
+            return Time::MAX;
+        }
+        let due = now + time_to_think(&self.think, &mut self.rng);
+        if due < self.stop { due } else { Time::MAX }
+    }
+}
+
+/// The size of a request in bytes.
+pub(super) fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
+    (size.draw(rng) + 0.5).clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16
+}
+
+impl Dialog {
+    /// A dialog over `connection` that begins at `start`.
+    pub fn new(
+        id: u32,
+        cfg: &Group,
+        (connection, client): (Connection, Client),
+        dscp: u8,
+        (start, stop): (Time, Time),
+        bounds: &[Time],
+    ) -> Self {
+        let start = if start < stop { start } else { Time::MAX };
+        Dialog { exchange: Exchange::new(id, cfg, connection, dscp, start, bounds), client }
+    }
+
+    pub fn due(&self) -> Time {
+        self.exchange.due()
+    }
+
+    #[inline(never)]
+    pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+        self.exchange.advance_server(cfg, now, host);
+        self.advance_client(cfg, now, host);
+    }
+
+    /// Runs the timers at the receiver's end, each at its time.
+    fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+        loop {
+            let due = self.exchange.client_due();
+            if due > now || due == Time::MAX {
+                return;
+            }
+            if !self.exchange.asks_first(due) {
+                self.exchange.on_timer(cfg, due, host);
+                continue;
+            }
+            let wish = match &mut self.client {
+                Client::Habits(habits) => habits.wish(),
+                Client::Player(player) => player.wish(cfg, due),
+            };
+            self.exchange.ask(cfg, due, wish, host);
+        }
+    }
+
+    /// See [`Flow::on_packet`](super::Flow::on_packet).
+    #[inline(never)]
+    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
+        if pkt.is_ack() {
+            self.exchange.advance_server(cfg, now, host);
+            self.exchange.on_packet_of_server(cfg, now, pkt, host);
+        } else {
+            self.advance_client(cfg, now, host);
+            if self.exchange.on_packet_of_client(cfg, now, pkt, host) {
+                let due = match &mut self.client {
+                    Client::Habits(habits) => habits.next(now),
+                    Client::Player(player) => player.next(cfg, now, self.exchange.reply(), host.bounds()),
+                };
+                self.exchange.ask_at(due);
+            }
+        }
+        self.due()
+    }
+
+    /// The connection, and what a video measured.
+    pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
+        let video = match self.client {
+            Client::Habits(_) => Vec::new(),
+            Client::Player(player) => player.finish(bounds),
+        };
+        (self.exchange.tcp, video)
+    }
+}
+
+/// A connection over which a client asks and a server replies.
+pub(super) struct Exchange {
+    tcp: TcpFlow,
+    /// How many requests the server has answered: the number of the next one.
+    answered: u8,
+    asker: Asker,
+}
+
+/// The client's side of a connection.
+struct Asker {
+    connection: Connection,
     /// What it waits for.
     phase: Phase,
     /// When it asks, or asks again.
@@ -60,85 +169,102 @@ enum Phase {
     Reading,
 }
 
-impl Dialog {
-    pub fn new(
-        id: u32,
-        cfg: &Group,
-        habits: Habits,
-        dscp: u8,
-        rng: Rng,
-        (start, stop): (Time, Time),
-        bounds: &[Time],
-    ) -> Self {
-        let app = Application::Replies(Box::new(Server::new(habits.connection)));
+impl Exchange {
+    /// One whose first request is due at `due`.
+    pub fn new(id: u32, cfg: &Group, connection: Connection, dscp: u8, due: Time, bounds: &[Time]) -> Self {
+        let app = Application::Replies(Box::new(Server::new(connection)));
         let mut request = Pkt::new(Kind::Ack, id, u8::MAX, 0, 0);
         request.set_dscp(dscp);
-        Dialog {
+        Exchange {
             tcp: TcpFlow::new(id, cfg, app, Time::MAX, Time::MAX, bounds),
             answered: 0,
-            client: Client {
-                habits,
-                rng,
-                stop,
+            asker: Asker {
+                connection,
                 phase: Phase::Thinking,
-                due: if start < stop { start } else { Time::MAX },
+                due,
                 timer: RttEstimator::new(&cfg.tcp),
                 request,
-                asked: (0, start),
+                asked: (0, due),
                 first: 1,
             },
         }
     }
 
     pub fn due(&self) -> Time {
-        self.tcp.due().min(self.client.due)
+        self.tcp.due().min(self.asker.due)
     }
 
-    #[inline(never)]
-    pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    /// When a timer at the receiver's end is due.
+    pub fn client_due(&self) -> Time {
+        self.tcp.receiver.deadline().min(self.asker.due)
+    }
+
+    /// When a timer at the sender's end is due.
+    pub fn server_due(&self) -> Time {
+        self.tcp.app_due.min(self.tcp.sender.deadline())
+    }
+
+    /// Runs the timers at the sender's end.
+    pub fn advance_server(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         self.tcp.advance_sender(cfg, now, host);
-        self.advance_client(cfg, now, host);
     }
 
-    /// Runs the timers at the receiver's end, each at its time.
-    fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        loop {
-            let ack = self.tcp.receiver.deadline();
-            let due = ack.min(self.client.due);
-            if due > now || due == Time::MAX {
-                return;
-            }
-            if due == ack {
-                self.tcp.advance_receiver(cfg, due, host);
-            } else {
-                host.send(due, self.client.ask(cfg, due), Direction::Back);
-            }
+    /// The reply that was asked for last, in packets.
+    pub fn reply(&self) -> u32 {
+        self.asker.asked.0
+    }
+
+    /// Its connection.
+    pub fn into_tcp(self) -> TcpFlow {
+        self.tcp
+    }
+
+    /// Whether what is due at `due` at the receiver's end is a request for another reply.
+    pub fn asks_first(&self, due: Time) -> bool {
+        due != self.tcp.receiver.deadline() && self.asker.phase == Phase::Thinking
+    }
+
+    /// Asks for a reply of so many packets, by a request of so many bytes.
+    pub fn ask(&mut self, cfg: &Group, now: Time, (packets, bytes): (u32, u16), host: &mut impl Host) {
+        let asker = &mut self.asker;
+        asker.asked = (packets, now);
+        let number = asker.request.epoch().wrapping_add(1);
+        asker.request = asker.request.with(asker.request.flow(), number, 0).sized(bytes);
+        asker.timer = RttEstimator::new(&cfg.tcp);
+        asker.phase = Phase::Asking;
+        asker.due = now + asker.timer.rto();
+        host.send(now, asker.request, Direction::Back);
+    }
+
+    /// Says when it asks for the next reply; [`Time::MAX`] for never.
+    pub fn ask_at(&mut self, due: Time) {
+        self.asker.due = due;
+    }
+
+    /// What is due at the receiver's end and is no request for another reply: an acknowledgment, or the last
+    /// request again.
+    pub fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
+        if due == self.tcp.receiver.deadline() {
+            return self.tcp.advance_receiver(cfg, due, host);
+        }
+        let asker = &mut self.asker;
+        asker.timer.back_off(&cfg.tcp);
+        asker.due = due + asker.timer.rto();
+        host.send(due, asker.request, Direction::Back);
+    }
+
+    /// An acknowledgment or a request reaches the server, whose timers have run.
+    pub fn on_packet_of_server(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+        if pkt.seq() != 0 {
+            self.tcp.on_packet(cfg, now, pkt, host);
+        } else if pkt.epoch() == self.answered {
+            // Others were answered before: they were sent twice.
+            self.on_request(cfg, now, host);
         }
     }
 
-    /// See [`Flow::on_packet`](super::Flow::on_packet).
-    #[inline(never)]
-    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
-        if pkt.is_ack() && pkt.seq() == 0 {
-            self.tcp.advance_sender(cfg, now, host);
-            self.on_request(cfg, now, pkt, host);
-            return self.due();
-        }
-        if !pkt.is_ack() {
-            self.advance_client(cfg, now, host);
-        }
-        self.tcp.on_packet(cfg, now, pkt, host);
-        if !pkt.is_ack() {
-            self.client.on_reply(now, pkt, self.tcp.receiver.next());
-        }
-        self.due()
-    }
-
-    /// A request reaches the server.
-    fn on_request(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
-        if pkt.epoch() != self.answered {
-            return; // Answered before: it was sent twice.
-        }
+    /// The next request reaches the server.
+    fn on_request(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         self.answered = self.answered.wrapping_add(1);
         let tcp = &mut self.tcp;
         if !tcp.sender.is_done() {
@@ -147,55 +273,39 @@ impl Dialog {
             tcp.on_packet(cfg, now, all, host);
         }
         if let Application::Replies(server) = &mut tcp.app {
-            server.begin(cfg, now, self.client.asked, &mut tcp.epoch, &mut tcp.sender);
+            server.begin(cfg, now, self.asker.asked, &mut tcp.epoch, &mut tcp.sender);
         }
         tcp.pump(cfg, now, host);
     }
+
+    /// A packet reaches the client, whose timers have run; whether the reply is complete now.
+    pub fn on_packet_of_client(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> bool {
+        self.tcp.on_packet(cfg, now, pkt, host);
+        self.asker.on_reply(pkt, self.tcp.receiver.next())
+    }
 }
 
-impl Client {
-    /// Asks, for the first time or again; the request to send.
-    fn ask(&mut self, cfg: &Group, now: Time) -> Pkt {
-        if self.phase == Phase::Thinking {
-            let habits = &mut self.habits;
-            habits.count = habits.count.map(|n| n - 1);
-            self.asked = (whole_packets(&habits.size, &mut self.rng), now);
-            let bytes = habits.request.draw(&mut self.rng) + 0.5;
-            let bytes = bytes.clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16;
-            let number = self.request.epoch().wrapping_add(1);
-            self.request = self.request.with(self.request.flow(), number, 0).sized(bytes);
-            self.timer = RttEstimator::new(&cfg.tcp);
-            self.phase = Phase::Asking;
-        } else {
-            self.timer.back_off(&cfg.tcp);
-        }
-        self.due = now + self.timer.rto();
-        self.request
-    }
-
+impl Asker {
     /// A packet has reached the receiver, which now waits for number `next`.
-    fn on_reply(&mut self, now: Time, pkt: Pkt, next: u32) {
-        let answers = match self.habits.connection {
+    fn on_reply(&mut self, pkt: Pkt, next: u32) -> bool {
+        let answers = match self.connection {
             // A connection is a reply.
             Connection::Fresh => pkt.epoch() == self.request.epoch(),
             // A SYN answers the first request.
             Connection::Persistent => self.first == 1 || pkt.seq() >= self.first,
         };
         if self.phase == Phase::Thinking || !answers {
-            return;
+            return false;
         }
         (self.phase, self.due) = (Phase::Reading, Time::MAX);
         let end = self.first.saturating_add(self.asked.0);
         if next < end {
-            return;
+            return false;
         }
-        if self.habits.connection == Connection::Persistent {
+        if self.connection == Connection::Persistent {
             self.first = end;
         }
         self.phase = Phase::Thinking;
-        if self.habits.count != Some(0) {
-            let due = now + time_to_think(&self.habits.think, &mut self.rng);
-            self.due = if due < self.stop { due } else { Time::MAX };
-        }
+        true
     }
 }

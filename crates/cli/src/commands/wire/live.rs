@@ -365,6 +365,9 @@ fn tcp_kind(
         sim::App::Transfers { request: Some(_), .. } => {
             return Err(refuse(job, "clients that ask (request) are not live yet"));
         }
+        sim::App::Video(_) | sim::App::Pages(_) | sim::App::Connection { .. } => {
+            return Err(refuse(job, "videos and pages are not live yet"));
+        }
         sim::App::Transfers { size, think, count, connection, request: None } => {
             let draw: Draw = Box::new(move || {
                 let packets = size.draw(&mut rng).ceil().max(1.0);
