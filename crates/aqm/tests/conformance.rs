@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
 use quell_aqm::{
-    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, LanesCtx, Link, Next, PacketMeta, Probe,
-    Seed, Verdict, Victim,
+    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, Next, PacketMeta,
+    Probe, Rng, Seed, Verdict, Victim,
 };
 use quell_queue::{Dropped, Limit, Line, Packet, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
@@ -188,6 +188,12 @@ impl Aqm for Observed<AnyAqm> {
 }
 
 impl Discipline for Observed<AnyDiscipline> {
+    fn draw(&mut self, rng: &mut Rng) {
+        self.inner.draw(rng);
+    }
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        self.inner.is_crowded(lanes, pkt)
+    }
     fn on_start(&mut self, now: Time) {
         assert_eq!(self.last, Time::ZERO, "a life begins once, and before everything else");
         self.last = now;

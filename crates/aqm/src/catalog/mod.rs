@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
 use crate::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, Victim,
+    Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict,
+    Victim,
 };
 
 /// How far an algorithm can be trusted.
@@ -335,6 +336,9 @@ impl Aqm for AnyAqm {
 }
 
 impl Discipline for AnyDiscipline {
+    fn draw(&mut self, rng: &mut Rng) {
+        each_discipline!(self, d => d.draw(rng))
+    }
     fn on_start(&mut self, now: Time) {
         each_discipline!(self, d => d.on_start(now))
     }
@@ -349,6 +353,9 @@ impl Discipline for AnyDiscipline {
     }
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         each_discipline!(self, d => d.on_enqueue(cx, lane, pkt))
+    }
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        each_discipline!(self, d => d.is_crowded(lanes, pkt))
     }
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         each_discipline!(self, d => d.victim(cx, lane, pkt))
