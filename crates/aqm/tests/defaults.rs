@@ -173,7 +173,7 @@ fn defaults_control_a_usual_link() {
                 // Drop-tail fills its buffer, BLUE and SPF do not look at the queue, dynamic thresholds
                 // rise until a hundred flows lose no more than 2 %, SRED's probability for them ends at
                 // 0.05, and FRED's thresholds are shares of the buffer.
-                "drop-tail" | "blue" | "spf" | "ared-dt" | "sred" | "fred" => 500.0,
+                "drop-tail" | "sfq" | "blue" | "spf" | "ared-dt" | "sred" | "fred" => 500.0,
                 // Between a quarter and half of the buffer.
                 "hred" | "hred-fixed" => 250.0,
                 _ => 150.0,

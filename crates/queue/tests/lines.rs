@@ -54,7 +54,12 @@ struct Dice {
 
 impl Dice {
     fn new(lanes: usize, seed: u64) -> Self {
-        Dice { lanes, rng: Seed(seed).stream("dice"), due: Time::from_nanos(1_000_000), own_limit: 20 + seed as u32 % 50 }
+        Dice {
+            lanes,
+            rng: Seed(seed).stream("dice"),
+            due: Time::from_nanos(1_000_000),
+            own_limit: 20 + seed as u32 % 50,
+        }
     }
 
     fn roll(&mut self, sides: usize) -> usize {

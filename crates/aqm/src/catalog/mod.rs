@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
 use crate::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict,
-    Victim,
+    Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng,
+    Verdict, Victim,
 };
 
 /// How far an algorithm can be trusted.
@@ -245,6 +245,7 @@ catalog! {
         Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
     } disciplines {
         RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
+        FqCodel, "fq-codel", fq_codel::FqCodelParams => FqCodel, "Flow Queue CoDel", "Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290, 2018", Faithful;
     }
 }
 
