@@ -246,6 +246,10 @@ catalog! {
     } disciplines {
         RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
         FqCodel, "fq-codel", fq_codel::FqCodelParams => FqCodel, "Flow Queue CoDel", "Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290, 2018", Faithful;
+        FqPie, "fq-pie", fq_pie::FqPieParams => FqPie, "Flow Queue PIE", "Tahiliani, draft-ietf-tsvwg-fq-pie, 2025", Faithful;
+        FqBlue, "fq-blue", fq_blue::FqBlueParams => FqBlue, "Flow Queue BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999, in the queues of RFC 8290", Experimental;
+        Sfq, "sfq", sfq::SfqParams => Sfq, "Stochastic Fairness Queueing", "McKenney, IEEE INFOCOM 1990", Faithful;
+        SfqRed, "sfq-red", sfq_red::SfqRedParams => SfqRed, "Stochastic Fairness Queueing with RED", "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", Experimental;
     }
 }
 

@@ -22,6 +22,8 @@ mod flows;
 #[cfg(feature = "catalog")]
 mod gauge;
 #[cfg(feature = "catalog")]
+mod per_flow;
+#[cfg(feature = "catalog")]
 mod rate;
 #[cfg(feature = "catalog")]
 mod rounds;
@@ -49,6 +51,8 @@ pub use flow_hash::FlowHash;
 pub use flows::FlowTable;
 #[cfg(feature = "catalog")]
 pub use gauge::Gauge;
+#[cfg(feature = "catalog")]
+pub use per_flow::{Arrangement, Full, OfFlow, PerFlow, Service};
 #[cfg(feature = "catalog")]
 pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
 #[cfg(feature = "catalog")]
