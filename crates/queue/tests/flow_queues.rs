@@ -6,10 +6,14 @@ mod common;
 use std::collections::VecDeque;
 
 use common::{Pkt, Run, random_steps};
+use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, on_wire};
 use quell_aqm::fq_codel::{FqCodelParams, Rules};
-use quell_aqm::{Discipline, Ecn, Link, Seed};
+use quell_aqm::fq_pie::FqPieParams;
+use quell_aqm::pie::{DelayFrom, PieParams};
+use quell_aqm::sfq::SfqParams;
+use quell_aqm::{Aqm, Ctx, Discipline, Ecn, Hosts, Link, QueueView, Seed, Verdict};
 use quell_queue::{Dequeued, Limit, Parallel, Qdisc};
-use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 /// RFC 8290 section 4: the lists, the credits, and queues with what waits in them.
 struct Scheduler {
@@ -408,4 +412,290 @@ fn no_queue_starves() {
         }
         assert!(bulk * 12 > total, "{rules:?}: {bulk} of {total}");
     }
+}
+
+/// FQ-PIE is the scheduler above with a PIE for each queue, every one of which is updated: the updates that are left
+/// out change nothing.
+#[test]
+fn fq_pie_is_a_pie_for_each_queue() {
+    let (mut steps, mut signals, mut overflows) = (0, 0, 0);
+    for seed in 0..12u64 {
+        let params = FqPieParams {
+            flows: [1, 4, 64][seed as usize % 3],
+            quantum: Bytes::new([1514, 300][seed as usize % 2]),
+            limit: [60, 10240][seed as usize / 2 % 2],
+            target: Duration::from_millis(5),
+            max_burst: Duration::from_millis(20),
+            alpha: 40.0,
+            beta: 100.0,
+            delay_from: [DelayFrom::Departures, DelayFrom::DequeueRate, DelayFrom::LinkRate]
+                [seed as usize / 4],
+            hash_key: Some(seed),
+            ..Default::default()
+        };
+        let link = link(8_000_000, 100_000);
+        let pie = PieParams {
+            target: params.target,
+            max_burst: params.max_burst,
+            alpha: params.alpha,
+            beta: params.beta,
+            delay_from: params.delay_from,
+            ..Default::default()
+        };
+        let mut pies = vec![pie.build(&link).unwrap(); params.flows as usize];
+        let real = params.build(&link).unwrap();
+        let mut classifier = real.clone();
+        let rng = || Seed(seed).stream("fq");
+        let mut rng_of_twin = rng();
+        let mut scheduler = Scheduler::new(params.flows as usize, params.quantum.get() as i64, false);
+        let mut sending: Option<usize> = None;
+        let queue = Parallel::new(real, rng(), Limit::of(link.buffer), true, Some(link.rate));
+        let mut run = Run::new(queue, link.rate);
+        random_steps(seed, 6000, |step, now, arrival| {
+            steps += 1;
+            let (mut got, mut nothing) = (Vec::new(), false);
+            let view = |s: &Scheduler, queue: usize| QueueView {
+                packets: Packets::new(s.queues[queue].len() as u32),
+                bytes: Bytes::new(s.queues[queue].iter().map(|(_, p)| p.bytes).sum()),
+                head_since: s.queues[queue].front().map(|(at, _)| *at),
+                link_rate: Some(link.rate),
+            };
+            while let Some(due) = pies[0].next_update().filter(|due| *due <= now) {
+                for (queue, pie) in pies.iter_mut().enumerate() {
+                    pie.on_update(&mut Ctx::new(due, view(&scheduler, queue), &mut rng_of_twin));
+                }
+            }
+            match arrival {
+                Some(pkt) => {
+                    let lane = classifier.classify(now, &pkt.meta(now));
+                    let mut cx = Ctx::new(now, view(&scheduler, lane), &mut rng_of_twin);
+                    let verdict = pies[lane].on_enqueue(&mut cx, &pkt.meta(now));
+                    let full = scheduler.packets() >= params.limit as usize;
+                    let mut want = Vec::new();
+                    if verdict.drops(&pkt.meta(now)) {
+                        want.push(pkt.number);
+                    } else if full {
+                        // It has its turn all the same.
+                        scheduler.activate(lane);
+                        let mut cx = Ctx::new(now, view(&scheduler, lane), &mut rng_of_twin);
+                        pies[lane].on_overflow(&mut cx, &pkt.meta(now));
+                        overflows += 1;
+                        want.push(pkt.number);
+                    } else {
+                        let ecn = if verdict == Verdict::Pass { pkt.ecn } else { Ecn::Ce };
+                        scheduler.put(now, lane, Pkt { ecn, ..pkt });
+                    }
+                    signals += usize::from(verdict != Verdict::Pass);
+                    run.enqueue(now, pkt, &mut got);
+                    assert_eq!(got, want, "seed {seed}, step {step}");
+                }
+                None => {
+                    // What was sent has left.
+                    if let Some(queue) = sending.take().filter(|queue| scheduler.queues[*queue].is_empty()) {
+                        pies[queue].on_idle(now);
+                    }
+                    let mut served = None;
+                    let want = scheduler.dequeue(&mut served, |s, served, queue| {
+                        let (at, pkt) = s.queues[queue].pop_front()?;
+                        *served = Some((queue, at));
+                        Some(pkt)
+                    });
+                    if let (Some((queue, at)), Some(pkt)) = (served, want) {
+                        if pies[queue].departures() != quell_aqm::Departures::Ignored {
+                            let mut cx = Ctx::new(now, view(&scheduler, queue), &mut rng_of_twin);
+                            let _ = pies[queue].on_dequeue(&mut cx, &pkt.meta(at));
+                        }
+                        sending = Some(queue);
+                    }
+                    let sent = run.dequeue(now, &mut got);
+                    nothing = sent.is_none();
+                    assert_eq!(sent, want, "seed {seed}, step {step}");
+                }
+            }
+            nothing
+        });
+    }
+    assert!(steps > 50_000 && signals > 1000 && overflows > 300, "{steps}, {signals}, {overflows}");
+}
+
+/// Serves a shaped queue for so long with flows that are always backlogged, and gives the packets sent with their times.
+fn served(params: &CakeParams, rate: u64, flows: &[(Pkt, u8, Hosts)], seconds: f64) -> Vec<(Time, Pkt)> {
+    let link = Link { rate: BitRate::from_bps(rate), ..link(rate, 1_000_000) };
+    let mut queue = Parallel::new(
+        params.build(&link).unwrap(),
+        Seed(1).stream("cake"),
+        Limit::of(link.buffer),
+        true,
+        Some(link.rate),
+    );
+    let end = Time::ZERO + Duration::from_secs_f64(seconds);
+    let mut now = Time::ZERO;
+    let put = |queue: &mut Parallel<Labeled, _>, now: Time, i: usize| {
+        let (pkt, dscp, hosts) = flows[i];
+        let _ = queue.enqueue(now, Labeled { pkt: Pkt { number: i, ..pkt }, dscp, hosts }, &mut |_| {});
+    };
+    for i in 0..flows.len() {
+        (0..20).for_each(|_| put(&mut queue, now, i));
+    }
+    let mut sent = Vec::new();
+    while now < end {
+        let mut lost = Vec::new();
+        match queue.dequeue(now, &mut |d| lost.push(d.packet.pkt.number)) {
+            Dequeued::Packet(p, _) => {
+                sent.push((now, p.pkt));
+                now += link.rate.transmission_time(Bytes::new(p.pkt.bytes));
+                lost.push(p.pkt.number);
+            }
+            Dequeued::NotBefore(time) => now = time,
+            Dequeued::Nothing => panic!("they are greedy"),
+        }
+        lost.into_iter().for_each(|i| put(&mut queue, now, i));
+    }
+    sent
+}
+
+/// A packet of a host, with a DSCP.
+#[derive(Clone, Copy, Debug)]
+struct Labeled {
+    pkt: Pkt,
+    dscp: u8,
+    hosts: Hosts,
+}
+
+impl quell_queue::Packet for Labeled {
+    fn bytes(&self) -> Bytes {
+        Bytes::new(self.pkt.bytes)
+    }
+    fn ecn(&self) -> Ecn {
+        self.pkt.ecn
+    }
+    fn set_ce(&mut self) {
+        self.pkt.ecn = Ecn::Ce;
+    }
+    fn flow(&self) -> quell_aqm::FlowId {
+        quell_aqm::FlowId(self.pkt.flow)
+    }
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+    fn hosts(&self) -> Hosts {
+        self.hosts
+    }
+}
+
+fn greedy(flow: u32, bytes: u64, source: u16, destination: u16, dscp: u8) -> (Pkt, u8, Hosts) {
+    (Pkt { number: 0, bytes, flow, ecn: Ecn::Ect0 }, dscp, Hosts { source, destination })
+}
+
+/// Whatever the framing, what goes over the wire never exceeds the shaper's rate by more than a packet, over any
+/// time, and does not stay behind it.
+#[test]
+fn cake_shapes_to_what_is_on_the_wire() {
+    for framing in [Framing::None, Framing::Atm, Framing::Ptm] {
+        let (overhead, rate) = (22, 4_000_000.0);
+        let params = CakeParams {
+            bandwidth: Some(BitRate::from_bps(rate as u64)),
+            overhead: Bytes::new(overhead),
+            framing,
+            hash_key: Some(1),
+            ..Default::default()
+        };
+        let flows = [greedy(0, 1500, 0, 0, 0), greedy(1, 64, 0, 0, 0), greedy(2, 700, 0, 0, 46)];
+        let sent = served(&params, 10_000_000, &flows, 20.0);
+        let wire: Vec<f64> =
+            sent.iter().map(|(_, p)| on_wire(p.bytes, overhead, 0, framing) as f64).collect();
+        let mut before = 0.0;
+        let mut least_slack = 0.0f64;
+        for ((at, _), bytes) in sent.iter().zip(&wire) {
+            // What the shaper allows by then, less what has been sent: between a packet too much and one too little.
+            let slack = at.as_secs_f64() * rate / 8.0 - before;
+            least_slack = least_slack.max(slack);
+            assert!(slack >= -1e-3, "{framing:?} at {at}: {slack}");
+            before += bytes;
+        }
+        // A packet at the link's 10 Mbit/s may hold up one that is due, for 1.2 ms: 600 bytes at 4 Mbit/s.
+        assert!(least_slack <= 700.0, "{framing:?}: {least_slack} bytes behind");
+    }
+}
+
+/// One host has a flow, another nine, and both get half; with isolation by flows alone, one tenth and nine.
+#[test]
+fn cake_shares_among_hosts_first() {
+    let share = |isolation, swap: bool| {
+        let params = CakeParams { isolation, hash_key: Some(7), ..Default::default() };
+        let flows: Vec<_> = (0..10u32)
+            .map(|flow| {
+                let host = 1 + u16::from(flow > 0);
+                let (source, destination) = if swap { (9, host) } else { (host, 100 + flow as u16) };
+                greedy(flow, 1000, source, destination, 0)
+            })
+            .collect();
+        let sent = served(&params, 10_000_000, &flows, 20.0);
+        sent.iter().filter(|(_, p)| p.flow == 0).count() as f64 / sent.len() as f64
+    };
+    for (isolation, swap, want) in [
+        (Isolation::Triple, false, 0.5),
+        (Isolation::DualSource, false, 0.5),
+        (Isolation::DualDestination, true, 0.5),
+        (Isolation::DualDestination, false, 0.1),
+        (Isolation::Flows, false, 0.1),
+        (Isolation::Source, false, 0.5),
+        (Isolation::Destination, true, 0.5),
+        (Isolation::Hosts, true, 0.5),
+    ] {
+        let got = share(isolation, swap);
+        assert!((got - want).abs() < 0.01, "{isolation:?}, {swap}: {got}, not {want}");
+    }
+}
+
+/// All tins want more than the rate: bulk gets its sixteenth, voice and video what their thresholds say, and best
+/// effort what is left.
+#[test]
+fn cake_divides_the_rate_among_its_tins() {
+    let params = CakeParams {
+        bandwidth: Some(BitRate::from_bps(8_000_000)),
+        diffserv: Diffserv::Diffserv4,
+        hash_key: Some(1),
+        ..Default::default()
+    };
+    let flows = [(0, 0), (1, 8), (2, 34), (3, 46)].map(|(flow, dscp)| greedy(flow, 1000, 0, 0, dscp));
+    let sent = served(&params, 10_000_000, &flows, 30.0);
+    let share = |flow| sent.iter().filter(|(_, p)| p.flow == flow).count() as f64 / sent.len() as f64;
+    for (flow, want) in [(3, 0.25), (2, 0.5), (1, 0.0625), (0, 0.1875)] {
+        assert!((share(flow) - want).abs() < 0.01, "{flow}: {}, not {want}", share(flow));
+    }
+    // Alone, any of them gets all.
+    for dscp in [0, 8, 34, 46] {
+        let sent = served(&params, 10_000_000, &[greedy(0, 1000, 0, 0, dscp)], 5.0);
+        assert!((sent.len() as f64 - 5000.0).abs() <= 2.0, "{dscp}: {}", sent.len());
+    }
+}
+
+/// The longest queue pays for a full buffer, so a flow that stays below its share loses nothing.
+#[test]
+fn sfq_takes_from_the_longest() {
+    let params = SfqParams { hash_key: Some(1), depth: 1000, ..Default::default() };
+    let link = link(8_000_000, 50);
+    let queue = Parallel::new(
+        params.build(&link).unwrap(),
+        Seed(1).stream("sfq"),
+        Limit::of(link.buffer),
+        false,
+        None,
+    );
+    let mut run = Run::new(queue, link.rate);
+    let (mut now, mut gone, mut modest) = (Time::ZERO, Vec::new(), 0);
+    for step in 0..5000 {
+        for _ in 0..3 {
+            run.enqueue(now, Pkt { number: 0, bytes: 1000, flow: 0, ecn: Ecn::NotEct }, &mut gone);
+        }
+        if step % 4 == 0 {
+            run.enqueue(now, Pkt { number: 1, bytes: 1000, flow: 1, ecn: Ecn::NotEct }, &mut gone);
+        }
+        let sent = run.dequeue(now, &mut gone).unwrap();
+        modest += usize::from(sent.flow == 1);
+        now += Duration::from_millis(1);
+    }
+    assert!(gone.iter().all(|n| *n == 0) && gone.len() > 9000);
+    assert!(modest >= 1248, "{modest}");
 }

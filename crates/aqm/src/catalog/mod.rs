@@ -250,6 +250,7 @@ catalog! {
         FqBlue, "fq-blue", fq_blue::FqBlueParams => FqBlue, "Flow Queue BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999, in the queues of RFC 8290", Experimental;
         Sfq, "sfq", sfq::SfqParams => Sfq, "Stochastic Fairness Queueing", "McKenney, IEEE INFOCOM 1990", Faithful;
         SfqRed, "sfq-red", sfq_red::SfqRedParams => SfqRed, "Stochastic Fairness Queueing with RED", "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", Experimental;
+        Cake, "cake", cake::CakeParams => Cake, "Common Applications Kept Enhanced", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Faithful;
     }
 }
 

@@ -27,6 +27,8 @@ mod per_flow;
 mod rate;
 #[cfg(feature = "catalog")]
 mod rounds;
+#[cfg(feature = "catalog")]
+mod set_table;
 mod signal;
 mod spacing;
 mod ticker;
@@ -57,6 +59,8 @@ pub use per_flow::{Arrangement, Full, OfFlow, PerFlow, Service};
 pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
 #[cfg(feature = "catalog")]
 pub use rounds::{Emptied, Rounds};
+#[cfg(feature = "catalog")]
+pub use set_table::SetTable;
 pub use signal::{SignalMode, Sizer, Unmarkable};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
