@@ -122,6 +122,7 @@ fn both_engines_decide_as_the_gateway_did() {
                 ack_class: 0,
                 traffic: Traffic::Trace(trace.clone()),
                 dscp: 0,
+                hosts: Default::default(),
                 start: Time::ZERO,
                 stop: None,
             };

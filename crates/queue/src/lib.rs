@@ -48,7 +48,7 @@ pub trait Packet {
     fn dscp(&self) -> u8 {
         0
     }
-    /// Between which hosts it travels; all alike unless its owner knows better.
+    /// Between which hosts it travels; nobody knows unless its owner does.
     #[inline]
     fn hosts(&self) -> Hosts {
         Hosts::default()

@@ -228,6 +228,7 @@ fn mixed() -> Network {
             class: 0,
             ack_class: 1,
             dscp: 0,
+            hosts: Default::default(),
             forward,
             reverse,
             traffic,

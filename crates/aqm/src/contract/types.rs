@@ -63,7 +63,7 @@ pub struct PacketMeta {
     pub hosts: Hosts,
 }
 
-/// Between which hosts a packet travels: numbers that tell them apart, 0 where nobody tells.
+/// Between which hosts a packet travels: numbers that tell them apart, 0 of one that nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
     /// Where it comes from.
