@@ -586,7 +586,7 @@ proptest! {
         now += Duration::from_secs(60);
         // BLUE remembers, alone and in COBALT: an idle period is one step down for it, however long. HRED
         // knows no time but that of arrivals.
-        if !["blue", "cobalt", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
+        if !["blue", "fq-blue", "cobalt", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
                 bench.arrive(now, plain(500));
@@ -764,7 +764,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         (format!("{fq}quantum = \"100 B\""), "quantum = 100 B: must be at least 300 B"),
         (
             format!("{fq}target = \"100 ms\"\ninterval = \"50 ms\""),
-            "interval = 0.05 s: must exceed target (0.1 s)",
+            "interval = 50 ms: must exceed target (100 ms)",
         ),
         (format!("{fq}limit = 0"), "limit = 0: must be at least 1"),
         (format!("{fq}memory_limit = \"1 kB\""), "memory_limit = 1 kB: must hold a quantum (1514 B)"),

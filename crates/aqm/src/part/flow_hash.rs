@@ -45,7 +45,7 @@ impl FlowHash {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014), its upper half.
+/// The finalizer of SplitMix64 (Steele et al. 2014), its upper half.
 #[inline]
 pub fn mix(x: u64) -> u32 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

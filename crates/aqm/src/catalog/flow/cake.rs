@@ -20,6 +20,7 @@
 //! - A flow looks for its queue, and else for an unused one, among the eight of its set, beginning with its own;
 //!   if all are used it shares its own. Hosts likewise.
 //! - The fattest queue loses packets from its head when the buffer is full; its COBALT is told.
+//! - Flows whose hosts nobody knows have hosts of their own, so `isolation` makes no difference to them.
 //! - Overhead is not negative. There is no filter of acknowledgments, which needs their numbers, no ingress mode,
 //!   no washing of DSCPs, and no splitting of super-packets, which do not exist here.
 
@@ -32,9 +33,7 @@ use quell_units::{BitRate, Bytes, Duration, Time};
 use crate::cobalt::{CobaltParams, Lane, Law, least_wait};
 use crate::params::{ParamError, require};
 use crate::part::{Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
-use crate::{
-    Discipline, Hosts, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params,
-};
+use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
 
 choice! {
     /// What the link adds to packets beside the overhead.
@@ -275,6 +274,7 @@ struct Queue {
     bulk: bool,
     source: u16,
     destination: u16,
+    /// Since when nothing of it waits or is being sent; later than all if something does.
     left: Time,
 }
 
@@ -336,19 +336,26 @@ impl Cake {
         }
     }
 
-    fn hashes(&self, pkt: &PacketMeta) -> (u32, u32, u32) {
-        let Hosts { source, destination } = pkt.hosts;
-        let host =
-            |number: u16, side: u64| flow_hash::mix(self.hash.key() ^ (side << 32) ^ u64::from(number));
-        let (source, destination) = (host(source, 1), host(destination, 2));
-        let flow = match self.given.isolation {
-            Isolation::Hosts => source ^ destination.rotate_left(16),
-            Isolation::Source => source,
-            Isolation::Destination => destination,
+    /// The hashes of where a packet comes from and goes to. A host that nobody knows is one for each flow.
+    #[inline]
+    fn hosts(&self, pkt: &PacketMeta) -> (u32, u32) {
+        let host = |number: u16, side: u64| match number {
+            0 => flow_hash::mix(self.hash.key() ^ (side << 33) ^ u64::from(pkt.flow.0)),
+            _ => flow_hash::mix(self.hash.key() ^ (side << 32) ^ u64::from(number)),
+        };
+        (host(pkt.hosts.source, 1), host(pkt.hosts.destination, 3))
+    }
+
+    /// The hash of what has a queue.
+    #[inline]
+    fn flow(&self, pkt: &PacketMeta) -> u32 {
+        match self.given.isolation {
+            Isolation::Hosts => self.hosts(pkt).0 ^ self.hosts(pkt).1.rotate_left(16),
+            Isolation::Source => self.hosts(pkt).0,
+            Isolation::Destination => self.hosts(pkt).1,
             Isolation::Blind => 0,
             _ => self.hash.of(pkt.flow),
-        };
-        (flow, source, destination)
+        }
     }
 
     fn wire(&self, pkt: &PacketMeta) -> u64 {
@@ -409,15 +416,16 @@ impl Discipline for Cake {
     }
 
     fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
-        let (flow, source, destination) = self.hashes(pkt);
         let t = self.given.diffserv.tin(pkt.dscp);
         let base = t * self.given.flows as usize;
-        let Tin { table, rounds, sources, destinations, .. } = &mut self.tins[t];
+        let flow = self.flow(pkt);
+        let Tin { table, rounds, .. } = &mut self.tins[t];
         let i = table.find(flow, |i| !rounds.is_off(i));
-        let queue = &mut self.lanes[base + i];
         if rounds.is_off(i) {
-            queue.source = sources.find(source);
-            queue.destination = destinations.find(destination);
+            let (source, destination) = self.hosts(pkt);
+            let queue = &mut self.lanes[base + i];
+            queue.source = self.tins[t].sources.find(source);
+            queue.destination = self.tins[t].destinations.find(destination);
         }
         base + i
     }
@@ -432,16 +440,15 @@ impl Discipline for Cake {
             tin.clock = tin.clock.max(cx.now);
         }
         tin.packets += 1;
+        let empty = cx.lanes.each[lane].packets.get() == 0;
+        if empty {
+            queue.cobalt.age(&tin.law, queue.left, cx.now);
+            queue.left = Time::MAX;
+        }
         if tin.rounds.is_off(i) {
-            // BLUE's probability has fallen while the queue was empty.
-            let mut at = queue.left;
-            while queue.cobalt.p() > 0.0 && at <= cx.now {
-                queue.cobalt.empty(&tin.law, at);
-                at += tin.law.target + Duration::from_nanos(1);
-            }
             let share = tin.share(self.given.isolation, queue);
             tin.rounds.inherit(i, share, true);
-        } else if tin.rounds.is_old(i) && cx.lanes.each[lane].packets.get() == 0 {
+        } else if tin.rounds.is_old(i) && empty {
             tin.count(queue, true);
         }
         Verdict::Pass
@@ -487,7 +494,6 @@ impl Discipline for Cake {
             } else {
                 tin.count(&mut lanes[i], false);
                 lanes[i].cobalt.empty(&tin.law, now);
-                lanes[i].left = now;
                 tin.rounds.found_empty(i, Emptied::Leaves);
             }
         }
@@ -510,6 +516,10 @@ impl Discipline for Cake {
             None => tin.deficit -= wire as i64,
         }
         verdict
+    }
+
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.lanes[lane].left = since;
     }
 
     fn observe(&self, out: &mut dyn Probe) {
