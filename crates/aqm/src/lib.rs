@@ -43,8 +43,8 @@ mod rng;
 #[cfg(feature = "catalog")]
 pub use catalog::algorithms::*;
 pub use contract::{
-    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, Next, PacketMeta,
-    Probe, QueueView, Transport, Verdict, Victim,
+    Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Hosts, Lanes, LanesCtx, Link, Next,
+    PacketMeta, Probe, QueueView, Transport, Verdict, Victim,
 };
 #[cfg(feature = "catalog")]
 pub use params::ParamError;

@@ -174,8 +174,12 @@ fn defaults_control_a_usual_link() {
                 // rise until a hundred flows lose no more than 2 %, SRED's probability for them ends at
                 // 0.05, FRED's thresholds are shares of the buffer, a step signals no such packets, SFB's bins
                 // may hold 20 each, and a policer at the link's rate lets its burst wait, which is half of it.
-                "drop-tail" | "blue" | "blue-fixed" | "spf" | "ared-dt" | "sred" | "fred" | "step"
-                | "sfb" | "policer" => 500.0,
+                "drop-tail" | "sfq" | "blue" | "blue-fixed" | "spf" | "ared-dt" | "sred" | "fred"
+                | "step" | "sfb" | "policer" => 500.0,
+                // A hundred queues of three packets, for which a signal needs an average of two, or of ten.
+                "sfq-red" | "fq-blue" => 500.0,
+                // Two packets of each flow are never signaled (RFC 8033 section 4.1).
+                "fq-pie" => 220.0,
                 // Between a quarter and half of the buffer.
                 "hred" | "hred-fixed" => 250.0,
                 _ => 150.0,

@@ -249,6 +249,7 @@ fn run_case(name: &str, case: &Case) {
             transport: if event.udp { Transport::Udp } else { Transport::Tcp },
             syn: event.syn,
             dscp: event.precedence << 3,
+            hosts: Default::default(),
         };
         let due = match &algorithm {
             Algorithm::Aqm(aqm) => aqm.next_update(),

@@ -155,6 +155,7 @@ fn decided_alike(config: &LineConfig, turns: usize) -> usize {
             ack_class: 0,
             traffic: Traffic::Trace(trace.clone()),
             dscp: 0,
+            hosts: Default::default(),
             start: Time::ZERO,
             stop: None,
         };

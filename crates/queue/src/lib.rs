@@ -26,7 +26,7 @@ pub use parallel::Parallel;
 pub use qdisc::{Dequeued, Dropped, Place, Qdisc};
 pub use queue::Queue;
 
-use quell_aqm::{Ecn, FlowId, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use quell_units::Bytes;
 
 /// What a queue needs to know of a packet, and the one thing it may change.
@@ -47,6 +47,11 @@ pub trait Packet {
     /// Its DSCP, 0 to 63; 0 where packets have none.
     fn dscp(&self) -> u8 {
         0
+    }
+    /// Between which hosts it travels; nobody knows unless its owner does.
+    #[inline]
+    fn hosts(&self) -> Hosts {
+        Hosts::default()
     }
     /// The protocol it belongs to; TCP unless its owner knows better.
     fn transport(&self) -> Transport {

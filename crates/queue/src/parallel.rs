@@ -58,10 +58,16 @@ enum Leaving {
     Lane(usize),
 }
 
+#[inline]
+fn waiting<'a, P>(views: &'a [QueueView], packets: &Slab<Node<P>>, bytes: u64) -> Lanes<'a> {
+    Lanes { each: views, packets: Packets::new(packets.len() as u32), bytes: Bytes::new(bytes) }
+}
+
 impl<P: Packet, D: Discipline> Parallel<P, D> {
     /// Empty lanes, which together hold at most `limit`; signals mark ECN-capable packets if `marks`;
     /// `rate` is the link's, where the host knows it.
-    pub fn new(discipline: D, rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
+    pub fn new(mut discipline: D, mut rng: Rng, limit: Limit, marks: bool, rate: Option<BitRate>) -> Self {
+        discipline.draw(&mut rng);
         let lanes = discipline.lanes().max(1);
         let empty =
             QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: rate };
@@ -99,11 +105,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     /// Asks the discipline.
     #[inline]
     fn ask<R>(&mut self, now: Time, question: impl FnOnce(&mut D, &mut LanesCtx<'_>) -> R) -> R {
-        let lanes = Lanes {
-            each: &self.views,
-            packets: Packets::new(self.packets.len() as u32),
-            bytes: Bytes::new(self.bytes),
-        };
+        let lanes = waiting(&self.views, &self.packets, self.bytes);
         question(&mut self.discipline, &mut LanesCtx { now, lanes, rng: &mut self.rng })
     }
 
@@ -169,7 +171,9 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         pkt: &quell_aqm::PacketMeta,
         dropped: &mut dyn FnMut(Dropped<P>),
     ) -> bool {
-        while !self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get()) {
+        while !self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get())
+            || self.discipline.is_crowded(&waiting(&self.views, &self.packets, self.bytes), pkt)
+        {
             let (victim, key) = match self.ask(now, |d, cx| d.victim(cx, lane, pkt)) {
                 Victim::Arrival => {
                     self.ask(now, |d, cx| d.on_overflow(cx, lane, pkt));

@@ -112,5 +112,6 @@ pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
         transport: packet.transport(),
         syn: packet.is_syn(),
         dscp: packet.dscp(),
+        hosts: packet.hosts(),
     }
 }

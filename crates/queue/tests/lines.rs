@@ -49,11 +49,17 @@ struct Dice {
     lanes: usize,
     rng: Rng,
     due: Time,
+    own_limit: u32,
 }
 
 impl Dice {
     fn new(lanes: usize, seed: u64) -> Self {
-        Dice { lanes, rng: Seed(seed).stream("dice"), due: Time::from_nanos(1_000_000) }
+        Dice {
+            lanes,
+            rng: Seed(seed).stream("dice"),
+            due: Time::from_nanos(1_000_000),
+            own_limit: 20 + seed as u32 % 50,
+        }
     }
 
     fn roll(&mut self, sides: usize) -> usize {
@@ -85,6 +91,10 @@ impl Discipline for Dice {
     }
     fn on_enqueue(&mut self, _: &mut LanesCtx<'_>, _: usize, _: &PacketMeta) -> Verdict {
         self.verdict()
+    }
+    /// Its own limit, which it meets one packet below of every second flow, lies about the host's.
+    fn is_crowded(&self, lanes: &quell_aqm::Lanes<'_>, pkt: &PacketMeta) -> bool {
+        lanes.packets.get() + pkt.flow.0 % 2 >= self.own_limit
     }
     fn victim(&mut self, cx: &mut LanesCtx<'_>, _: usize, _: &PacketMeta) -> Victim {
         match (self.filled(cx), self.roll(3)) {
@@ -148,6 +158,12 @@ fn check_lanes(cx: &LanesCtx<'_>) {
 }
 
 impl<D: Discipline> Discipline for Watch<D> {
+    fn draw(&mut self, rng: &mut Rng) {
+        self.inner.draw(rng);
+    }
+    fn is_crowded(&self, lanes: &quell_aqm::Lanes<'_>, pkt: &PacketMeta) -> bool {
+        self.inner.is_crowded(lanes, pkt)
+    }
     fn lanes(&self) -> usize {
         self.inner.lanes()
     }

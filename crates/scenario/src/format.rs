@@ -925,6 +925,10 @@ pub struct FlowGroup {
     /// three bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u8>,
+    /// Hosts that its flows come from, by turns, and no other group's; default: a host for each flow. Only algorithms
+    /// that share among hosts read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u16>,
 }
 
 impl FlowGroup {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use quell_aqm::catalog::AnyAlgorithm;
-use quell_aqm::{Ecn, FlowId, Seed, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Seed, Transport};
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use quell_tcp::TcpParams;
@@ -275,6 +275,8 @@ pub struct FlowSpec {
     pub traffic: Traffic,
     /// The DSCP of its packets and its acknowledgments, 0 to 63 (higher bits are ignored).
     pub dscp: u8,
+    /// Between which hosts it travels; its acknowledgments go the other way.
+    pub hosts: Hosts,
     /// When it begins.
     pub start: Time,
     /// When it stops sending new data, if it does.

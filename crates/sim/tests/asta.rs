@@ -40,6 +40,7 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
         class: class as u16,
         ack_class: 0,
         dscp: 0,
+        hosts: Default::default(),
         forward: vec![LinkId(0)],
         reverse: vec![],
         traffic: Traffic::Udp(UdpSpec {

@@ -372,6 +372,7 @@ fn network(case: &Case) -> Network {
             ack_class: 3,
             traffic,
             dscp: i as u8 * 9 % 64,
+            hosts: quell_aqm::Hosts { source: i as u16 % 4, destination: i as u16 % 3 },
             start: at(i as u64 * 7),
             stop,
         });

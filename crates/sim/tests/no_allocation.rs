@@ -108,6 +108,12 @@ impl Aqm for Watch<AnyAqm> {
 }
 
 impl Discipline for Watch<AnyDiscipline> {
+    fn draw(&mut self, rng: &mut quell_aqm::Rng) {
+        self.inner.draw(rng);
+    }
+    fn is_crowded(&self, lanes: &quell_aqm::Lanes<'_>, pkt: &PacketMeta) -> bool {
+        self.inner.is_crowded(lanes, pkt)
+    }
     fn lanes(&self) -> usize {
         self.inner.lanes()
     }
@@ -222,6 +228,7 @@ fn mixed() -> Network {
             class: 0,
             ack_class: 1,
             dscp: 0,
+            hosts: Default::default(),
             forward,
             reverse,
             traffic,

@@ -29,6 +29,7 @@ fn segments(
             class: 0,
             ack_class: 1,
             dscp: 0,
+            hosts: Default::default(),
             forward: vec![LinkId(0)],
             reverse: vec![LinkId(1)],
             traffic: Traffic::Tcp { tcp: TcpParams::default(), app: App::Paced(pace) },

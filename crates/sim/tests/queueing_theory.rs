@@ -27,6 +27,7 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
             class: 0,
             ack_class: 0,
             dscp: 0,
+            hosts: Default::default(),
             forward: vec![LinkId(0)],
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {

@@ -29,6 +29,7 @@ fn one_link_of(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]
             class: 0,
             ack_class: 0,
             dscp: 0,
+            hosts: Default::default(),
             forward: vec![LinkId(0)],
             reverse: vec![],
             traffic: Traffic::Udp(UdpSpec {

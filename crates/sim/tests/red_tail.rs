@@ -59,6 +59,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             reverse,
             traffic,
             dscp: 0,
+            hosts: Default::default(),
             start: at(start),
             stop: None,
         }

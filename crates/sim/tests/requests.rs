@@ -73,6 +73,7 @@ impl Clients {
             class: 0,
             ack_class: 1,
             dscp: 0,
+            hosts: Default::default(),
             forward: vec![LinkId(i)],
             reverse: vec![LinkId(i + 1)],
             traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: app.clone() },

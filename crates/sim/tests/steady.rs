@@ -49,6 +49,7 @@ fn steady(algorithm: &str, seed: u64) -> Outcome {
             class: 0,
             ack_class: 1,
             dscp: 0,
+            hosts: Default::default(),
             forward: vec![LinkId(n - 2), LinkId(0)],
             reverse: vec![LinkId(1), LinkId(n - 1)],
             traffic: Traffic::Tcp { tcp: tcp.clone(), app },

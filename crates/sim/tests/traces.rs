@@ -140,6 +140,7 @@ fn network(link: LinkSpec, trace: &Trace, end: Time) -> Network {
             ack_class: 0,
             traffic: Traffic::Trace(trace.clone()),
             dscp: 0,
+            hosts: Default::default(),
             start: Time::ZERO,
             stop: None,
         }],

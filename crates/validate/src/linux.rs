@@ -103,6 +103,15 @@ impl Setting {
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
             "codel" => ("algorithm = \"codel\"\n", format!("{limit} packets")),
+            "fq_codel" => (
+                "algorithm = \"fq-codel\"\nrules = \"linux\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
+                format!("{limit} packets"),
+            ),
+            // The shaper is the link: what waits is the same, and so are the times of departures.
+            "cake" => (
+                "algorithm = \"cake\"\ndiffserv = \"besteffort\"\nisolation = \"flows\"\n",
+                format!("{limit} packets"),
+            ),
             // Linux: the probability is computed every 16 ms, as tc was told.
             "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
             // "burst 30" and these thresholds make the weight 1/16; the qdisc is not gentle, and a queue of any
@@ -172,7 +181,7 @@ impl run::Case for Case {
     }
 
     fn drops_at_head(&self) -> bool {
-        self.setting.qdisc == "codel"
+        matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake")
     }
 
     fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {

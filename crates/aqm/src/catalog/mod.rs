@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{ParamDoc, ParamError};
 use crate::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, Victim,
+    Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng,
+    Verdict, Victim,
 };
 
 /// How far an algorithm can be trusted.
@@ -250,6 +251,12 @@ catalog! {
         Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
     } disciplines {
         RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
+        FqCodel, "fq-codel", fq_codel::FqCodelParams => FqCodel, "Flow Queue CoDel", "Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290, 2018", Faithful;
+        FqPie, "fq-pie", fq_pie::FqPieParams => FqPie, "Flow Queue PIE", "Tahiliani, draft-ietf-tsvwg-fq-pie, 2025", Faithful;
+        FqBlue, "fq-blue", fq_blue::FqBlueParams => FqBlue, "Flow Queue BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999, in the queues of RFC 8290", Experimental;
+        Sfq, "sfq", sfq::SfqParams => Sfq, "Stochastic Fairness Queueing", "McKenney, IEEE INFOCOM 1990", Faithful;
+        SfqRed, "sfq-red", sfq_red::SfqRedParams => SfqRed, "Stochastic Fairness Queueing with RED", "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", Experimental;
+        Cake, "cake", cake::CakeParams => Cake, "Common Applications Kept Enhanced", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Faithful;
     }
 }
 
@@ -341,6 +348,9 @@ impl Aqm for AnyAqm {
 }
 
 impl Discipline for AnyDiscipline {
+    fn draw(&mut self, rng: &mut Rng) {
+        each_discipline!(self, d => d.draw(rng))
+    }
     fn on_start(&mut self, now: Time) {
         each_discipline!(self, d => d.on_start(now))
     }
@@ -355,6 +365,9 @@ impl Discipline for AnyDiscipline {
     }
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         each_discipline!(self, d => d.on_enqueue(cx, lane, pkt))
+    }
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        each_discipline!(self, d => d.is_crowded(lanes, pkt))
     }
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         each_discipline!(self, d => d.victim(cx, lane, pkt))

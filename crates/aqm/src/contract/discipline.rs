@@ -25,7 +25,13 @@ pub trait Discipline {
     /// How many lanes there are: at least one, and always the same.
     fn lanes(&self) -> usize;
 
-    /// Begins its life at `now` instead of time zero; comes before everything else, if at all.
+    /// Draws what must differ from host to host, such as the key of a hash; the host calls it once,
+    /// before everything else.
+    #[inline]
+    fn draw(&mut self, rng: &mut Rng) {}
+
+    /// Begins its life at `now` instead of time zero; comes before everything but [`Discipline::draw`],
+    /// if at all.
     #[inline]
     fn on_start(&mut self, now: Time) {}
 
@@ -43,8 +49,16 @@ pub trait Discipline {
         Verdict::Pass
     }
 
-    /// The buffer has no room for an arrival at `lane` that [`Discipline::on_enqueue`] has let pass.
-    /// Asked again until there is room, or the arrival is the one to go.
+    /// Whether packets have to go for an arrival that [`Discipline::on_enqueue`] has let pass though
+    /// the buffer has room for it: because of a limit of the discipline's own, or to free more than the
+    /// arrival takes. Asked before it is kept, and again after each packet that went.
+    #[inline]
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        false
+    }
+
+    /// The buffer has no room for an arrival at `lane` that [`Discipline::on_enqueue`] has let pass, or
+    /// [`Discipline::is_crowded`]. Asked again until there is room, or the arrival is the one to go.
     #[inline]
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         Victim::Arrival
@@ -138,6 +152,9 @@ pub struct Lanes<'a> {
 
 #[cfg(feature = "catalog")]
 impl<D: Discipline + ?Sized> Discipline for Box<D> {
+    fn draw(&mut self, rng: &mut Rng) {
+        (**self).draw(rng)
+    }
     fn on_start(&mut self, now: Time) {
         (**self).on_start(now)
     }
@@ -152,6 +169,9 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     }
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         (**self).on_enqueue(cx, lane, pkt)
+    }
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        (**self).is_crowded(lanes, pkt)
     }
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         (**self).victim(cx, lane, pkt)

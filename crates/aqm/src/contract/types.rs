@@ -59,6 +59,17 @@ pub struct PacketMeta {
     pub syn: bool,
     /// The DSCP of its DS field, 0 to 63 (RFC 2474 section 3).
     pub dscp: u8,
+    /// Between which hosts it travels.
+    pub hosts: Hosts,
+}
+
+/// Between which hosts a packet travels: numbers that tell them apart, 0 of one that nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    /// Where it comes from.
+    pub source: u16,
+    /// Where it goes.
+    pub destination: u16,
 }
 
 impl PacketMeta {

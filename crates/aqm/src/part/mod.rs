@@ -8,17 +8,27 @@ mod curve;
 pub mod detector;
 #[cfg(feature = "catalog")]
 mod ewma;
+#[cfg(feature = "catalog")]
+mod fattest;
 pub mod fixed;
 #[cfg(feature = "catalog")]
 mod flow_ages;
 #[cfg(feature = "catalog")]
 mod flow_counts;
 #[cfg(feature = "catalog")]
+pub mod flow_hash;
+#[cfg(feature = "catalog")]
 mod flows;
 #[cfg(feature = "catalog")]
 mod gauge;
 #[cfg(feature = "catalog")]
+mod per_flow;
+#[cfg(feature = "catalog")]
 mod rate;
+#[cfg(feature = "catalog")]
+mod rounds;
+#[cfg(feature = "catalog")]
+mod set_table;
 mod signal;
 mod spacing;
 mod ticker;
@@ -32,15 +42,25 @@ pub use curve::{Curve, thresholds};
 #[cfg(feature = "catalog")]
 pub use ewma::{Ewma, link_rate_weight};
 #[cfg(feature = "catalog")]
+pub use fattest::{fattest, head_of};
+#[cfg(feature = "catalog")]
 pub use flow_ages::FlowAges;
 #[cfg(feature = "catalog")]
 pub use flow_counts::{FlowCount, FlowCounts};
+#[cfg(feature = "catalog")]
+pub use flow_hash::FlowHash;
 #[cfg(feature = "catalog")]
 pub use flows::FlowTable;
 #[cfg(feature = "catalog")]
 pub use gauge::Gauge;
 #[cfg(feature = "catalog")]
+pub use per_flow::{Arrangement, Full, OfFlow, PerFlow, Service};
+#[cfg(feature = "catalog")]
 pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
+#[cfg(feature = "catalog")]
+pub use rounds::{Emptied, Rounds};
+#[cfg(feature = "catalog")]
+pub use set_table::SetTable;
 pub use signal::{SignalMode, Sizer, Unmarkable};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
@@ -54,6 +74,7 @@ pub(crate) const EQUATIONS: &[(&str, &[crate::equations::Equation])] = &[
     ("part::detector", detector::EQUATIONS),
     ("part", ewma::EQUATIONS),
     ("part::fixed", fixed::EQUATIONS),
+    ("part::flow_hash", flow_hash::EQUATIONS),
     ("part", rate::EQUATIONS),
     ("part", spacing::EQUATIONS),
     ("part", weight::EQUATIONS),

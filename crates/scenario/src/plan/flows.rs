@@ -1,6 +1,6 @@
 //! The flows of a scenario, drawn: when each begins, and over which links it goes.
 
-use quell_aqm::{Rng, Seed};
+use quell_aqm::{Hosts, Rng, Seed};
 use quell_sim::network::{FlowSpec, LinkId, Schedule};
 use quell_sim::topology::{self, Topology};
 use quell_units::{Duration, Time};
@@ -91,6 +91,7 @@ pub(super) fn draw_flows(
     for (index, g) in s.flows.iter().enumerate() {
         let at_group = steps!["flows", index];
         let class = class_of(g.class());
+        let first_host = s.flows[..index].iter().filter_map(|g| g.hosts).fold(1, u16::saturating_add);
         let mut number = 0; // Counts the group's flows over all its routes.
         for (k, route) in frame.routes[index].iter().enumerate() {
             let sessions = (g.kind == Kind::Sessions).then(|| arrivals(s, g, seed, k));
@@ -147,6 +148,12 @@ pub(super) fn draw_flows(
                     ack_class: acks,
                     traffic: traffic(g, &at_group, || stream("transfers"))?,
                     dscp: g.code_point(),
+                    hosts: Hosts {
+                        source: g
+                            .hosts
+                            .map_or(0, |n| first_host.saturating_add((number % u64::from(n)) as u16)),
+                        destination: 0,
+                    },
                     start: at(start),
                     stop: stop.map(at),
                 });

@@ -26,6 +26,7 @@ const OWNED: &[Owned] = {
         ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Udp]),
         ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Udp]),
         ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Udp]),
+        ("hosts", |g| g.hosts.is_some(), &[Bulk, Transfers, Sessions, Udp]),
         ("count", |g| g.count.is_some(), &[Bulk, Transfers, Udp]),
         ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
         ("size", |g| g.size.is_some(), &[Transfers, Sessions]),
@@ -98,6 +99,11 @@ pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), 
     let count = f64::from(g.count.unwrap_or(1));
     require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
     require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
+    require(
+        g.hosts.is_none_or(|n| (1..=1000).contains(&n)),
+        at.then("hosts"),
+        "must lie in [1, 1000]; leave it out for a host for each flow",
+    )?;
     require(g.dscp.is_none_or(|d| d <= 63), at.then("dscp"), "must be at most 63 (RFC 2474 section 3)")?;
     require(
         g.dscp.is_none() || g.precedence.is_none(),

@@ -21,6 +21,7 @@ use super::inbox::Inbox;
 use super::link::Link;
 use super::net::{NEVER, Net, Node, RELAY, reach};
 use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
+use super::service::hosts_of_flows;
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
 use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, report};
@@ -193,9 +194,10 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         let flows = flows.by_ref().take(1 << shift).collect();
         crowds.push((first_hop, Crowd { flows, hops, ways }));
     }
+    let hosts = hosts_of_flows(&network);
     let links: Vec<Link> = (0..network.links.len())
         .filter(|i| plan.merges[*i])
-        .map(|i| Link::new(&mut network, i, bits, is_logged(control, i)))
+        .map(|i| Link::new(&mut network, i, bits, is_logged(control, i), &hosts))
         .collect();
     drop(network);
 

@@ -202,6 +202,8 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 transport: pkt.transport(),
                 syn: Packet::is_syn(&pkt),
                 dscp: pkt.dscp(),
+                // Who tells hosts apart has a queue for each flow.
+                hosts: Default::default(),
             };
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);

@@ -6,7 +6,7 @@ use quell_queue::{Fifo, Gate, Limit, Parallel};
 use quell_units::BitRate;
 
 use super::lindley::{ArrivalQueue, LindleyQueue};
-use super::service::{HeadQueue, ServedLink};
+use super::service::{HeadQueue, HostsOfFlows, ServedLink};
 use super::{queue_parts, recorder};
 use crate::network::{Network, Schedule};
 use crate::record::{Logger, Observer, Recorder};
@@ -24,7 +24,7 @@ pub(super) enum Link {
 
 impl Link {
     /// The link `i` of a network, whose packets may be logged; keys there have `bits` of hop.
-    pub fn new(network: &mut Network, i: usize, bits: u32, logs: bool) -> Link {
+    pub fn new(network: &mut Network, i: usize, bits: u32, logs: bool, hosts: &HostsOfFlows) -> Link {
         let recorder = recorder(network, i);
         let spec = &mut network.links[i];
         let wire = Wire::new(spec, network.seed, i as u32);
@@ -33,7 +33,7 @@ impl Link {
         }
         let rng = network.seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, marks) = queue_parts(spec.queue.take());
-        algorithm.visit(Builder { bits, wire, rng, limit, marks, rate: &spec.rate, recorder, logs })
+        algorithm.visit(Builder { bits, wire, rng, limit, marks, rate: &spec.rate, recorder, logs, hosts })
     }
 }
 
@@ -47,25 +47,26 @@ struct Builder<'a> {
     rate: &'a Schedule<BitRate>,
     recorder: Option<Recorder>,
     logs: bool,
+    hosts: &'a HostsOfFlows,
 }
 
 impl Builder<'_> {
     /// A link for one kind of observer.
     fn fifo<A: Aqm + 'static, O: Observer + 'static>(self, aqm: A, observer: O) -> Link {
-        let Builder { bits, wire, rng, limit, marks, rate, .. } = self;
+        let Builder { bits, wire, rng, limit, marks, rate, hosts, .. } = self;
         let first = rate.initial;
         if aqm.departures() == Departures::Decided {
             let queue = Fifo::new(aqm, rng, limit, marks, Some(first));
-            return Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer)));
+            return Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer, hosts.clone())));
         }
         let gate = Gate::new(aqm, rng, limit, marks);
         Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, first, observer)))
     }
 
     fn lanes<D: Discipline + 'static, O: Observer + 'static>(self, discipline: D, observer: O) -> Link {
-        let Builder { wire, rng, limit, marks, rate, .. } = self;
+        let Builder { wire, rng, limit, marks, rate, hosts, .. } = self;
         let queue = Parallel::new(discipline, rng, limit, marks, Some(rate.initial));
-        Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer)))
+        Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer, hosts.clone())))
     }
 }
 

@@ -8,7 +8,7 @@ use quell_aqm::catalog::{AnyAqm, AnyDiscipline};
 use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
-use super::service::{Left, Queued, ServedLink};
+use super::service::{Left, Queued, ServedLink, hosts_of_flows};
 use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, recorder, report};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
@@ -191,12 +191,13 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let logger = |i| recorder(&network, i).map(|recorder| Logger::new(recorder, is_logged(control, i)));
     let mut loggers: Vec<_> = (0..network.links.len()).map(logger).collect();
     let seed = network.seed;
+    let hosts = hosts_of_flows(&network);
     let links = network.links.into_iter().enumerate().map(|(i, spec)| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
         let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-        ServedLink::new(queue, &spec.rate, wire, loggers[i].take())
+        ServedLink::new(queue, &spec.rate, wire, loggers[i].take(), hosts.clone())
     });
     let links: Vec<_> = links.collect();
     let mut net = Net {

@@ -1,13 +1,15 @@
 //! A link that is served by events: each transmission begins when the one before has ended. The
 //! reference engine's only kind, and the fast engine's for queues whose departures are decided.
 
-use quell_aqm::{Ecn, FlowId, Transport};
+use std::sync::Arc;
+
+use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Sent};
 use quell_units::{BitRate, Bytes, Time};
 
 use super::inbox::Entry;
 use super::moving::{Gone, Moving};
-use crate::network::{Schedule, ToCome};
+use crate::network::{Network, Schedule, ToCome};
 use crate::packet::Pkt;
 use crate::record::{Departure, EarlyEnd, Observer, Recorder};
 use crate::wire::{Flight, Wire};
@@ -19,6 +21,7 @@ pub(super) struct Queued<T> {
     pkt: Pkt,
     hop: u32,
     class: u16,
+    hosts: Hosts,
     marked: bool,
     ticket: T,
 }
@@ -43,6 +46,9 @@ impl<T> Packet for Queued<T> {
     fn dscp(&self) -> u8 {
         Packet::dscp(&self.pkt)
     }
+    fn hosts(&self) -> Hosts {
+        self.hosts
+    }
     fn transport(&self) -> Transport {
         self.pkt.transport()
     }
@@ -63,6 +69,16 @@ pub(super) struct ServedLink<Q, O> {
     /// Changes of the rate that are still to come.
     rates: ToCome<BitRate>,
     observer: O,
+    hosts: HostsOfFlows,
+}
+
+/// Between which hosts each flow travels; empty if nobody knows of any.
+pub(super) type HostsOfFlows = Arc<[Hosts]>;
+
+/// Those of a network.
+pub(super) fn hosts_of_flows(network: &Network) -> HostsOfFlows {
+    let hosts = || network.flows.iter().map(|flow| flow.hosts);
+    if hosts().any(|hosts| hosts != Hosts::default()) { hosts().collect() } else { Arc::new([]) }
 }
 
 /// Takes what leaves the line over the wire and to the engine.
@@ -87,7 +103,7 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
 
     #[inline]
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued<O::Ticket>>) {
-        let Queued { pkt, hop, class, marked, ticket } = packet;
+        let Queued { pkt, hop, class, marked, ticket, .. } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
         let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
         self.observer.departed(start, ticket, departure);
@@ -105,8 +121,8 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
 }
 
 impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
-    pub fn new(queue: Q, rate: &Schedule<BitRate>, wire: Wire, observer: O) -> Self {
-        ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer }
+    pub fn new(queue: Q, rate: &Schedule<BitRate>, wire: Wire, observer: O, hosts: HostsOfFlows) -> Self {
+        ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer, hosts }
     }
 
     /// When the next packet leaves, if one waits; while the rate is zero, when that changes.
@@ -122,8 +138,13 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
     #[inline]
     pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, mut left: impl FnMut(Left)) {
         self.follow(now, &mut left);
-        let ServedLink { line, wire, observer, .. } = self;
-        let packet = Queued { pkt, hop, class, marked: false, ticket: observer.ticket() };
+        let ServedLink { line, wire, observer, hosts, .. } = self;
+        let hosts = hosts.get(pkt.flow() as usize).copied().unwrap_or_default();
+        let hosts = match pkt.is_ack() {
+            true => Hosts { source: hosts.destination, destination: hosts.source },
+            false => hosts,
+        };
+        let packet = Queued { pkt, hop, class, hosts, marked: false, ticket: observer.ticket() };
         let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), left };
         let _ = line.arrive(now, packet, &mut beyond);
     }
@@ -155,7 +176,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
             if at > now {
                 return;
             }
-            let ServedLink { line, wire, rates, observer } = &mut *self;
+            let ServedLink { line, wire, rates, observer, .. } = &mut *self;
             let mut beyond = Beyond { wire, observer, arriving: None, left: &mut *left };
             if change == at {
                 if let Some(rate) = rates.pop() {

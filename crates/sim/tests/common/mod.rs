@@ -106,6 +106,7 @@ impl Dumbbell {
                 class: 0,
                 ack_class: 1,
                 dscp: 0,
+                hosts: Default::default(),
                 forward: vec![LinkId(n - 2), LinkId(0)],
                 reverse: vec![LinkId(1), LinkId(n - 1)],
                 traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: App::Bulk },

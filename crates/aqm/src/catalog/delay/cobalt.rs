@@ -180,6 +180,16 @@ impl Lane {
         }
     }
 
+    /// The lane has been empty from `since` to `now`, and nobody asked for it: BLUE's probability falls by as many
+    /// steps as it could have taken.
+    pub fn age(&mut self, law: &Law, since: Time, now: Time) {
+        let since = self.stepped.map_or(since, |last| last.max(since));
+        if self.p > 0.0 && now > since {
+            let steps = now.since(since).nanos() / (law.target.nanos() + 1);
+            self.p = lowered(self.p, law.p_dec * steps as f64);
+        }
+    }
+
     /// BLUE's probability.
     pub fn p(&self) -> f64 {
         self.p

@@ -278,6 +278,11 @@ impl State {
         self.phase = Phase::Passing;
     }
 
+    /// A packet was dropped for want of room, and that counts as a signal (Linux's fq_codel).
+    pub fn hurry(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// Whether it is in the drop state.
     pub fn is_dropping(&self) -> bool {
         self.phase != Phase::Passing

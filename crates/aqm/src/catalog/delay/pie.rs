@@ -295,6 +295,18 @@ impl Pie {
         }
     }
 
+    /// Its probability.
+    pub fn probability(&self) -> f64 {
+        self.p
+    }
+
+    /// Whether updates of an empty queue change nothing that a later packet meets. The burst allowance does
+    /// not count: without probability and delay, the next arrival makes it whole.
+    pub fn has_nothing_to_forget(&self) -> bool {
+        let inactive = !self.active || self.activate_at == 0.0;
+        inactive && self.p == 0.0 && self.delay_old == 0.0 && self.waited.is_zero()
+    }
+
     /// RFC 8033 Appendix B: begins with nothing measured.
     fn activate(&mut self, now: Time) {
         self.active = true;

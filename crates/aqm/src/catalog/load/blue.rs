@@ -73,6 +73,11 @@ pub struct Blue {
 }
 
 impl Blue {
+    /// Its probability.
+    pub fn probability(&self) -> f64 {
+        self.p
+    }
+
     /// Chen 2010, Fig. 3.3: moves the probability unless it moved less than `freeze_time` ago.
     fn step(&mut self, now: Time, by: f64) {
         if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {

@@ -152,7 +152,7 @@ impl Red {
 
     /// The probability of the last arrival, before spacing.
     #[inline]
-    pub(in crate::catalog) fn probability(&self) -> f64 {
+    pub(crate) fn probability(&self) -> f64 {
         self.p_b
     }
 

@@ -1,0 +1,590 @@
+//! CAKE: common applications kept enhanced (Høiland-Jørgensen et al. 2018).
+//!
+//! A shaper, tins by DSCP, and in each tin a queue per flow under COBALT, served in turn. The shaper counts what
+//! a packet is on the wire, overhead and framing included, and lets the link wait; so the queue builds here and
+//! not in a modem. Turns are shorter for flows of hosts that have many, so hosts get the same as well.
+//!
+//! What the paper leaves open, and what this file does. Facts about Linux are those of tc-cake(8) and of
+//! net/sched/sch_cake.c, in which the authors published CAKE.
+//! - Clocks. The shaper's advances by the time of each packet sent and never lies before the arrival at an empty
+//!   buffer: nothing is saved up while idle. A tin's, which runs at its threshold, likewise; above it, it is set
+//!   to now and the packet's time. The tin with the highest number among those whose clock has come is served,
+//!   or the one whose clock comes first.
+//! - Without a bandwidth there is no shaper, and tins get turns in proportion to their thresholds.
+//! - A queue's turn is a quantum over the number of queues in their turn of its host: of source or destination,
+//!   whichever has more ("triple"). Linux rounds at random, this file down, to one byte at least.
+//! - Only queues that have used up a turn, or wait for another, count for their host.
+//! - A queue that is found empty leaves its list. Linux keeps one whose COBALT has not come to rest in a third
+//!   list. Here its state ages when the next packet arrives: BLUE's probability by a step for each target that
+//!   has passed, CoDel's count by the signals that would have been due.
+//! - A flow looks for its queue, and else for an unused one, among the eight of its set, beginning with its own;
+//!   if all are used it shares its own. Hosts likewise.
+//! - The fattest queue loses packets from its head when the buffer is full; its COBALT is told.
+//! - Flows whose hosts nobody knows have hosts of their own, so `isolation` makes no difference to them.
+//! - Overhead is not negative. There is no filter of acknowledgments, which needs their numbers, no ingress mode,
+//!   no washing of DSCPs, and no splitting of super-packets, which do not exist here.
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use quell_units::{BitRate, Bytes, Duration, Time};
+
+use crate::cobalt::{CobaltParams, Lane, Law, least_wait};
+use crate::params::{ParamError, require};
+use crate::part::{Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
+use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
+
+choice! {
+    /// What the link adds to packets beside the overhead.
+    pub enum Framing {
+        /// Nothing.
+        None = "none",
+        /// ATM: cells of 53 bytes that carry 48.
+        Atm = "atm",
+        /// PTM, as VDSL2 has it: 65 bytes for each 64.
+        Ptm = "ptm",
+    }
+}
+
+choice! {
+    /// Into which tins packets go by their DSCP.
+    pub enum Diffserv {
+        /// All into one.
+        Besteffort = "besteffort",
+        /// Bulk, best effort, voice.
+        Diffserv3 = "diffserv3",
+        /// Bulk, best effort, video, voice.
+        Diffserv4 = "diffserv4",
+    }
+}
+
+choice! {
+    /// Who gets the same share.
+    pub enum Isolation {
+        /// Hosts, whichever of source and destination has more flows, and flows within them.
+        Triple = "triple-isolate",
+        /// Sources, and flows within them.
+        DualSource = "dual-srchost",
+        /// Destinations, and flows within them.
+        DualDestination = "dual-dsthost",
+        /// Flows.
+        Flows = "flows",
+        /// Pairs of hosts.
+        Hosts = "hosts",
+        /// Sources.
+        Source = "srchost",
+        /// Destinations.
+        Destination = "dsthost",
+        /// Nobody: one queue.
+        Blind = "flowblind",
+    }
+}
+
+params! {
+    /// CAKE's parameters.
+    pub struct CakeParams {
+        /// Rate of the shaper, of what packets are on the wire; left out: it does not shape.
+        bandwidth: Option<BitRate> = None, unit "bit/s", source "tc-cake(8)";
+        /// Bytes that the link adds to a packet.
+        overhead: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
+        /// Bytes that a packet takes on the wire at least.
+        mpu: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
+        /// What the link makes of packets: "none", cells of "atm", or "ptm".
+        framing: Framing = Framing::None, unit "name", source "tc-cake(8)";
+        /// Into which tins packets go by their DSCP: "besteffort" (one), "diffserv3" or "diffserv4".
+        diffserv: Diffserv = Diffserv::Diffserv3, unit "name", source "tc-cake(8)";
+        /// Who gets the same share: "triple-isolate", "dual-srchost", "dual-dsthost", "flows", "hosts", "srchost", "dsthost" or "flowblind".
+        isolation: Isolation = Isolation::Triple, unit "name", source "tc-cake(8)";
+        /// The longest usual round-trip time: COBALT's interval; its target is a twentieth.
+        rtt: Duration = Duration::from_millis(100), unit "s", source "tc-cake(8)";
+        /// Queues in each tin, in sets of eight.
+        flows: u32 = 1024, unit "queues", source "Høiland-Jørgensen et al. 2018, section III.B";
+        /// Bytes that may wait in all, if the link's buffer allows as many; left out: what the shaper or the link sends in four round-trip times, and 4 MiB at least.
+        memory_limit: Option<Bytes> = None, unit "bytes", source "Linux, net/sched/sch_cake.c";
+        /// Key of the hash; left out: drawn from the run's seed.
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+    }
+}
+
+/// Queues of a set.
+const WAYS: u32 = 8;
+/// An Ethernet frame.
+const MTU: Bytes = Bytes::new(1514);
+
+impl Diffserv {
+    /// What share of the rate each tin's threshold is, as the power of two below it; the first is best effort.
+    fn shifts(self) -> &'static [u32] {
+        match self {
+            Diffserv::Besteffort => &[0],
+            Diffserv::Diffserv3 => &[0, 4, 2],
+            Diffserv::Diffserv4 => &[0, 4, 1, 2],
+        }
+    }
+
+    /// tc-cake(8): the tin of a DSCP. Of the old TOS bits, 4 is low delay and 1 low cost.
+    #[inline]
+    pub fn tin(self, dscp: u8) -> usize {
+        const BULK: [u8; 2] = [1, 8];
+        match (self, dscp) {
+            (Diffserv::Besteffort, _) => 0,
+            // LE is 1 (RFC 8622); low cost had it before.
+            (_, dscp) if BULK.contains(&dscp) => 1,
+            (Diffserv::Diffserv3, 4 | 44 | 46 | 48 | 56) => 2,
+            (Diffserv::Diffserv4, 32 | 40 | 44 | 46 | 48 | 56) => 3,
+            (Diffserv::Diffserv4, 4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38) => 2,
+            _ => 0,
+        }
+    }
+}
+
+impl CakeParams {
+    /// CAKE for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: a shaper that is faster than its link or stands still, an overhead
+    /// beyond 256 bytes, queues that do not make sets of eight, a limit below a packet, or what COBALT refuses.
+    pub fn build(&self, link: &Link) -> Result<Cake, ParamError> {
+        link.check()?;
+        if let Some(bandwidth) = self.bandwidth {
+            require(
+                bandwidth.bps() > 0,
+                "bandwidth",
+                bandwidth,
+                "must be positive; leave it out for no shaper",
+            )?;
+            require(
+                bandwidth <= link.rate,
+                "bandwidth",
+                bandwidth,
+                format!(
+                    "must not exceed the link's rate ({}): a shaper faster than its link shapes nothing; give less \
+                     than the link's, or leave it out [Høiland-Jørgensen et al. 2018, section III.A]",
+                    link.rate
+                ),
+            )?;
+        }
+        for (field, bytes) in [("overhead", self.overhead), ("mpu", self.mpu)] {
+            require(bytes.get() <= 256, field, bytes, "must be at most 256 B [tc-cake(8)]")?;
+        }
+        require(
+            self.flows >= WAYS && self.flows.is_multiple_of(WAYS) && self.flows <= 1 << 16,
+            "flows",
+            self.flows,
+            format!(
+                "must be a multiple of {WAYS}, at most 65536: queues are in sets of {WAYS} \
+                 [Høiland-Jørgensen et al. 2018, section III.B]"
+            ),
+        )?;
+        require(
+            (Duration::from_micros(20)..=Duration::from_secs(3600)).contains(&self.rtt),
+            "rtt",
+            self.rtt,
+            "must lie in [20 us, 1 h]",
+        )?;
+        let rate = self.bandwidth.unwrap_or(link.rate);
+        let memory = (4.0 * rate.bytes_per_sec() * self.rtt.as_secs_f64()) as u64;
+        let memory_limit = self.memory_limit.map_or(memory.max(4 << 20), Bytes::get);
+        require(
+            memory_limit >= MTU.get(),
+            "memory_limit",
+            Bytes::new(memory_limit),
+            format!("must hold a packet ({MTU})"),
+        )?;
+        let tins = self.diffserv.shifts().iter().map(|shift| self.tin(link, rate, *shift));
+        let lanes = self.diffserv.shifts().len() * self.flows as usize;
+        Ok(Cake {
+            given: self.clone(),
+            memory_limit,
+            hash: FlowHash::new(self.hash_key),
+            clock: Time::ZERO,
+            tins: tins.collect::<Result<_, _>>()?,
+            lanes: vec![Queue::default(); lanes],
+            turn: 0,
+            drops: 0,
+        })
+    }
+
+    fn tin(&self, link: &Link, rate: BitRate, shift: u32) -> Result<Tin, ParamError> {
+        let threshold = BitRate::from_bps((rate.bps() >> shift).max(1));
+        let mtu_time = threshold.transmission_time(MTU);
+        let (target, interval) = times(self.rtt, mtu_time);
+        let cobalt = CobaltParams { target, interval, ..Default::default() };
+        // The target of a thin tin may be longer than a full buffer takes at the link's rate; it is never wrong.
+        let roomy = Link { rate: BitRate::from_bps(1), ..*link };
+        let law = cobalt.law(&roomy).map_err(|e| {
+            ParamError::new("rtt", self.rtt, format!("{} = {}: {}", e.field, e.value, e.rule))
+        })?;
+        Ok(Tin {
+            threshold,
+            quantum: quantum(threshold),
+            law,
+            over: least_wait(target, mtu_time, 0),
+            rounds: Rounds::new(self.flows as usize),
+            table: SetTable::new(self.flows, WAYS),
+            sources: HostTable::new(),
+            destinations: HostTable::new(),
+            packets: 0,
+            clock: Time::ZERO,
+            deficit: 0,
+            weight: ((1 << 14) >> shift).max(1),
+        })
+    }
+}
+
+/// CAKE's state.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    given: CakeParams,
+    memory_limit: u64,
+    hash: FlowHash,
+    /// The shaper sends nothing before.
+    clock: Time,
+    tins: Vec<Tin>,
+    lanes: Vec<Queue>,
+    /// Whose turn it is without a shaper.
+    turn: usize,
+    drops: u64,
+}
+
+/// Packets of one priority.
+#[derive(Clone, Debug)]
+struct Tin {
+    threshold: BitRate,
+    quantum: i32,
+    law: Law,
+    over: Duration,
+    rounds: Rounds,
+    table: SetTable,
+    sources: HostTable,
+    destinations: HostTable,
+    packets: u32,
+    /// It is within its threshold from then on.
+    clock: Time,
+    /// Without a shaper: bytes that it may send in its turn, of which `weight` are given at a time.
+    deficit: i64,
+    weight: i64,
+}
+
+/// A flow's queue.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    cobalt: Lane,
+    /// It counts for its hosts.
+    bulk: bool,
+    source: u16,
+    destination: u16,
+    /// Since when nothing of it waits or is being sent; later than all if something does.
+    left: Time,
+}
+
+/// Hosts and how many queues in their turn each has.
+#[derive(Clone, Debug)]
+struct HostTable {
+    table: SetTable,
+    counts: Vec<u16>,
+}
+
+impl HostTable {
+    fn new() -> Self {
+        HostTable { table: SetTable::new(1024, WAYS), counts: vec![0; 1024] }
+    }
+
+    #[inline]
+    fn find(&mut self, hash: u32) -> u16 {
+        let counts = &self.counts;
+        self.table.find(hash, |i| counts[i] > 0) as u16
+    }
+}
+
+impl Tin {
+    /// What a queue may send in its turn.
+    #[inline]
+    fn share(&self, isolation: Isolation, queue: &Queue) -> i32 {
+        let source = self.sources.counts[usize::from(queue.source)];
+        let destination = self.destinations.counts[usize::from(queue.destination)];
+        let load = match isolation {
+            Isolation::Triple => source.max(destination),
+            Isolation::DualSource => source,
+            Isolation::DualDestination => destination,
+            _ => 1,
+        };
+        share(self.quantum, load)
+    }
+
+    #[inline]
+    fn count(&mut self, queue: &mut Queue, bulk: bool) {
+        if queue.bulk != bulk {
+            queue.bulk = bulk;
+            for count in [
+                &mut self.sources.counts[usize::from(queue.source)],
+                &mut self.destinations.counts[usize::from(queue.destination)],
+            ] {
+                *count = if bulk { count.saturating_add(1) } else { count.saturating_sub(1) };
+            }
+        }
+    }
+}
+
+impl Cake {
+    #[inline]
+    fn tin_of(&self, lane: usize) -> (usize, usize) {
+        let flows = self.given.flows as usize;
+        match self.tins.len() {
+            1 => (0, lane),
+            _ => (lane / flows, lane % flows),
+        }
+    }
+
+    /// The hashes of where a packet comes from and goes to. A host that nobody knows is one for each flow.
+    #[inline]
+    fn hosts(&self, pkt: &PacketMeta) -> (u32, u32) {
+        let host = |number: u16, side: u64| match number {
+            0 => flow_hash::mix(self.hash.key() ^ (side << 33) ^ u64::from(pkt.flow.0)),
+            _ => flow_hash::mix(self.hash.key() ^ (side << 32) ^ u64::from(number)),
+        };
+        (host(pkt.hosts.source, 1), host(pkt.hosts.destination, 3))
+    }
+
+    /// The hash of what has a queue.
+    #[inline]
+    fn flow(&self, pkt: &PacketMeta) -> u32 {
+        match self.given.isolation {
+            Isolation::Hosts => self.hosts(pkt).0 ^ self.hosts(pkt).1.rotate_left(16),
+            Isolation::Source => self.hosts(pkt).0,
+            Isolation::Destination => self.hosts(pkt).1,
+            Isolation::Blind => 0,
+            _ => self.hash.of(pkt.flow),
+        }
+    }
+
+    fn wire(&self, pkt: &PacketMeta) -> u64 {
+        on_wire(pkt.bytes.get(), self.given.overhead.get(), self.given.mpu.get(), self.given.framing)
+    }
+
+    /// The tin that is served next.
+    #[inline]
+    fn pick(&mut self, now: Time) -> usize {
+        if self.tins.len() == 1 {
+            return 0;
+        }
+        if self.given.bandwidth.is_some() {
+            let mut best: Option<(usize, Time)> = None;
+            for (i, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.packets > 0) {
+                if tin.clock <= now || best.is_none_or(|(_, clock)| tin.clock <= clock) {
+                    best = Some((i, tin.clock));
+                }
+            }
+            return best.expect("something waits").0;
+        }
+        loop {
+            let tin = &mut self.tins[self.turn];
+            if tin.packets > 0 && tin.deficit > 0 {
+                return self.turn;
+            }
+            if tin.packets > 0 {
+                tin.deficit += tin.weight;
+            } else {
+                tin.deficit = 0;
+            }
+            self.turn = (self.turn + 1) % self.tins.len();
+        }
+    }
+}
+
+impl Discipline for Cake {
+    fn draw(&mut self, rng: &mut Rng) {
+        if self.given.hash_key.is_none() {
+            self.hash.draw(rng);
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    fn on_start(&mut self, now: Time) {
+        self.clock = now;
+        self.tins.iter_mut().for_each(|tin| tin.clock = now);
+    }
+
+    fn on_inherit(&mut self, lane: usize, _: &PacketMeta) {
+        let (t, i) = self.tin_of(lane);
+        let tin = &mut self.tins[t];
+        tin.packets += 1;
+        tin.rounds.inherit(i, tin.quantum, true);
+    }
+
+    fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
+        let t = self.given.diffserv.tin(pkt.dscp);
+        let base = t * self.given.flows as usize;
+        let flow = self.flow(pkt);
+        let Tin { table, rounds, .. } = &mut self.tins[t];
+        let i = table.find(flow, |i| !rounds.is_off(i));
+        if rounds.is_off(i) {
+            let (source, destination) = self.hosts(pkt);
+            let queue = &mut self.lanes[base + i];
+            queue.source = self.tins[t].sources.find(source);
+            queue.destination = self.tins[t].destinations.find(destination);
+        }
+        base + i
+    }
+
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, _: &PacketMeta) -> Verdict {
+        let (t, i) = self.tin_of(lane);
+        if cx.lanes.packets.get() == 0 {
+            self.clock = self.clock.max(cx.now);
+        }
+        let (tin, queue) = (&mut self.tins[t], &mut self.lanes[lane]);
+        if tin.packets == 0 {
+            tin.clock = tin.clock.max(cx.now);
+        }
+        tin.packets += 1;
+        let empty = cx.lanes.each[lane].packets.get() == 0;
+        if empty {
+            queue.cobalt.age(&tin.law, queue.left, cx.now);
+            queue.left = Time::MAX;
+        }
+        if tin.rounds.is_off(i) {
+            let share = tin.share(self.given.isolation, queue);
+            tin.rounds.inherit(i, share, true);
+        } else if tin.rounds.is_old(i) && empty {
+            tin.count(queue, true);
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        lanes.bytes.get() + pkt.bytes.get() > self.memory_limit
+    }
+
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        head_of(&cx.lanes, fattest(&cx.lanes, lane, pkt.bytes.get()), lane)
+    }
+
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, _: &PacketMeta) {
+        let (t, _) = self.tin_of(lane);
+        self.tins[t].packets = self.tins[t].packets.saturating_sub(1);
+        self.drops += 1;
+        self.lanes[lane].cobalt.full(&self.tins[t].law, cx.now);
+    }
+
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        if self.given.bandwidth.is_some() && self.clock > cx.now {
+            return Next::NotBefore(self.clock);
+        }
+        let t = self.pick(cx.now);
+        let flows = self.given.flows as usize;
+        let base = t * flows;
+        let each = &cx.lanes.each[base..base + flows];
+        let (lanes, now, isolation) = (&mut self.lanes[base..base + flows], cx.now, self.given.isolation);
+        let tin = &mut self.tins[t];
+        loop {
+            let i = tin.rounds.head();
+            let waits = each[i].packets.get() > 0;
+            if tin.rounds.credits(i) <= 0 {
+                if waits {
+                    tin.count(&mut lanes[i], true);
+                }
+                let share = tin.share(isolation, &lanes[i]);
+                tin.rounds.another_turn(i, share);
+            } else if waits {
+                return Next::Serve(base + i);
+            } else {
+                tin.count(&mut lanes[i], false);
+                lanes[i].cobalt.empty(&tin.law, now);
+                tin.rounds.found_empty(i, Emptied::Leaves);
+            }
+        }
+    }
+
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        let ((t, i), wire) = (self.tin_of(lane), self.wire(pkt));
+        let (tin, now) = (&mut self.tins[t], cx.now);
+        tin.packets = tin.packets.saturating_sub(1);
+        let verdict = self.lanes[lane].cobalt.decide(&tin.law, now, tin.over, pkt, cx.rng);
+        if verdict.drops(pkt) {
+            return verdict;
+        }
+        tin.rounds.charge(i, wire);
+        match self.given.bandwidth {
+            Some(bandwidth) => {
+                tin.clock = after(tin.clock, now, tin.threshold.transmission_time(Bytes::new(wire)));
+                self.clock += bandwidth.transmission_time(Bytes::new(wire));
+            }
+            None => tin.deficit -= wire as i64,
+        }
+        verdict
+    }
+
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.lanes[lane].left = since;
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        let (mut new, mut old, mut p) = (0, 0, 0.0f64);
+        for (t, tin) in self.tins.iter().enumerate() {
+            let (n, o) = tin.rounds.counts();
+            (new, old) = (new + n, old + o);
+            let base = t * self.given.flows as usize;
+            p = tin.rounds.active().map(|i| self.lanes[base + i].cobalt.p()).fold(p, f64::max);
+        }
+        out.value("new_queues", "queues", f64::from(new));
+        out.value("old_queues", "queues", f64::from(old));
+        out.value("p", "1", p);
+        out.value("overflows", "packets", self.drops as f64);
+    }
+}
+
+/// tc-cake(8): what a packet takes on the wire.
+#[inline]
+pub fn on_wire(bytes: u64, overhead: u64, mpu: u64, framing: Framing) -> u64 {
+    let bytes = (bytes + overhead).max(mpu);
+    match framing {
+        Framing::None => bytes,
+        Framing::Atm => bytes.div_ceil(48) * 53,
+        Framing::Ptm => bytes + bytes.div_ceil(64),
+    }
+}
+
+/// Linux, net/sched/sch_cake.c: bytes of a turn at a tin's threshold: what it sends in a 4096th of a second, 300 at
+/// least and an Ethernet frame at most.
+pub fn quantum(threshold: BitRate) -> i32 {
+    (threshold.bps() / 8 / 4096).clamp(300, MTU.get()) as i32
+}
+
+/// Linux, net/sched/sch_cake.c: COBALT's target and interval where a packet takes `mtu_time`.
+pub fn times(rtt: Duration, mtu_time: Duration) -> (Duration, Duration) {
+    let usual = rtt / 20;
+    let target = usual.max(mtu_time * 3 / 2);
+    (target, (rtt + (target - usual)).max(target * 2))
+}
+
+/// Høiland-Jørgensen et al. 2018, section III.B: a host with so many queues in their turn has each send so much
+/// less.
+#[inline]
+pub fn share(quantum: i32, load: u16) -> i32 {
+    (quantum / i32::from(load.max(1))).max(1)
+}
+
+/// Linux, net/sched/sch_cake.c: a tin's clock after a packet that takes `time` at its threshold. One that lags
+/// catches up; one that is above its threshold is that far ahead and no further.
+#[inline]
+pub fn after(clock: Time, now: Time, time: Duration) -> Time {
+    if clock < now { clock + time } else { clock.max(now + time) }
+}
+
+equations! {
+    Diffserv::tin(diffserv: Diffserv, dscp: u8) -> tin = diffserv.tin(dscp) as u32;
+    on_wire(bytes: u64, overhead: u64, mpu: u64, framing: Framing) -> wire =
+        on_wire(bytes, overhead, mpu, framing) as f64;
+    quantum(threshold: BitRate) -> quantum = quantum(threshold);
+    times(rtt: Duration, mtu_time: Duration) -> target, interval = {
+        let (target, interval) = times(rtt, mtu_time);
+        (target.as_secs_f64(), interval.as_secs_f64())
+    };
+    share(quantum: i32, load: u16) -> share = share(quantum, load);
+    after(clock: Duration, now: Duration, time: Duration) -> clock =
+        after(Time::ZERO + clock, Time::ZERO + now, time).as_secs_f64();
+}

@@ -1,0 +1,341 @@
+//! FQ-CoDel: flows have queues of their own, each with a CoDel (RFC 8290).
+//!
+//! A keyed hash gives a flow one of many queues. They are served in turn, a quantum of bytes each; a queue
+//! that has just become active goes before those that have been served, so flows that send less than a quantum per
+//! turn hardly wait. CoDel signals each queue at its head.
+//!
+//! What the RFC leaves open, and what this file does:
+//! - A queue's turn is over when its credits are negative (4.2), or when it has sent at least a quantum (the
+//!   parenthesis beside it): at zero the two differ. This file follows the parenthesis, as Linux does; by the
+//!   other reading a new flow of packets of one quantum sends two in its first turn.
+//! - Section 4.1 drops half of the packets of the fattest queue, 64 at most, when the buffer is full: of an odd
+//!   number this file drops the smaller half, but at least one. The arrival counts as one of its queue, at its
+//!   tail. Linux counts half of the bytes: `rules`.
+//! - Section 4.2 moves a new queue that is found empty to the old ones; Linux only where old ones wait:
+//!   `rules`. With no other queue the two are the same.
+//! - Linux raises CoDel's count by the packets that it drops for want of room: `rules`. The RFC does not.
+//! - CoDel compares what remains with an MTU: what remains for the link, in all queues (RFC 8289 section 4.4).
+//! - CoDel learns that its queue is empty when the queue's turn comes, not when its last packet leaves.
+//! - Section 5.2.7 marks packets that have waited longer than CE_THRESHOLD: those that can be marked, and
+//!   that CoDel has let pass; `ce_threshold_for` can restrict it to ECT(1).
+//! - Marks are on by default in section 5.2.6. Here they are where the scenario's link says so, as for
+//!   every algorithm.
+//! - The memory limit counts bytes of packets; Linux counts its buffers.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use quell_units::{Bytes, Duration, Time};
+
+use crate::codel::{Arithmetic, CodelParams, Law, Mtu, State};
+use crate::params::{ParamError, require};
+use crate::part::{Emptied, FlowHash, Rounds, fattest, head_of};
+use crate::{
+    Cause, Discipline, Ecn, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params,
+};
+
+choice! {
+    /// Whose rules hold where the RFC and Linux differ.
+    pub enum Rules {
+        /// RFC 8290.
+        Rfc = "rfc",
+        /// Linux 7.2's fq_codel.
+        Linux = "linux",
+    }
+}
+
+choice! {
+    /// Which packets a threshold marks.
+    pub enum Marked {
+        /// All that can be marked.
+        EcnCapable = "ecn-capable",
+        /// Those that say ECT(1): of L4S (RFC 9331).
+        Ect1 = "ect1",
+    }
+}
+
+params! {
+    /// FQ-CoDel's parameters.
+    pub struct FqCodelParams {
+        /// Queues into which flows are hashed.
+        flows: u32 = 1024, unit "queues", source "RFC 8290 section 5.2.5";
+        /// Bytes that a queue may send in its turn: about the largest packet; 300 B serves small packets first at low rates.
+        quantum: Bytes = Bytes::new(1514), unit "bytes", source "RFC 8290 section 5.2.4";
+        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        target: Duration = Duration::from_millis(5), unit "s", source "RFC 8290 section 5.2.2";
+        /// Time for which a queue's delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
+        interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8290 section 5.2.1";
+        /// Packets that may wait in all queues, if the link's buffer allows as many.
+        limit: u32 = 10240, unit "packets", source "RFC 8290 section 5.2.3";
+        /// Bytes that may wait in all queues, if the link's buffer allows as many.
+        memory_limit: Bytes = Bytes::new(32 << 20), unit "bytes", source "tc-fq_codel(8), Linux 7.2";
+        /// Packets that are dropped at most when the buffer is full, of the half of the fattest queue.
+        drop_batch: u32 = 64, unit "packets", source "RFC 8290 section 4.1";
+        /// Wait after which a packet is marked whatever CoDel says; left out: none is.
+        ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: optional";
+        /// What the threshold marks: "ecn-capable" packets or only those of "ect1".
+        ce_threshold_for: Marked = Marked::EcnCapable, unit "name", source "RFC 8290 section 5.2.7";
+        /// Whose rules hold where they differ: those of the "rfc", or of "linux".
+        rules: Rules = Rules::Rfc, unit "name", source "RFC 8290";
+        /// How CoDel computes times and roots: "exact", or with the steps and the 16 bits of "linux".
+        arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
+        /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
+        /// left out: the largest packet seen so far.
+        mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
+        /// Key of the hash; left out: drawn from the run's seed.
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+    }
+}
+
+/// The most queues: more than the kernel allows (65536), and 52 bytes each.
+pub(crate) const MOST_QUEUES: u32 = 1 << 20;
+
+/// Refuses a number of queues that cannot be, in the words of its field.
+pub(crate) fn check_queues(field: &'static str, queues: u32) -> Result<(), ParamError> {
+    require(
+        (1..=MOST_QUEUES).contains(&queues),
+        field,
+        queues,
+        alloc::format!(
+            "must lie in [1, {MOST_QUEUES}]: a flow needs a queue to wait in [RFC 8290 section 5.2.5]"
+        ),
+    )
+}
+
+/// Refuses a quantum with which most turns send nothing: 300 bytes, or the mean packet if that is smaller.
+pub(crate) fn check_quantum(quantum: Bytes, link: &Link) -> Result<(), ParamError> {
+    let least = link.mean_packet.min(Bytes::new(300));
+    require(
+        (least..=Bytes::new(1 << 24)).contains(&quantum),
+        "quantum",
+        quantum,
+        alloc::format!(
+            "must be at least {least} and at most {}: below a packet most turns send nothing; give the largest \
+             packet, or 300 B on a slow link [RFC 8290 section 5.2.4]",
+            Bytes::new(1 << 24)
+        ),
+    )
+}
+
+impl FqCodelParams {
+    /// FQ-CoDel for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: no queues, a quantum below a packet, a limit of nothing, or what
+    /// CoDel refuses.
+    pub fn build(&self, link: &Link) -> Result<FqCodel, ParamError> {
+        let Self { target, interval, mtu, ce_threshold, arithmetic, .. } = *self;
+        CodelParams { target, interval, mtu, ce_threshold, arithmetic }.build(link)?;
+        check_queues("flows", self.flows)?;
+        check_quantum(self.quantum, link)?;
+        require(self.limit > 0, "limit", self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
+        require(
+            self.memory_limit >= self.quantum,
+            "memory_limit",
+            self.memory_limit,
+            alloc::format!("must hold a quantum ({})", self.quantum),
+        )?;
+        require(
+            self.drop_batch > 0,
+            "drop_batch",
+            self.drop_batch,
+            "must be at least 1 [RFC 8290 section 4.1]",
+        )?;
+        Ok(FqCodel {
+            law: Law::new(target, interval, arithmetic),
+            mtu: Mtu::new(self.mtu),
+            hash: FlowHash::new(self.hash_key),
+            draws: self.hash_key.is_none(),
+            flows: self.flows,
+            quantum: self.quantum.get() as i32,
+            limit: self.limit,
+            memory_limit: self.memory_limit.get(),
+            drop_batch: self.drop_batch,
+            ce_threshold: ce_threshold.map(|t| arithmetic.steps(t)),
+            ce_threshold_for: self.ce_threshold_for,
+            rules: self.rules,
+            rounds: Rounds::new(self.flows as usize),
+            states: vec![State::default(); self.flows as usize],
+            batch: Batch::default(),
+            batches: 0,
+        })
+    }
+}
+
+/// FQ-CoDel's state.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    law: Law,
+    mtu: Mtu,
+    hash: FlowHash,
+    /// The key is to be drawn.
+    draws: bool,
+    flows: u32,
+    quantum: i32,
+    limit: u32,
+    memory_limit: u64,
+    drop_batch: u32,
+    ce_threshold: Option<Duration>,
+    ce_threshold_for: Marked,
+    rules: Rules,
+    rounds: Rounds,
+    states: Vec<State>,
+    batch: Batch,
+    /// Times that the buffer was full.
+    batches: u64,
+}
+
+/// What is still to be dropped, for want of room, from one queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Batch {
+    lane: u32,
+    /// Packets at most.
+    pub packets: u32,
+    /// Until so many bytes have gone; RFC 8290 counts packets only.
+    pub bytes: u64,
+}
+
+impl Batch {
+    /// RFC 8290 section 4.1: half of the packets of a queue, and at most `most`; by Linux's rules until half of
+    /// its bytes have gone.
+    pub fn of(rules: Rules, packets: u32, bytes: u64, most: u32) -> Self {
+        match rules {
+            Rules::Rfc => Batch { lane: 0, packets: (packets / 2).clamp(1, most), bytes: u64::MAX },
+            Rules::Linux => Batch { lane: 0, packets: most, bytes: (bytes / 2).max(1) },
+        }
+    }
+
+    /// A packet of `bytes` has gone.
+    #[must_use]
+    pub fn less(self, bytes: u64) -> Self {
+        let left = self.bytes.saturating_sub(bytes);
+        Batch { packets: if left == 0 { 0 } else { self.packets.saturating_sub(1) }, bytes: left, ..self }
+    }
+}
+
+impl FqCodel {
+    fn emptied(&self) -> Emptied {
+        match self.rules {
+            Rules::Rfc => Emptied::ToOld,
+            Rules::Linux => Emptied::ToOldBehindOthers,
+        }
+    }
+
+    /// RFC 8290 section 5.2.7: whether a packet that CoDel lets pass is marked.
+    #[inline]
+    fn passes_threshold(&self, sojourn: Duration, ecn: Ecn) -> bool {
+        let concerned = match self.ce_threshold_for {
+            Marked::EcnCapable => ecn.is_capable(),
+            Marked::Ect1 => ecn == Ecn::Ect1,
+        };
+        concerned && self.ce_threshold.is_some_and(|threshold| sojourn > threshold)
+    }
+}
+
+impl Discipline for FqCodel {
+    fn draw(&mut self, rng: &mut Rng) {
+        if self.draws {
+            self.hash.draw(rng);
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.flows as usize
+    }
+
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.mtu.see(pkt);
+        self.rounds.inherit(lane, self.quantum, true);
+    }
+
+    #[inline]
+    fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
+        self.hash.lane(pkt.flow, self.flows)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.mtu.see(pkt);
+        let states = &mut self.states;
+        self.rounds.arrive(lane, &cx.lanes, self.quantum, true, |empty| states[empty].forget());
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        self.batch.packets > 0
+            || lanes.packets.get() >= self.limit
+            || lanes.bytes.get() + pkt.bytes.get() > self.memory_limit
+    }
+
+    // RFC 8290 section 4.1.
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        if self.batch.packets == 0 {
+            let fat = fattest(&cx.lanes, lane, pkt.bytes.get());
+            let (own, arrival) = if fat == lane { (1, pkt.bytes.get()) } else { (0, 0) };
+            let view = &cx.lanes.each[fat];
+            let (packets, bytes) = (view.packets.get() + own, view.bytes.get() + arrival);
+            self.batch = Batch { lane: fat as u32, ..Batch::of(self.rules, packets, bytes, self.drop_batch) };
+            self.batches += 1;
+        }
+        let victim = head_of(&cx.lanes, self.batch.lane as usize, lane);
+        if victim == Victim::Arrival {
+            self.batch = Batch::default();
+        }
+        victim
+    }
+
+    fn on_overflow(&mut self, _: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.batch = self.batch.less(pkt.bytes.get());
+        if self.rules == Rules::Linux {
+            self.states[lane].hurry();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        let (rule, states) = (self.emptied(), &mut self.states);
+        Next::Serve(self.rounds.next(&cx.lanes, rule, |_| self.quantum, |empty| states[empty].forget()))
+    }
+
+    // RFC 8290 section 4.2.
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
+        let (left, drops) = (cx.lanes.bytes.get(), !pkt.ecn.is_capable());
+        let signals = self.states[lane].signals(&self.law, cx.now, sojourn, left, self.mtu, drops);
+        if !(signals && drops) {
+            self.rounds.charge(lane, pkt.bytes.get());
+        }
+        match signals {
+            true => Verdict::Signal(Cause::Early),
+            false if self.passes_threshold(sojourn, pkt.ecn) => Verdict::Signal(Cause::Forced),
+            false => Verdict::Pass,
+        }
+    }
+
+    #[inline]
+    fn on_idle(&mut self, lane: usize, _: Time) {
+        self.rounds.idle(lane);
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        let (new, old) = self.rounds.counts();
+        out.value("new_queues", "queues", f64::from(new));
+        out.value("old_queues", "queues", f64::from(old));
+        let dropping = self.rounds.active().filter(|lane| self.states[*lane].is_dropping()).count();
+        out.value("dropping", "queues", dropping as f64);
+        out.value("batches", "1", self.batches as f64);
+    }
+}
+
+equations! {
+    Batch::of(rules: Rules, packets: u32, bytes: u64, most: u32) -> packets, bytes = {
+        let batch = Batch::of(rules, packets, bytes, most);
+        (batch.packets, batch.bytes as f64)
+    };
+    Batch::less(packets: u32, bytes: u64, gone: u64) -> packets, bytes = {
+        let batch = Batch { lane: 0, packets, bytes }.less(gone);
+        (batch.packets, batch.bytes as f64)
+    };
+}

@@ -1,0 +1,103 @@
+//! FQ-PIE: flows have queues of their own, each with a PIE (draft-ietf-tsvwg-fq-pie).
+//!
+//! The queues of [FQ-CoDel](crate::fq_codel), with [PIE](crate::pie) in place of CoDel: each queue's probability
+//! follows its own delay, and arrivals are signaled.
+//!
+//! What the draft leaves open, and what this file does:
+//! - An arrival that finds the buffer full is dropped "without further processing". The host detects a full
+//!   buffer: such an arrival is judged first, and its queue has its turn.
+//! - PIE's safeguards, two packets that wait and the share of the buffer at which it becomes active, are
+//!   measured on the queue of the flow.
+//! - An update of a queue that is empty and has nothing to forget changes nothing; it is left out, so the cost
+//!   of updates follows the flows that are there, not the number of queues.
+//! - Updates of all queues come at the same times.
+
+use quell_units::{Bytes, Duration};
+
+use super::fq_codel::{check_quantum, check_queues};
+use crate::params::{ParamError, require};
+use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
+use crate::pie::{DelayFrom, Pie, PieParams};
+use crate::{Link, params};
+
+params! {
+    /// FQ-PIE's parameters.
+    pub struct FqPieParams {
+        /// Queues into which flows are hashed.
+        flows: u32 = 1024, unit "queues", source "tc-fq_pie(8), Linux 7.2";
+        /// Bytes that a queue may send in its turn: about the largest packet; 300 B serves small packets first at low rates.
+        quantum: Bytes = Bytes::new(1514), unit "bytes", source "tc-fq_pie(8), Linux 7.2: the interface's MTU";
+        /// Packets that may wait in all queues, if the link's buffer allows as many.
+        limit: u32 = 10240, unit "packets", source "tc-fq_pie(8), Linux 7.2";
+        /// Bytes that may wait in all queues, if the link's buffer allows as many.
+        memory_limit: Bytes = Bytes::new(32 << 20), unit "bytes", source "tc-fq_pie(8), Linux 7.2";
+        /// Delay to hold in each queue (QDELAY_REF).
+        target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
+        /// Time between two updates of the probabilities (T_UPDATE).
+        update_interval: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
+        /// Gain of the delay's distance from the target, per update.
+        alpha: f64 = 0.125, unit "1/s", source "RFC 8033 Appendix A";
+        /// Gain of the delay's change since the last update.
+        beta: f64 = 1.25, unit "1/s", source "RFC 8033 Appendix A";
+        /// Time for which the onset of congestion passes without signals (MAX_BURST).
+        max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
+        /// Probability from which ECN-capable packets are dropped as well.
+        mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033 section 5.1";
+        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate".
+        delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "draft-ietf-tsvwg-fq-pie section 4.1";
+        /// Whether drops are kept from coming too close together or too far apart.
+        derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
+        /// Key of the hash; left out: drawn from the run's seed.
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+    }
+}
+
+impl FqPieParams {
+    /// FQ-PIE for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: no queues, a quantum below a packet, a limit of nothing, or what
+    /// PIE refuses.
+    pub fn build(&self, link: &Link) -> Result<FqPie, ParamError> {
+        let pie = PieParams {
+            target: self.target,
+            update_interval: self.update_interval,
+            alpha: self.alpha,
+            beta: self.beta,
+            max_burst: self.max_burst,
+            mark_ecnth: self.mark_ecnth,
+            delay_from: self.delay_from,
+            derandomize: self.derandomize,
+            ..Default::default()
+        };
+        let pie = pie.build(link)?;
+        check_queues("flows", self.flows)?;
+        check_quantum(self.quantum, link)?;
+        require(self.limit > 0, "limit", self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
+        let given = Arrangement {
+            flows: self.flows,
+            quantum: self.quantum,
+            limit: self.limit,
+            memory_limit: self.memory_limit,
+            depth: u32::MAX,
+            service: Service::NewFirst,
+            full: Full::Arrival,
+            hash_key: self.hash_key,
+            perturb: None,
+        };
+        Ok(PerFlow::new(given, pie, Some(Ticker::new("update_interval", self.update_interval)?)))
+    }
+}
+
+/// FQ-PIE's state.
+pub type FqPie = PerFlow<Pie>;
+
+impl OfFlow for Pie {
+    fn rests(&self) -> bool {
+        self.has_nothing_to_forget()
+    }
+
+    fn p(&self) -> Option<f64> {
+        Some(self.probability())
+    }
+}

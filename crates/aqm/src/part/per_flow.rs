@@ -1,0 +1,232 @@
+//! An algorithm for one queue, in each of the queues into which flows are hashed.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use quell_units::{Bytes, Duration, Time};
+
+use super::{Emptied, FlowHash, Rounds, Ticker, fattest};
+use crate::{
+    Aqm, Cause, Departures, Discipline, Lanes, LanesCtx, Next, PacketMeta, Probe, Rng, Verdict, Victim,
+};
+
+/// What flow queues ask of the algorithm that manages each.
+pub trait OfFlow: Aqm + Clone {
+    /// Whether an update of an empty queue would change nothing that is ever seen: it needs none then.
+    fn rests(&self) -> bool {
+        true
+    }
+
+    /// Its probability, if it has one.
+    fn p(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// In which order queues are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Those first that have just become active (RFC 8290 section 4.2).
+    NewFirst,
+    /// In turn; one that runs empty has lost its place (McKenney 1990).
+    Turns,
+}
+
+/// Whom a full buffer costs a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The arrival.
+    Arrival,
+    /// The end of the longest queue (McKenney 1990).
+    Longest,
+}
+
+/// How flow queues are arranged.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrangement {
+    /// Queues.
+    pub flows: u32,
+    /// Bytes of a turn.
+    pub quantum: Bytes,
+    /// Packets in all.
+    pub limit: u32,
+    /// Bytes in all.
+    pub memory_limit: Bytes,
+    /// Packets in one queue.
+    pub depth: u32,
+    /// Who is next.
+    pub service: Service,
+    /// Who pays.
+    pub full: Full,
+    /// The key of the hash, or the run's.
+    pub hash_key: Option<u64>,
+    /// After how long flows are hashed by another key.
+    pub perturb: Option<Duration>,
+}
+
+/// Queues into which flows are hashed, each under an algorithm of its own.
+#[derive(Clone, Debug)]
+pub struct PerFlow<A> {
+    given: Arrangement,
+    hash: FlowHash,
+    rounds: Rounds,
+    each: Vec<A>,
+    /// When all are updated.
+    ticker: Option<Ticker>,
+    /// Those that an update may change.
+    awake: Vec<u32>,
+    is_awake: Vec<bool>,
+}
+
+impl<A: OfFlow> PerFlow<A> {
+    /// Each queue has a copy of `aqm`; `ticker` says when those that have updates have them.
+    pub fn new(given: Arrangement, aqm: A, ticker: Option<Ticker>) -> Self {
+        let flows = given.flows as usize;
+        PerFlow {
+            given,
+            hash: FlowHash::new(given.hash_key),
+            rounds: Rounds::new(flows),
+            each: vec![aqm; flows],
+            ticker,
+            awake: Vec::with_capacity(if ticker.is_some() { flows } else { 0 }),
+            is_awake: vec![false; flows],
+        }
+    }
+
+    /// From now on updates concern `lane`.
+    #[inline]
+    fn wake(&mut self, lane: usize) {
+        if self.ticker.is_some() && !core::mem::replace(&mut self.is_awake[lane], true) {
+            self.awake.push(lane as u32);
+        }
+    }
+}
+
+impl<A: OfFlow> Discipline for PerFlow<A> {
+    fn draw(&mut self, rng: &mut Rng) {
+        if self.given.hash_key.is_none() {
+            self.hash.draw(rng);
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.each.len()
+    }
+
+    fn on_start(&mut self, now: Time) {
+        self.each.iter_mut().for_each(|aqm| aqm.on_start(now));
+        if let Some(ticker) = &mut self.ticker {
+            ticker.start(now);
+        }
+    }
+
+    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.each[lane].on_inherit(pkt);
+        self.rounds.inherit(lane, self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
+        self.wake(lane);
+    }
+
+    #[inline]
+    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
+        let hash = match self.given.perturb {
+            None => self.hash,
+            Some(perturb) => self.hash.turned(now.nanos() / perturb.nanos()),
+        };
+        hash.lane(pkt.flow, self.given.flows)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        if cx.lanes.each[lane].packets.get() >= self.given.depth {
+            return Verdict::Drop(Cause::Forced);
+        }
+        let verdict = self.each[lane].on_enqueue(&mut cx.of(lane), pkt);
+        if !verdict.drops(pkt) {
+            let (quantum, new_first) =
+                (self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
+            self.rounds.arrive(lane, &cx.lanes, quantum, new_first, |_| {});
+            self.wake(lane);
+        }
+        verdict
+    }
+
+    #[inline]
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        lanes.packets.get() >= self.given.limit
+            || lanes.bytes.get() + pkt.bytes.get() > self.given.memory_limit.get()
+    }
+
+    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
+        match self.given.full {
+            Full::Longest => match fattest(&cx.lanes, lane, pkt.bytes.get()) {
+                // The arrival is the end of its queue.
+                fat if fat == lane => Victim::Arrival,
+                fat => Victim::Tail(fat),
+            },
+            Full::Arrival => Victim::Arrival,
+        }
+    }
+
+    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.each[lane].on_overflow(&mut cx.of(lane), pkt);
+    }
+
+    #[inline]
+    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
+        let quantum = self.given.quantum.get() as i32;
+        Next::Serve(self.rounds.next(&cx.lanes, Emptied::ToOld, |_| quantum, |_| {}))
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        let verdict = match self.each[lane].departures() {
+            Departures::Ignored => Verdict::Pass,
+            Departures::Watched | Departures::Decided => self.each[lane].on_dequeue(&mut cx.of(lane), pkt),
+        };
+        if !verdict.drops(pkt) {
+            self.rounds.charge(lane, pkt.bytes.get());
+        }
+        if self.given.service == Service::Turns && cx.lanes.each[lane].packets.get() == 0 {
+            self.rounds.leave(lane);
+        }
+        verdict
+    }
+
+    #[inline]
+    fn on_idle(&mut self, lane: usize, since: Time) {
+        self.rounds.idle(lane);
+        self.each[lane].on_idle(since);
+    }
+
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        self.ticker.map(|ticker| ticker.due())
+    }
+
+    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
+        if let Some(ticker) = &mut self.ticker {
+            ticker.advance();
+        }
+        let mut i = 0;
+        while let Some(lane) = self.awake.get(i).map(|lane| *lane as usize) {
+            self.each[lane].on_update(&mut cx.of(lane));
+            if self.each[lane].rests() && cx.lanes.each[lane].packets.get() == 0 {
+                self.is_awake[lane] = false;
+                self.awake.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    fn observe(&self, out: &mut dyn Probe) {
+        let (new, old) = self.rounds.counts();
+        out.value("new_queues", "queues", f64::from(new));
+        out.value("old_queues", "queues", f64::from(old));
+        // The most severe of those that are served.
+        let p = self.rounds.active().filter_map(|lane| self.each[lane].p()).reduce(f64::max);
+        if self.each[0].p().is_some() {
+            out.value("p", "1", p.unwrap_or(0.0));
+        }
+    }
+}
