@@ -225,6 +225,8 @@ catalog! {
     Delay, "delay", delay {
         Codel, "codel", codel::CodelParams => Codel, "Controlled Delay", "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", Faithful;
         Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
+    } disciplines {
+        DualPi2, "dualpi2", dualpi2::DualPi2Params => DualPi2, "Dual-queue coupled PI2", "De Schepper, Briscoe and White, RFC 9332, 2023", Faithful;
     }
     /// The arrival rate, or what tells of it, is held against the link.
     Load, "load", load {
@@ -341,6 +343,9 @@ impl Discipline for AnyDiscipline {
     }
     fn lanes(&self) -> usize {
         each_discipline!(self, d => d.lanes())
+    }
+    fn lane_names(&self) -> &'static [&'static str] {
+        each_discipline!(self, d => d.lane_names())
     }
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         each_discipline!(self, d => d.classify(now, pkt))

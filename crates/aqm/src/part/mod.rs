@@ -7,6 +7,8 @@ mod curve;
 #[cfg(feature = "catalog")]
 pub mod detector;
 #[cfg(feature = "catalog")]
+pub mod dual_queue;
+#[cfg(feature = "catalog")]
 mod ewma;
 pub mod fixed;
 #[cfg(feature = "catalog")]
@@ -52,6 +54,7 @@ pub use weight::{Memory, Weight, WeightRule};
 pub(crate) const EQUATIONS: &[(&str, &[crate::equations::Equation])] = &[
     ("part", curve::EQUATIONS),
     ("part::detector", detector::EQUATIONS),
+    ("part::dual_queue", dual_queue::EQUATIONS),
     ("part", ewma::EQUATIONS),
     ("part::fixed", fixed::EQUATIONS),
     ("part", rate::EQUATIONS),

@@ -12,6 +12,11 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("ared-dt", "the thresholds follow past losses; see the map of Jou et al. 2003, section VI"),
     ("fuzzy-red", "the weight changes with every packet; bracket it by red with its two weights"),
+    (
+        "dualpi2",
+        "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is pi \
+         whose probability is squared",
+    ),
     ("red+tail", "two queues share the link; analyze the algorithm of the second one"),
     ("wred", "each class has a RED of its own; analyze red with the settings of one class"),
     ("blue", "p moves on overflow and on idle links only: it has no equilibrium between them"),
