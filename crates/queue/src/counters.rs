@@ -1,6 +1,6 @@
 //! What happened at a queue: the counts that RFC 9332 section 2.5.2.2 asks to report. The delay that it asks
-//! for as well is for the host to measure, which knows when packets leave; the lanes of a discipline share one
-//! set of counts.
+//! for as well is for the host to measure, which knows when packets leave. The lanes of a discipline share one
+//! set of counts, and those with a name have one each beside it.
 
 use core::ops::AddAssign;
 

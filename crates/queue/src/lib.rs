@@ -53,6 +53,11 @@ pub trait Packet {
     fn hosts(&self) -> Hosts {
         Hosts::default()
     }
+    /// It waits, or would have waited, in this lane of a discipline.
+    #[inline]
+    fn set_lane(&mut self, lane: usize) {
+        let _ = lane;
+    }
     /// The protocol it belongs to; TCP unless its owner knows better.
     fn transport(&self) -> Transport {
         Transport::Tcp

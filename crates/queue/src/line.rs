@@ -34,6 +34,12 @@ pub trait Host<P> {
     fn arrived(&mut self, now: Time, admission: Admission) {
         let _ = (now, admission);
     }
+    /// The same, with the lane that the arrival was for.
+    #[inline]
+    fn arrived_in(&mut self, now: Time, lane: usize, admission: Admission) {
+        let _ = lane;
+        self.arrived(now, admission);
+    }
     /// A packet's transmission begins.
     fn sent(&mut self, sent: Sent<P>);
     /// A packet is dropped.
@@ -127,7 +133,7 @@ impl<Q: Qdisc> Line<Q> {
     pub fn arrive(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
         self.run(now, host);
         let admission = self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped));
-        host.arrived(now, admission);
+        host.arrived_in(now, self.queue.arrival_lane(), admission);
         if !matches!(admission, Admission::Dropped(_)) {
             // What has come may be sent sooner than what waited before it.
             self.not_before = Time::ZERO;

@@ -24,6 +24,10 @@ pub struct Parallel<P, D> {
     limit: Limit,
     marks: bool,
     counters: Counters,
+    /// Of the lanes that have a name.
+    lane_counters: Vec<Counters>,
+    /// The lane of the last arrival.
+    arrival_lane: usize,
     rate: Option<BitRate>,
     leaving: Leaving,
     /// When the discipline's life began.
@@ -73,6 +77,8 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
             QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: rate };
         Parallel {
             packets: Slab::with_capacity(64),
+            lane_counters: discipline.lane_names().iter().map(|_| Counters::default()).collect(),
+            arrival_lane: 0,
             ends: (0..lanes).map(|_| Ends { head: NONE, tail: NONE, idle: false }).collect(),
             views: (0..lanes).map(|_| empty).collect(),
             bytes: 0,
@@ -100,6 +106,15 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     /// What waits in each lane.
     pub fn lanes(&self) -> &[QueueView] {
         &self.views
+    }
+
+    /// Counts what happens in a lane.
+    #[inline]
+    fn count(&mut self, lane: usize, event: impl Fn(&mut Counters)) {
+        event(&mut self.counters);
+        if let Some(counters) = self.lane_counters.get_mut(lane) {
+            event(counters);
+        }
     }
 
     /// Asks the discipline.
@@ -185,7 +200,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
             assert!(key != NONE, "lane {victim} is empty: no packet of it can make room");
             let (arrived, packet) = self.remove(victim, key);
             let meta = meta(&packet, arrived);
-            self.counters.evicted(&meta);
+            self.count(victim, |counters| counters.evicted(&meta));
             let meta = shown(&meta, self.marks);
             self.ask(now, |d, cx| d.on_overflow(cx, victim, &meta));
             self.after_drop(victim, now);
@@ -203,11 +218,13 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         let meta = meta(&packet, now);
         let pkt = &shown(&meta, self.marks);
         let lane = self.discipline.classify(now, pkt);
+        self.arrival_lane = lane;
+        packet.set_lane(lane);
         let mut admission = judge(self.ask(now, |d, cx| d.on_enqueue(cx, lane, pkt)), pkt);
         if !matches!(admission, Admission::Dropped(_)) && !self.make_room(now, lane, pkt, dropped) {
             admission = Admission::Dropped(Cause::Overflow);
         }
-        self.counters.arrival(&meta, admission);
+        self.count(lane, |counters| _ = counters.arrival(&meta, admission));
         match admission {
             Admission::Dropped(cause) => {
                 dropped(Dropped { packet, cause, place: Place::Arrival });
@@ -241,7 +258,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
             let meta = meta(&packet, arrived);
             let pkt = &shown(&meta, self.marks);
             let admission = judge(self.ask(now, |d, cx| d.on_dequeue(cx, lane, pkt)), pkt);
-            self.counters.head(&meta, admission);
+            self.count(lane, |counters| counters.head(&meta, admission));
             match admission {
                 Admission::Dropped(cause) => {
                     self.after_drop(lane, now);
@@ -280,6 +297,14 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
 
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn arrival_lane(&self) -> usize {
+        self.arrival_lane
+    }
+
+    fn lane_counters(&self) -> &[Counters] {
+        &self.lane_counters
     }
 
     /// All lanes together; the oldest head is looked for in each.
@@ -325,10 +350,11 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.discipline.on_start(now);
         self.began = now;
         self.counters = counters;
-        for (arrived, packet) in waiting {
+        for (arrived, mut packet) in waiting {
             let pkt = shown(&meta(&packet, arrived), self.marks);
             let lane = self.discipline.classify(now, &pkt);
             self.discipline.on_inherit(lane, &pkt);
+            packet.set_lane(lane);
             self.push(lane, arrived, packet);
         }
     }

@@ -38,6 +38,16 @@ pub trait Qdisc {
     fn next_update(&self) -> Option<Time>;
     /// What happened so far.
     fn counters(&self) -> &Counters;
+    /// The lane of the last arrival; 0 where there is one queue.
+    #[inline]
+    fn arrival_lane(&self) -> usize {
+        0
+    }
+    /// What happened in each lane that the discipline gives a name, in their order; none where there is one
+    /// queue. After a change of the discipline they begin again.
+    fn lane_counters(&self) -> &[Counters] {
+        &[]
+    }
     /// The queue now: of several lanes, all together.
     fn view(&self) -> QueueView;
     /// Whether nothing waits.

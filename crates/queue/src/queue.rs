@@ -69,6 +69,12 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     fn counters(&self) -> &Counters {
         either!(self, q => q.counters())
     }
+    fn arrival_lane(&self) -> usize {
+        either!(self, q => q.arrival_lane())
+    }
+    fn lane_counters(&self) -> &[Counters] {
+        either!(self, q => q.lane_counters())
+    }
     fn view(&self) -> QueueView {
         either!(self, q => q.view())
     }

@@ -58,6 +58,8 @@ pub struct LinkOutcome {
     pub link: LinkId,
     /// Its name.
     pub name: String,
+    /// What the lanes of its discipline are called, those that have a name.
+    pub lanes: Vec<&'static str>,
     /// One per segment of the measured window.
     pub segments: Vec<Segment>,
     /// The time series, empty if no step was asked for.
@@ -129,6 +131,8 @@ pub struct Segment {
     pub queue_byte2_seconds: f64,
     /// One per traffic class.
     pub classes: Vec<ClassStats>,
+    /// One per lane that has a name; without round-trip times.
+    pub lanes: Vec<ClassStats>,
 }
 
 /// What happened to the packets of one class at one link. Packets count in the segment in which the
@@ -150,6 +154,8 @@ pub struct ClassStats {
     pub dropped_overflow: u64,
     /// Bytes dropped, for any cause.
     pub dropped_bytes: u64,
+    /// Of all dropped packets, those that were ECN-capable.
+    pub dropped_ecn: u64,
     /// Departed packets that this queue marked.
     pub marked: u64,
     /// Departed packets that the wire lost.

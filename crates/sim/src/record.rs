@@ -2,7 +2,7 @@
 //! the time series, and the digest.
 
 use hdrhistogram::Histogram;
-use quell_aqm::{Cause, Probe};
+use quell_aqm::{Algorithm, Cause, Discipline, Probe};
 use quell_queue::{Admission, Packet, Place};
 use quell_units::{BitRate, Duration, Time};
 
@@ -78,6 +78,7 @@ struct Counts {
     dropped_forced: u64,
     dropped_overflow: u64,
     dropped_bytes: u64,
+    dropped_ecn: u64,
     marked: u64,
     lost: u64,
     departed: u64,
@@ -86,6 +87,36 @@ struct Counts {
 }
 
 impl Counts {
+    /// A packet arrives that finds so many waiting.
+    #[inline]
+    fn arrive(&mut self, bytes: u16, waiting: u64) {
+        self.arrived += 1;
+        self.arrived_bytes += u64::from(bytes);
+        self.queue_seen_packets += waiting;
+    }
+
+    fn drop(&mut self, bytes: u16, ecn: bool, cause: Cause) {
+        self.dropped_bytes += u64::from(bytes);
+        self.dropped_ecn += u64::from(ecn);
+        match cause {
+            Cause::Early => self.dropped_early += 1,
+            Cause::Forced => self.dropped_forced += 1,
+            Cause::Overflow => self.dropped_overflow += 1,
+        }
+    }
+
+    /// A packet leaves after this delay.
+    #[inline]
+    fn depart(&mut self, packet: &Departure, delay_ns: u64) {
+        self.departed += 1;
+        self.departed_bytes += u64::from(packet.bytes);
+        self.delay_sum_ns += delay_ns;
+        if packet.marked | packet.lost {
+            self.marked += u64::from(packet.marked);
+            self.lost += u64::from(packet.lost);
+        }
+    }
+
     fn dropped(&self) -> u64 {
         self.dropped_early + self.dropped_forced + self.dropped_overflow
     }
@@ -99,6 +130,7 @@ impl Counts {
         stats.dropped_forced = self.dropped_forced - then.dropped_forced;
         stats.dropped_overflow = self.dropped_overflow - then.dropped_overflow;
         stats.dropped_bytes = self.dropped_bytes - then.dropped_bytes;
+        stats.dropped_ecn = self.dropped_ecn - then.dropped_ecn;
         stats.marked = self.marked - then.marked;
         stats.lost = self.lost - then.lost;
         stats.departed = self.departed - then.departed;
@@ -116,6 +148,7 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         dropped_forced: 0,
         dropped_overflow: 0,
         dropped_bytes: 0,
+        dropped_ecn: 0,
         marked: 0,
         lost: 0,
         departed: 0,
@@ -392,6 +425,8 @@ pub(crate) struct Departure {
     pub arrived: Time,
     pub class: u16,
     pub bytes: u16,
+    /// Of the discipline; 0 where there is one queue.
+    pub lane: u8,
     /// This queue marked it.
     pub marked: bool,
     /// The wire will lose it.
@@ -403,6 +438,9 @@ pub(crate) struct Departure {
 pub(crate) struct EarlyEnd {
     pub class: u16,
     pub bytes: u16,
+    pub lane: u8,
+    /// It was ECN-capable.
+    pub ecn: bool,
     pub cause: Cause,
     pub place: Place,
 }
@@ -418,7 +456,7 @@ pub(crate) trait Observer {
     /// See [`Recorder::mark`].
     fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time);
     /// See [`Recorder::arrived`].
-    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission);
+    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission);
     /// See [`Recorder::waits`].
     fn waits(&mut self, now: Time, bytes: u16);
     /// See [`Recorder::dropped_from_queue`].
@@ -439,7 +477,7 @@ impl Observer for () {
         Time::MAX
     }
     fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
-    fn arrived(&mut self, _: Time, _: u16, _: Pkt, _: Admission) {}
+    fn arrived(&mut self, _: Time, _: u16, _: u8, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
     fn dropped_from_queue(&mut self, _: Time, (): (), _: EarlyEnd) {}
     fn departed(&mut self, _: Time, (): (), _: Departure) {}
@@ -460,7 +498,7 @@ impl Observer for Recorder {
         Recorder::mark(self, observe, busy_until);
     }
     #[inline]
-    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+    fn arrived(&mut self, now: Time, class: u16, _: u8, pkt: Pkt, admission: Admission) {
         Recorder::arrived(self, now, class, pkt, admission);
     }
     #[inline]
@@ -480,6 +518,47 @@ impl Observer for Recorder {
     }
     fn recorder(self) -> Option<Recorder> {
         Some(self)
+    }
+}
+
+/// A recorder that also counts by lane. It is a type of its own so that a link with one queue need not ask.
+pub(crate) struct InLanes(pub Recorder);
+
+impl Observer for InLanes {
+    type Ticket = ();
+    fn ticket(&self) {}
+    #[inline]
+    fn next_mark(&self) -> Time {
+        self.0.next_mark()
+    }
+    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
+        self.0.mark(observe, busy_until);
+    }
+    #[inline]
+    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
+        self.0.lane_arrived(lane, pkt, admission);
+        self.0.arrived(now, class, pkt, admission);
+    }
+    #[inline]
+    fn waits(&mut self, now: Time, bytes: u16) {
+        self.0.waits(now, bytes);
+    }
+    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
+        self.0.lane_dropped(packet);
+        self.0.dropped_from_queue(now, packet);
+    }
+    #[inline]
+    fn departed(&mut self, now: Time, (): (), packet: Departure) {
+        self.0.lane_departed(now, packet);
+        self.0.departed(now, packet);
+    }
+    #[inline]
+    fn passed(&mut self, now: Time, (): (), packet: Departure) {
+        self.0.lane_departed(now, packet);
+        self.0.passed(now, packet);
+    }
+    fn recorder(self) -> Option<Recorder> {
+        Some(self.0)
     }
 }
 
@@ -521,7 +600,8 @@ impl Observer for Logger {
     fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
         self.recorder.mark(observe, busy_until);
     }
-    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
+        self.recorder.lane_arrived(lane, pkt, admission);
         self.recorder.arrived(now, class, pkt, admission);
         if self.logs {
             let (source, flow, bytes) = (pkt.flow(), Packet::flow(&pkt), pkt.bytes());
@@ -532,15 +612,18 @@ impl Observer for Logger {
         self.recorder.waits(now, bytes);
     }
     fn dropped_from_queue(&mut self, now: Time, ticket: u32, packet: EarlyEnd) {
+        self.recorder.lane_dropped(packet);
         self.recorder.dropped_from_queue(now, packet);
         let EarlyEnd { cause, place, .. } = packet;
         self.leaves(ticket, Left::Dropped { time: now, cause, place });
     }
     fn departed(&mut self, now: Time, ticket: u32, packet: Departure) {
+        self.recorder.lane_departed(now, packet);
         self.recorder.departed(now, packet);
         self.sent(now, ticket, packet);
     }
     fn passed(&mut self, now: Time, ticket: u32, packet: Departure) {
+        self.recorder.lane_departed(now, packet);
         self.recorder.passed(now, packet);
         self.sent(now, ticket, packet);
     }
@@ -564,9 +647,9 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
     #[inline]
-    fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
         if let Some(observer) = self {
-            observer.arrived(now, class, pkt, admission);
+            observer.arrived(now, class, lane, pkt, admission);
         }
     }
     #[inline]
@@ -610,6 +693,9 @@ pub(crate) struct Recorder {
     next_mark: Time,
     digest: u64,
     classes: Vec<Class>,
+    /// Of the discipline, those with a name.
+    lane_names: &'static [&'static str],
+    lanes: Vec<Class>,
     /// The end of the warm-up, the boundaries, the end.
     bounds: Vec<Time>,
     /// How many of them have passed.
@@ -618,8 +704,9 @@ pub(crate) struct Recorder {
     sums_at_segment: Integrals,
     sums_at_step: Integrals,
     segments: Vec<Segment>,
-    /// The statistics of the segments to come, made beforehand so that the run takes no memory.
-    blank: Vec<Vec<ClassStats>>,
+    /// The statistics of the segments to come, of classes and of lanes, made beforehand so that the run takes
+    /// no memory.
+    blank: Vec<[Vec<ClassStats>; 2]>,
     /// Bits of the packet sent at the last boundary that were still to be sent.
     carried_bits: f64,
     step: Option<Duration>,
@@ -654,6 +741,11 @@ impl Recorder {
             at_step: Counts::default(),
             delays: Delays::new(longest),
         };
+        let blank = |n: usize| (0..n).map(|_| empty_stats(longest)).collect();
+        let lane_names = match spec.queue.as_deref().map(|queue| &queue.algorithm) {
+            Some(Algorithm::Discipline(discipline)) => discipline.lane_names(),
+            _ => &[],
+        };
         Recorder {
             link: id,
             name: spec.name.clone(),
@@ -664,12 +756,14 @@ impl Recorder {
             last_bytes: 0,
             digest: 0,
             classes: (0..classes).map(|_| class()).collect(),
+            lane_names,
+            lanes: lane_names.iter().map(|_| class()).collect(),
             bounds,
             passed: 0,
             sums_at_segment: Integrals::default(),
             sums_at_step: Integrals::default(),
             segments: Vec::with_capacity(segments),
-            blank: (0..segments).map(|_| (0..classes).map(|_| empty_stats(longest)).collect()).collect(),
+            blank: (0..segments).map(|_| [blank(classes), blank(lane_names.len())]).collect(),
             carried_bits: 0.0,
             step: measure.step,
             step_end,
@@ -747,10 +841,12 @@ impl Recorder {
         let capacity_bits = self.capacity.take(t);
         let sums = self.waiting.integrals(t);
         if self.passed == 0 {
-            self.classes.iter_mut().for_each(|c| c.delays.clear()); // the warm-up's
+            // The warm-up's.
+            self.classes.iter_mut().chain(&mut self.lanes).for_each(|c| c.delays.clear());
         } else {
-            let mut stats = self.blank.pop().expect("one for each segment");
-            for (class, stats) in self.classes.iter_mut().zip(&mut stats) {
+            let [mut classes, mut lanes] = self.blank.pop().expect("one for each segment");
+            let measured = self.classes.iter_mut().zip(&mut classes);
+            for (class, stats) in measured.chain(self.lanes.iter_mut().zip(&mut lanes)) {
                 class.counts.since(&class.at_segment, stats);
                 class.delays.move_to(&mut stats.delay_ns);
             }
@@ -765,10 +861,11 @@ impl Recorder {
                 queue_packet2_seconds: (now.packets2 - then.packets2) as f64 * 1e-9,
                 queue_byte_seconds: (now.bytes - then.bytes) as f64 * 1e-9,
                 queue_byte2_seconds: (now.bytes2 - then.bytes2) as f64 * 1e-9,
-                classes: stats,
+                classes,
+                lanes,
             });
         }
-        self.classes.iter_mut().for_each(|c| c.at_segment = c.counts);
+        self.classes.iter_mut().chain(&mut self.lanes).for_each(|c| c.at_segment = c.counts);
         self.sums_at_segment = sums;
         self.passed += 1;
     }
@@ -785,11 +882,18 @@ impl Recorder {
         let x = now.nanos() ^ pkt.fingerprint().rotate_left(17) ^ outcome << 62;
         self.digest = (self.digest.rotate_left(23) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let counts = &mut self.classes[class as usize].counts;
-        counts.arrived += 1;
-        counts.arrived_bytes += pkt.bytes() as u64;
-        counts.queue_seen_packets += self.waiting.packets;
+        counts.arrive(pkt.bytes(), self.waiting.packets);
         if let Admission::Dropped(cause) = admission {
-            self.count_drop(class, pkt.bytes(), cause);
+            counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
+        }
+    }
+
+    /// The same for the lane that it is for; comes first.
+    pub fn lane_arrived(&mut self, lane: u8, pkt: Pkt, admission: Admission) {
+        let Some(lane) = self.lanes.get_mut(usize::from(lane)) else { return };
+        lane.counts.arrive(pkt.bytes(), self.waiting.packets);
+        if let Admission::Dropped(cause) = admission {
+            lane.counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
         }
     }
 
@@ -801,19 +905,24 @@ impl Recorder {
 
     /// A packet that waited was dropped.
     pub fn dropped_from_queue(&mut self, now: Time, packet: EarlyEnd) {
-        let EarlyEnd { class, bytes, cause, .. } = packet;
+        let EarlyEnd { class, bytes, ecn, cause, .. } = packet;
         self.waiting.leave(now, bytes as u64);
-        self.count_drop(class, bytes, cause);
+        self.classes[class as usize].counts.drop(bytes, ecn, cause);
     }
 
-    fn count_drop(&mut self, class: u16, bytes: u16, cause: Cause) {
-        let counts = &mut self.classes[class as usize].counts;
-        counts.dropped_bytes += bytes as u64;
-        match cause {
-            Cause::Early => counts.dropped_early += 1,
-            Cause::Forced => counts.dropped_forced += 1,
-            Cause::Overflow => counts.dropped_overflow += 1,
+    /// The same for the lane in which it waited.
+    pub fn lane_dropped(&mut self, packet: EarlyEnd) {
+        if let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) {
+            lane.counts.drop(packet.bytes, packet.ecn, packet.cause);
         }
+    }
+
+    /// A packet leaves the lane in which it waited.
+    pub fn lane_departed(&mut self, now: Time, packet: Departure) {
+        let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) else { return };
+        let delay = (now - packet.arrived).nanos();
+        lane.delays.record(delay);
+        lane.counts.depart(&packet, delay);
     }
 
     /// The transmission of a packet that waited began at `now`.
@@ -826,20 +935,12 @@ impl Recorder {
     /// The transmission of a packet began at `now`.
     #[inline]
     pub fn passed(&mut self, now: Time, packet: Departure) {
-        let Departure { arrived, class, bytes, marked, lost } = packet;
         self.last_start = now;
-        self.last_bytes = bytes;
-        let delay = (now - arrived).nanos();
-        let class = &mut self.classes[class as usize];
+        self.last_bytes = packet.bytes;
+        let delay = (now - packet.arrived).nanos();
+        let class = &mut self.classes[packet.class as usize];
         class.delays.record(delay);
-        let counts = &mut class.counts;
-        counts.departed += 1;
-        counts.departed_bytes += bytes as u64;
-        counts.delay_sum_ns += delay;
-        if marked | lost {
-            counts.marked += marked as u64;
-            counts.lost += lost as u64;
-        }
+        class.counts.depart(&packet, delay);
     }
 
     /// What was measured, and the digest; every mark up to the end has been made.
@@ -847,6 +948,7 @@ impl Recorder {
         let outcome = LinkOutcome {
             link: self.link,
             name: self.name,
+            lanes: self.lane_names.to_vec(),
             segments: self.segments,
             series: self.series,
             log: self.log,

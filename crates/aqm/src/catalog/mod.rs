@@ -230,6 +230,8 @@ catalog! {
         DocsisPie, "docsis-pie", docsis_pie::DocsisPieParams => DocsisPie, "DOCSIS-PIE", "White and Pan, RFC 8034, 2017", Experimental;
         Step, "step", step::StepParams => Step, "Step marking", "De Schepper and Briscoe, RFC 9331, 2023", Faithful;
         Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
+    } disciplines {
+        DualPi2, "dualpi2", dualpi2::DualPi2Params => DualPi2, "Dual-queue coupled PI2", "De Schepper, Briscoe and White, RFC 9332, 2023", Faithful;
     }
     /// The arrival rate, or what tells of it, is held against the link.
     Load, "load", load {
@@ -359,6 +361,9 @@ impl Discipline for AnyDiscipline {
     }
     fn lanes(&self) -> usize {
         each_discipline!(self, d => d.lanes())
+    }
+    fn lane_names(&self) -> &'static [&'static str] {
+        each_discipline!(self, d => d.lane_names())
     }
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         each_discipline!(self, d => d.classify(now, pkt))

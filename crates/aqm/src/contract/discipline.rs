@@ -25,6 +25,12 @@ pub trait Discipline {
     /// How many lanes there are: at least one, and always the same.
     fn lanes(&self) -> usize;
 
+    /// What the lanes are called in results, from the first on. Those without a name are counted only with
+    /// all others; constant over its life.
+    fn lane_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Draws what must differ from host to host, such as the key of a hash; the host calls it once,
     /// before everything else.
     #[inline]
@@ -160,6 +166,9 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     }
     fn lanes(&self) -> usize {
         (**self).lanes()
+    }
+    fn lane_names(&self) -> &'static [&'static str] {
+        (**self).lane_names()
     }
     fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
         (**self).on_inherit(lane, pkt)

@@ -7,6 +7,8 @@ mod curve;
 #[cfg(feature = "catalog")]
 pub mod detector;
 #[cfg(feature = "catalog")]
+pub mod dual_queue;
+#[cfg(feature = "catalog")]
 mod ewma;
 #[cfg(feature = "catalog")]
 mod fattest;
@@ -72,6 +74,7 @@ pub use weight::{Memory, Weight, WeightRule};
 pub(crate) const EQUATIONS: &[(&str, &[crate::equations::Equation])] = &[
     ("part", curve::EQUATIONS),
     ("part::detector", detector::EQUATIONS),
+    ("part::dual_queue", dual_queue::EQUATIONS),
     ("part", ewma::EQUATIONS),
     ("part::fixed", fixed::EQUATIONS),
     ("part::flow_hash", flow_hash::EQUATIONS),

@@ -208,7 +208,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);
             let ticket = self.observer.ticket();
-            self.observer.arrived(now, class, pkt, admission);
+            self.observer.arrived(now, class, 0, pkt, admission);
             let marked = match admission {
                 Admission::Dropped(_) => {
                     gone.dropped.push(pkt);
@@ -222,7 +222,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
                 Some(arrives) => Flight { start: free, arrives, lost: false },
                 None => self.transmit_any(free, pkt.bytes()),
             };
-            let packet = Departure { arrived: now, class, bytes: pkt.bytes(), marked, lost };
+            let packet = Departure { arrived: now, class, lane: 0, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;
             let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };
             if starts > now {

@@ -9,7 +9,7 @@ use super::lindley::{ArrivalQueue, LindleyQueue};
 use super::service::{HeadQueue, HostsOfFlows, ServedLink};
 use super::{queue_parts, recorder};
 use crate::network::{Network, Schedule};
-use crate::record::{Logger, Observer, Recorder};
+use crate::record::{InLanes, Logger, Observer, Recorder};
 use crate::wire::Wire;
 
 /// What a merging link is to the fast engine.
@@ -84,6 +84,9 @@ impl Visitor for Builder<'_> {
     fn visit_discipline<D: Discipline + 'static>(mut self, discipline: D) -> Link {
         match self.recorder.take() {
             Some(recorder) if self.logs => self.lanes(discipline, Logger::new(recorder, true)),
+            Some(recorder) if !discipline.lane_names().is_empty() => {
+                self.lanes(discipline, InLanes(recorder))
+            }
             Some(recorder) => self.lanes(discipline, recorder),
             None => self.lanes(discipline, ()),
         }

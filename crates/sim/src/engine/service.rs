@@ -23,6 +23,8 @@ pub(super) struct Queued<T> {
     class: u16,
     hosts: Hosts,
     marked: bool,
+    /// Of the discipline, if it has a name; else the largest number.
+    lane: u8,
     ticket: T,
 }
 
@@ -36,6 +38,10 @@ impl<T> Packet for Queued<T> {
     fn set_ce(&mut self) {
         self.pkt.set_ce();
         self.marked = true;
+    }
+    #[inline]
+    fn set_lane(&mut self, lane: usize) {
+        self.lane = lane_number(lane);
     }
     fn flow(&self) -> FlowId {
         Packet::flow(&self.pkt)
@@ -52,6 +58,12 @@ impl<T> Packet for Queued<T> {
     fn transport(&self) -> Transport {
         self.pkt.transport()
     }
+}
+
+/// A lane's number in records; lanes beyond have no name.
+#[inline]
+fn lane_number(lane: usize) -> u8 {
+    u8::try_from(lane).unwrap_or(u8::MAX)
 }
 
 /// A packet that has left a link's queue.
@@ -92,9 +104,9 @@ struct Beyond<'a, O, F> {
 
 impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
     #[inline]
-    fn arrived(&mut self, now: Time, admission: Admission) {
+    fn arrived_in(&mut self, now: Time, lane: usize, admission: Admission) {
         if let Some((class, pkt)) = self.arriving {
-            self.observer.arrived(now, class, pkt, admission);
+            self.observer.arrived(now, class, lane_number(lane), pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
                 self.observer.waits(now, pkt.bytes());
             }
@@ -103,17 +115,18 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
 
     #[inline]
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued<O::Ticket>>) {
-        let Queued { pkt, hop, class, marked, ticket, .. } = packet;
+        let Queued { pkt, hop, class, marked, lane, ticket, .. } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
-        let departure = Departure { arrived, class, bytes: pkt.bytes(), marked, lost: flight.lost };
+        let departure = Departure { arrived, class, lane, bytes: pkt.bytes(), marked, lost: flight.lost };
         self.observer.departed(start, ticket, departure);
         (self.left)(Left::Sent(hop, pkt, flight));
     }
 
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
-        let Queued { pkt, class, ticket, .. } = packet;
+        let Queued { pkt, class, lane, ticket, .. } = packet;
         if let Place::Head | Place::Waiting = place {
-            let packet = EarlyEnd { class, bytes: pkt.bytes(), cause, place };
+            let ecn = pkt.ecn().is_capable();
+            let packet = EarlyEnd { class, lane, bytes: pkt.bytes(), ecn, cause, place };
             self.observer.dropped_from_queue(now, ticket, packet);
         }
         (self.left)(Left::Dropped(pkt));
@@ -144,7 +157,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
             true => Hosts { source: hosts.destination, destination: hosts.source },
             false => hosts,
         };
-        let packet = Queued { pkt, hop, class, hosts, marked: false, ticket: observer.ticket() };
+        let packet = Queued { pkt, hop, class, hosts, marked: false, lane: 0, ticket: observer.ticket() };
         let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), left };
         let _ = line.arrive(now, packet, &mut beyond);
     }

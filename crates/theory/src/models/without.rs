@@ -12,6 +12,11 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("ared-dt", "the thresholds follow past losses; see the map of Jou et al. 2003, section VI"),
     ("fuzzy-red", "the weight changes with every packet; bracket it by red with its two weights"),
+    (
+        "dualpi2",
+        "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is pi \
+         whose probability is squared",
+    ),
     ("red+tail", "two queues share the link; analyze the algorithm of the second one"),
     ("fq-codel", "each flow has a queue and a CoDel of its own, and the models have one queue for all"),
     ("fq-pie", "each flow has a queue and a PIE of its own, and the models have one queue for all"),

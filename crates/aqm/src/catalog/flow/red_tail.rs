@@ -280,6 +280,10 @@ impl Discipline for RedTail {
         2
     }
 
+    fn lane_names(&self) -> &'static [&'static str] {
+        &["vq2", "vq1"]
+    }
+
     // Jou et al. 2003, section III, the list of five.
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         if pkt.transport == Transport::Udp && self.udp == Udp::Young {
