@@ -65,9 +65,9 @@ impl FqPieParams {
             alpha: self.alpha,
             beta: self.beta,
             max_burst: self.max_burst,
-            mark_ecnth: self.mark_ecnth,
-            delay_from: self.delay_from,
-            derandomize: self.derandomize,
+            mark_ecnth: Some(self.mark_ecnth),
+            delay_from: Some(self.delay_from),
+            derandomize: Some(self.derandomize),
             ..Default::default()
         };
         let pie = pie.build(link)?;
