@@ -98,24 +98,80 @@ const CALLS: &[libc::c_long] = &[
 /// # Errors
 /// If the kernel refuses.
 pub fn close_calls() -> io::Result<bool> {
+    let Some(filter) = filter()? else { return Ok(false) };
+    seccompiler::apply_filter_all_threads(&filter).map_err(io::Error::other)?;
+    Ok(true)
+}
+
+fn filter() -> io::Result<Option<seccompiler::BpfProgram>> {
     use seccompiler::{
-        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-        SeccompRule, TargetArch,
+        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+        TargetArch,
     };
-    let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(false) };
+    let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(None) };
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
     calls.insert(libc::SYS_poll, Vec::new());
-    let filter = || -> Result<BpfProgram, seccompiler::BackendError> {
-        let none = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
+    let build = || -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+        let executable = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
         for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-            let data = SeccompCondition::new(2, SeccompCmpArgLen::Dword, none.clone(), 0)?;
-            calls.insert(call, vec![SeccompRule::new(vec![data])?]);
+            let none = SeccompCondition::new(2, SeccompCmpArgLen::Dword, executable.clone(), 0)?;
+            calls.insert(call, vec![SeccompRule::new(vec![none])?]);
         }
         let refused = SeccompAction::Errno(libc::EPERM as u32);
         SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)?.try_into()
     };
-    let filter = filter().map_err(io::Error::other)?;
-    seccompiler::apply_filter_all_threads(&filter).map_err(io::Error::other)?;
-    Ok(true)
+    build().map(Some).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::net::{TcpListener, UdpSocket};
+    use std::thread;
+
+    use super::*;
+
+    /// Threads that end after: the rest of the tests keep their rights.
+    #[test]
+    fn files_are_closed_and_what_is_open_stays() {
+        let closed = thread::spawn(|| {
+            let open = File::open("/proc/self/status").unwrap();
+            if !close_files().unwrap() {
+                println!("skipped: this kernel has no landlock");
+                return;
+            }
+            for path in ["/proc/self/status", "/etc/passwd"] {
+                assert_eq!(File::open(path).unwrap_err().kind(), io::ErrorKind::PermissionDenied, "{path}");
+            }
+            assert!(File::create("/tmp/quell-closed").is_err());
+            assert!(io::read_to_string(open).unwrap().starts_with("Name:"));
+        });
+        closed.join().unwrap();
+    }
+
+    #[test]
+    fn other_calls_are_refused() {
+        let Some(filter) = filter().unwrap() else {
+            println!("skipped: there is no filter for this processor");
+            return;
+        };
+        let closed = thread::spawn(move || {
+            let open = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let to = open.local_addr().unwrap();
+            seccompiler::apply_filter(&filter).unwrap();
+            let refused = |e: io::Error| e.raw_os_error() == Some(libc::EPERM);
+            assert!(UdpSocket::bind("127.0.0.1:0").is_err_and(refused));
+            assert!(TcpListener::bind("127.0.0.1:0").is_err_and(refused));
+            assert!(File::open("/etc/passwd").is_err_and(refused));
+            assert!(thread::Builder::new().spawn(|| {}).is_err_and(refused));
+            assert!(std::process::Command::new("true").status().is_err());
+            // What the worker does goes on.
+            let mut bytes = vec![0; 1 << 20];
+            open.send_to(b"packet", to).unwrap();
+            assert_eq!(open.recv(&mut bytes).unwrap(), 6);
+            crate::port::sleep(quell_units::Duration::from_millis(1));
+        });
+        closed.join().unwrap();
+    }
 }

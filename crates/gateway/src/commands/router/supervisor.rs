@@ -1,6 +1,7 @@
 //! The supervisor: the process that may set rules. It starts the worker, watches it and undoes what was done; it never
 //! sees a packet.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -30,7 +31,7 @@ use super::settings::{RunArgs, Settings};
 pub(super) const HANGS: Wait = Wait::from_secs(3);
 /// How long a worker may take to begin, and to end.
 const PATIENCE: Wait = Wait::from_secs(15);
-/// If a worker has to be started again so many times within [`WITHIN`], something is wrong that no start mends.
+/// If a worker ends after so many new starts within [`WITHIN`], something is wrong that no start mends.
 pub(super) const RESTARTS: usize = 5;
 pub(super) const WITHIN: Wait = Wait::from_secs(60);
 
@@ -119,8 +120,29 @@ struct Supervisor<'a> {
     pending: Option<(Option<u64>, Settings)>,
 }
 
+/// Whether this code is part of the program that runs, and not of a library that another program has loaded.
+fn is_the_program() -> bool {
+    let here = run as fn(&RunArgs, &[&str]) -> Result<(), Failure> as usize;
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    // proc(5): from-to, four fields, the file.
+    let file = maps.lines().find_map(|line| {
+        let (from, rest) = line.split_once('-')?;
+        let (to, rest) = rest.split_once(' ')?;
+        let [from, to] = [from, to].map(|text| usize::from_str_radix(text, 16));
+        (from.ok()?..to.ok()?).contains(&here).then(|| rest.splitn(5, ' ').nth(4).unwrap_or_default().trim())
+    });
+    fs::read_link("/proc/self/exe").is_ok_and(|program| Some(program.as_os_str()) == file.map(OsStr::new))
+}
+
 /// Runs until it is told to stop.
 pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
+    if !is_the_program() {
+        return Err(Failure::Failed(
+            "a gateway starts its own program a second time, which Python is not: use the binary `quell` or \
+             `quell-gateway`"
+                .into(),
+        ));
+    }
     let settings = args.settings()?;
     let Found { refused, notes, rules } = look(&settings);
     let (true, Some(rules)) = (refused.is_empty(), rules) else {
@@ -252,10 +274,7 @@ impl Supervisor<'_> {
             Err(e) if e.kind() == io::ErrorKind::TimedOut => Err("the worker does not begin".into()),
             Err(_) => {
                 let how = worker.kill().map_or(String::new(), |status| format!(" ({status})"));
-                Err(format!(
-                    "the worker has ended before it began{how}; a gateway runs from the binaries `quell` and \
-                     `quell-gateway`, which start themselves a second time, and not from Python's command"
-                ))
+                Err(format!("the worker has ended before it began{how}"))
             }
         }
     }
@@ -269,25 +288,34 @@ impl Supervisor<'_> {
             if self.signals.reload.swap(false, Ordering::Relaxed) {
                 self.reload(&worker);
             }
+            // What has come is heard before silence is: this process may have been stopped itself.
+            if let Err(how) = self.hear(&mut worker) {
+                worker = self.again(worker, &how)?;
+                continue;
+            }
             let silent = worker.heard.elapsed();
             if silent >= HANGS {
                 worker = self.again(worker, &format!("has not answered for {} s", silent.as_secs()))?;
                 continue;
             }
-            {
-                let rest = quell_units::Duration::from_nanos((HANGS - silent).as_nanos() as u64);
-                let mut fds = [
-                    PollFd::from_borrowed_fd(worker.channel.as_fd(), PollFlags::IN),
-                    PollFd::from_borrowed_fd(self.signals.wake.as_fd(), PollFlags::IN),
-                ];
-                match poll(&mut fds, Some(&crate::port::timespec(rest))) {
-                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                    Err(e) => return Err(Over::Failed(format!("poll: {e}"))),
-                }
+            let rest = quell_units::Duration::from_nanos((HANGS - silent).as_nanos() as u64);
+            let mut fds = [
+                PollFd::from_borrowed_fd(worker.channel.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.wake.as_fd(), PollFlags::IN),
+            ];
+            match poll(&mut fds, Some(&crate::port::timespec(rest))) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(Over::Failed(format!("poll: {e}"))),
             }
             self.signals.heard();
+        }
+    }
+
+    /// Hears all that the worker has said; why it cannot go on, if so.
+    fn hear(&mut self, worker: &mut Worker) -> Result<(), String> {
+        loop {
             match worker.channel.take::<Report>() {
-                Ok(None) => {}
+                Ok(None) => return Ok(()),
                 Ok(Some(report)) => {
                     worker.heard = Instant::now();
                     match report {
@@ -298,11 +326,10 @@ impl Supervisor<'_> {
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                    let how =
-                        worker.kill().map_or("has ended".into(), |status| format!("has ended ({status})"));
-                    worker = self.again(worker, &how)?;
+                    let status = worker.kill();
+                    return Err(status.map_or("has ended".into(), |status| format!("has ended ({status})")));
                 }
-                Err(e) => worker = self.again(worker, &format!("says what cannot be read ({e})"))?,
+                Err(e) => return Err(format!("says what cannot be read ({e})")),
             }
         }
     }
@@ -322,7 +349,7 @@ impl Supervisor<'_> {
             self.restarts.retain(|then| now - *then < WITHIN);
             if self.restarts.len() >= RESTARTS {
                 let seconds = WITHIN.as_secs();
-                return Err(Over::GaveUp(format!("{why}, the {RESTARTS}th time within {seconds} s")));
+                return Err(Over::GaveUp(format!("{why}, after {RESTARTS} new starts within {seconds} s")));
             }
             eprintln!("{why}: another one starts");
             // The first at once, then more and more slowly.
