@@ -76,9 +76,14 @@ impl Rig {
         let socket = self.socket.try_clone().map_err(|e| e.to_string())?;
         self.from.run(move || {
             let data = [0u8; PACKET - 28];
-            (0..BURST).for_each(|_| {
+            for sent in 0..BURST {
                 let _ = socket.send(&data);
-            });
+                // Between two namespaces the kernel holds a thousand packets (net.core.netdev_max_backlog).
+                if sent % 250 == 249 {
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
         });
         let mut before = self.sent();
         let first = before;
@@ -92,10 +97,21 @@ impl Rig {
         }
         let time = clock.elapsed().as_nanos() as f64;
         let packets = before - first;
-        if packets == 0 {
-            return Err("no packet came through".into());
+        Ok((time / packets.max(1) as f64, packets))
+    }
+
+    /// A round in which nearly all packets came before the relay began; on a busy machine the kernel may bring some
+    /// later.
+    fn whole_round(&mut self) -> Outcome<f64> {
+        const TRIES: usize = 50;
+        for _ in 0..TRIES {
+            let (time, packets) = self.round()?;
+            if packets >= BURST * 9 / 10 {
+                return Ok(time);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        Ok((time / packets as f64, packets))
+        Err(format!("in {TRIES} rounds, never {BURST} packets came"))
     }
 
     fn sent(&self) -> u64 {
@@ -217,12 +233,8 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
                 // Whoever is first, so that a machine that speeds up or slows down favors none.
                 let (first, second) =
                     if round % 2 == 0 { (&mut bare, &mut *rig) } else { (&mut *rig, &mut bare) };
-                let (a, b) = (first.round()?, second.round()?);
-                let (without, with) = if round % 2 == 0 { (a, b) } else { (b, a) };
-                if with.1 < without.1 * 9 / 10 {
-                    return Err(format!("{kind} with {name}: {} packets of {BURST}", with.1));
-                }
-                pairs.push((without.0, with.0));
+                let (a, b) = (first.whole_round()?, second.whole_round()?);
+                pairs.push(if round % 2 == 0 { (a, b) } else { (b, a) });
             }
         }
         for (name, rig, pairs) in &rigs {
