@@ -155,28 +155,28 @@ fn wire(config: Option<LineConfig>, packet_sockets: bool) -> Outcome<Rig> {
 }
 
 /// Runs a script on a host.
-fn script(host: &Host, text: &'static str) -> Outcome<()> {
+fn script(host: &Host, text: impl Into<String>) -> Outcome<()> {
+    let text = text.into();
     let done =
-        host.run(move || Command::new("sh").args(["-ec", text]).output()).map_err(|e| e.to_string())?;
+        host.run(move || Command::new("sh").args(["-ec", &text]).output()).map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&done.stderr);
     if done.status.success() { Ok(()) } else { Err(said.trim().to_string()) }
 }
 
-/// A router that forwards from a veth device to one that takes everything, with its packets in NFQUEUE.
+/// A router that forwards from one veth device to another, with its packets in NFQUEUE.
 fn router(config: Option<LineConfig>) -> Outcome<Rig> {
-    let [from, router] = ["sender", "router"].map(Host::new);
-    let (from, router) = (from.map_err(|e| e.to_string())?, router.map_err(|e| e.to_string())?);
-    let link = format!("link add s0 type veth peer name g0 netns {}", router.tid());
-    let made = from.run(move || Command::new("ip").args(link.split(' ')).output());
-    let made = made.map_err(|e| e.to_string())?;
-    if !made.status.success() {
-        return Err(String::from_utf8_lossy(&made.stderr).trim().to_string());
+    let host = |name| Host::new(name).map_err(|e| e.to_string());
+    let (from, router, to) = (host("sender")?, host("router")?, host("receiver")?);
+    for (host, name, peer) in [(&from, "s0", "g0"), (&to, "r0", "d0")] {
+        script(host, format!("ip link add {name} type veth peer name {peer} netns {}", router.tid()))?;
     }
+    // What nobody is there to take is dropped, without an answer.
+    script(&to, "ip link set r0 up")?;
     script(&from, "ip addr add 10.1.0.1/24 dev s0; ip link set s0 up; ip route add default via 10.1.0.2")?;
     script(
         &router,
         "ip addr add 10.1.0.2/24 dev g0; ip link set g0 up
-         ip link add d0 type dummy; ip addr add 10.2.0.2/24 dev d0; ip link set d0 up
+         ip addr add 10.2.0.2/24 dev d0; ip link set d0 up
          ip neigh add 10.2.0.1 lladdr 02:00:00:00:00:01 dev d0
          echo 1 > /proc/sys/net/ipv4/ip_forward
          iptables -t mangle -A FORWARD -o d0 -j NFQUEUE --queue-num 0",
@@ -193,7 +193,7 @@ fn router(config: Option<LineConfig>) -> Outcome<Rig> {
         clock: MonotonicClock::new(),
         from,
         socket,
-        _rest: vec![router],
+        _rest: vec![router, to],
         _sink: None,
     })
 }
@@ -257,7 +257,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
          of {rounds} pairs of rounds, with and without a line, in turn; *ratio*: of packets a second and core, with \
          over without, the median of the pairs. In a round {BURST} packets wait in the kernel, and the relay works them \
          off without sleeping. The line is faster than the relay ({RATE}) and signals are marks, so that all packets \
-         go all the way. NFQUEUE: forwarded from a veth device to a dummy one. {before} before, {} after.",
+         go all the way. NFQUEUE: forwarded from one veth device to another. {before} before, {} after.",
         load()
     ));
     Ok(section)
