@@ -24,9 +24,10 @@ pub fn all(rounds: u32, seconds: u32, mut publish: impl FnMut(&Section) -> Outco
         eprintln!("skipped: the relay and its rate: {why}");
         return Ok(());
     }
-    publish(&ports::ratios(rounds)?)?;
-    publish(&rate::kept(seconds)?)?;
-    Ok(())
+    // What fails of one leaves the other.
+    let ratios = ports::ratios(rounds).and_then(|section| publish(&section));
+    let kept = rate::kept(seconds).and_then(|section| publish(&section));
+    ratios.and(kept)
 }
 
 /// Why there can be no namespaces.

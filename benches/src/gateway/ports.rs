@@ -76,9 +76,14 @@ impl Rig {
         let socket = self.socket.try_clone().map_err(|e| e.to_string())?;
         self.from.run(move || {
             let data = [0u8; PACKET - 28];
-            (0..BURST).for_each(|_| {
+            for sent in 0..BURST {
                 let _ = socket.send(&data);
-            });
+                // Between two namespaces the kernel holds a thousand packets (net.core.netdev_max_backlog).
+                if sent % 250 == 249 {
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
         });
         let mut before = self.sent();
         let first = before;
@@ -92,10 +97,21 @@ impl Rig {
         }
         let time = clock.elapsed().as_nanos() as f64;
         let packets = before - first;
-        if packets == 0 {
-            return Err("no packet came through".into());
+        Ok((time / packets.max(1) as f64, packets))
+    }
+
+    /// A round in which nearly all packets came before the relay began; on a busy machine the kernel may bring some
+    /// later.
+    fn whole_round(&mut self) -> Outcome<f64> {
+        const TRIES: usize = 50;
+        for _ in 0..TRIES {
+            let (time, packets) = self.round()?;
+            if packets >= BURST * 9 / 10 {
+                return Ok(time);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        Ok((time / packets as f64, packets))
+        Err(format!("in {TRIES} rounds, never {BURST} packets came"))
     }
 
     fn sent(&self) -> u64 {
@@ -139,28 +155,28 @@ fn wire(config: Option<LineConfig>, packet_sockets: bool) -> Outcome<Rig> {
 }
 
 /// Runs a script on a host.
-fn script(host: &Host, text: &'static str) -> Outcome<()> {
+fn script(host: &Host, text: impl Into<String>) -> Outcome<()> {
+    let text = text.into();
     let done =
-        host.run(move || Command::new("sh").args(["-ec", text]).output()).map_err(|e| e.to_string())?;
+        host.run(move || Command::new("sh").args(["-ec", &text]).output()).map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&done.stderr);
     if done.status.success() { Ok(()) } else { Err(said.trim().to_string()) }
 }
 
-/// A router that forwards from a veth device to one that takes everything, with its packets in NFQUEUE.
+/// A router that forwards from one veth device to another, with its packets in NFQUEUE.
 fn router(config: Option<LineConfig>) -> Outcome<Rig> {
-    let [from, router] = ["sender", "router"].map(Host::new);
-    let (from, router) = (from.map_err(|e| e.to_string())?, router.map_err(|e| e.to_string())?);
-    let link = format!("link add s0 type veth peer name g0 netns {}", router.tid());
-    let made = from.run(move || Command::new("ip").args(link.split(' ')).output());
-    let made = made.map_err(|e| e.to_string())?;
-    if !made.status.success() {
-        return Err(String::from_utf8_lossy(&made.stderr).trim().to_string());
+    let host = |name| Host::new(name).map_err(|e| e.to_string());
+    let (from, router, to) = (host("sender")?, host("router")?, host("receiver")?);
+    for (host, name, peer) in [(&from, "s0", "g0"), (&to, "r0", "d0")] {
+        script(host, format!("ip link add {name} type veth peer name {peer} netns {}", router.tid()))?;
     }
+    // What nobody is there to take is dropped, without an answer.
+    script(&to, "ip link set r0 up")?;
     script(&from, "ip addr add 10.1.0.1/24 dev s0; ip link set s0 up; ip route add default via 10.1.0.2")?;
     script(
         &router,
         "ip addr add 10.1.0.2/24 dev g0; ip link set g0 up
-         ip link add d0 type dummy; ip addr add 10.2.0.2/24 dev d0; ip link set d0 up
+         ip addr add 10.2.0.2/24 dev d0; ip link set d0 up
          ip neigh add 10.2.0.1 lladdr 02:00:00:00:00:01 dev d0
          echo 1 > /proc/sys/net/ipv4/ip_forward
          iptables -t mangle -A FORWARD -o d0 -j NFQUEUE --queue-num 0",
@@ -177,7 +193,7 @@ fn router(config: Option<LineConfig>) -> Outcome<Rig> {
         clock: MonotonicClock::new(),
         from,
         socket,
-        _rest: vec![router],
+        _rest: vec![router, to],
         _sink: None,
     })
 }
@@ -217,12 +233,8 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
                 // Whoever is first, so that a machine that speeds up or slows down favors none.
                 let (first, second) =
                     if round % 2 == 0 { (&mut bare, &mut *rig) } else { (&mut *rig, &mut bare) };
-                let (a, b) = (first.round()?, second.round()?);
-                let (without, with) = if round % 2 == 0 { (a, b) } else { (b, a) };
-                if with.1 < without.1 * 9 / 10 {
-                    return Err(format!("{kind} with {name}: {} packets of {BURST}", with.1));
-                }
-                pairs.push((without.0, with.0));
+                let (a, b) = (first.whole_round()?, second.whole_round()?);
+                pairs.push(if round % 2 == 0 { (a, b) } else { (b, a) });
             }
         }
         for (name, rig, pairs) in &rigs {
@@ -245,7 +257,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
          of {rounds} pairs of rounds, with and without a line, in turn; *ratio*: of packets a second and core, with \
          over without, the median of the pairs. In a round {BURST} packets wait in the kernel, and the relay works them \
          off without sleeping. The line is faster than the relay ({RATE}) and signals are marks, so that all packets \
-         go all the way. NFQUEUE: forwarded from a veth device to a dummy one. {before} before, {} after.",
+         go all the way. NFQUEUE: forwarded from one veth device to another. {before} before, {} after.",
         load()
     ));
     Ok(section)

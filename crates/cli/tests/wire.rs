@@ -198,7 +198,7 @@ fn hosts_say_what_each_flow_had() {
     assert_eq!(value("web", Metric::Transfers).map(|n| n > 4.0), Some(true));
     assert_eq!(value("all", Metric::Timeouts), None, "the kernel does not say");
     let all = value("all", Metric::Goodput).unwrap();
-    assert!((8e6..1e7).contains(&all), "{all}");
+    assert!((5e6..1e7).contains(&all), "{all}");
     // Who asks for ECN is marked, who does not is dropped.
     let shares = |scope| (value(scope, Metric::MarkRate).unwrap(), value(scope, Metric::LossRate).unwrap());
     let ((marked, lost), (none, dropped)) = (shares("marked"), shares("dropped"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use askama::Template;
 
-use crate::experiment::{Document, Papers, Reading, Run};
+use crate::experiment::{Document, Experiment, Papers, Reading, Run};
 use crate::figures::{Beside, Drawn};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::plan::lexical;

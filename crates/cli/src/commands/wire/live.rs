@@ -651,7 +651,7 @@ impl Seen {
         }
         let within = |t: &&Transferred| {
             let start = t.start.as_secs_f64();
-            own.contains(&t.flow) && start >= row.from_s && start < row.to_s
+            counts(&t.flow) && start >= row.from_s && start < row.to_s
         };
         let took = |t: &Transferred| t.end.since(t.start).as_secs_f64();
         let mut times: Vec<f64> = self.transfers.iter().filter(within).map(took).collect();
