@@ -298,7 +298,8 @@ mod tests {
         for (others, closest) in WELL_KNOWN {
             assert!(all().any(|name| closest.contains(&name)), "{others:?}");
         }
-        assert!(SYNONYMS.iter().all(|(_, name)| all().chain(["recovery"]).any(|n| n == *name)));
+        let keys = ["recovery", "update_interval", "delay_from", "delay"];
+        assert!(SYNONYMS.iter().all(|(_, name)| all().chain(keys).any(|n| n == *name)));
     }
 
     #[test]
