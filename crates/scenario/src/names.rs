@@ -91,6 +91,19 @@ pub(crate) fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, 
 const SYNONYMS: &[(&[&str], &str)] = &[
     (&["fifo", "pfifo", "bfifo", "pfifo_fast", "tail-drop", "none"], "drop-tail"),
     (&["variant"], "recovery"),
+    (&["tupdate", "t_update"], "update_interval"),
+    (&["dq_rate_estimator"], "delay_from"),
+    (&["step_thresh"], "delay"),
+];
+
+/// What `tc` says of a queue, but a link's table says here.
+const OF_THE_LINK: &[(&str, &str)] = &[
+    (
+        "limit",
+        "a property of the link, not of the algorithm: write buffer = \"1000 packets\" in the link's table",
+    ),
+    ("ecn", "a property of the link, not of the algorithm: write ecn = true in the link's table"),
+    ("noecn", "a property of the link, not of the algorithm: write ecn = false in the link's table"),
 ];
 
 /// How a name reads whatever the case and the signs between its words.
@@ -151,6 +164,10 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         );
         return (rule, None);
     }
+    let of_an_algorithm = kind == "key" && ["target", "min_th"].iter().any(|key| names.contains(key));
+    if of_an_algorithm && let Some((_, rule)) = OF_THE_LINK.iter().find(|(other, _)| *other == plain(wrong)) {
+        return (rule.to_string(), None);
+    }
     let meant = nearest(wrong, names.iter().copied());
     let known = WELL_KNOWN.iter().find(|(others, _)| others.iter().any(|o| plain(o) == plain(wrong)));
     let rule = match (known, &meant) {
@@ -198,6 +215,18 @@ mod tests {
         "red+tail",
         "wred",
     ];
+
+    #[test]
+    fn the_words_of_tc_are_answered_with_those_that_are_meant() {
+        let pie = ["target", "update_interval", "delay_from", "alpha"];
+        assert_eq!(unknown("key", "tupdate", &pie).1, Some("update_interval".into()));
+        assert_eq!(unknown("key", "dq_rate_estimator", &pie).1, Some("delay_from".into()));
+        for (wrong, want) in [("limit", "buffer = "), ("ecn", "ecn = true"), ("noecn", "ecn = false")] {
+            let (rule, nearest) = unknown("key", wrong, &pie);
+            assert!(rule.contains(want) && nearest.is_none(), "{wrong}: {rule}");
+        }
+        assert!(!unknown("key", "limit", &["count", "rtt"]).0.contains("buffer"));
+    }
 
     #[test]
     fn only_a_close_name_is_suggested() {
@@ -271,7 +300,8 @@ mod tests {
         for (others, closest) in WELL_KNOWN {
             assert!(all().any(|name| closest.contains(&name)), "{others:?}");
         }
-        assert!(SYNONYMS.iter().all(|(_, name)| all().chain(["recovery"]).any(|n| n == *name)));
+        let keys = ["recovery", "update_interval", "delay_from", "delay"];
+        assert!(SYNONYMS.iter().all(|(_, name)| all().chain(keys).any(|n| n == *name)));
     }
 
     #[test]

@@ -149,7 +149,8 @@ fn side_by_side(
             }
         };
     }
-    let together = of_kind!(Red, Ared, AutoTuningRed, StRed, Pi, StPi, Pid, Dred, Rem, Vrc, Avq, Hred);
+    let together =
+        of_kind!(Red, Ared, AutoTuningRed, StRed, Pi, Pi2, Pie, StPi, Pid, Dred, Rem, Vrc, Avq, Hred);
     match together {
         Some(Ok(queues)) => queues.into_iter().map(Ok).collect(),
         // One that fails does not take the others with it.

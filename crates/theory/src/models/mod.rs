@@ -14,7 +14,9 @@ mod dred;
 mod hred;
 mod law;
 mod pi;
+mod pi2;
 mod pid;
+mod pie;
 mod red;
 mod rem;
 mod st_pi;
@@ -74,6 +76,8 @@ models! { $
     auto_tuning_red::AutoTuningRed,
     st_red::StRed,
     pi::Pi,
+    pi2::Pi2,
+    pie::Pie,
     st_pi::StPi,
     pid::Pid,
     dred::Dred,
@@ -202,7 +206,7 @@ mod tests {
             }
         }
         let equilibria = equilibria();
-        assert!(equilibria.len() >= 3 * 17, "{}", equilibria.len());
+        assert!(equilibria.len() >= 3 * 19, "{}", equilibria.len());
         for (name, model, _, equilibrium) in &equilibria {
             with_model!(model, m => check(m, name, equilibrium));
         }

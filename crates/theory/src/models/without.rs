@@ -40,10 +40,13 @@ const REASONS: &[(&str, &str)] = &[
         "it has no probability: it signals at times of its own, closer and closer while the delay stays high",
     ),
     (
-        "pie",
-        "its fluid model (the paper that RFC 8033 section 4.2 names) is not written here; between two of its \
-         scales s it is pi with a = s (alpha + beta) / C, b = s beta / C, and q_ref = C target",
+        "cobalt",
+        "it has no probability but BLUE's: it signals at times of its own, closer and closer while the delay stays high",
     ),
+    ("step", "it marks all or nothing: there is no slope to linearize"),
+    ("policer", "it has no queue: it drops what exceeds its rate"),
+    ("sfb", "each flow has probabilities of its own; the models have one probability for all flows"),
+    ("choke", "a flow's probability goes with its share of the queue, which the models do not tell apart"),
 ];
 
 /// Why an algorithm without a model has none.

@@ -94,6 +94,10 @@ pub fn without_rule(name: &str) -> &'static str {
             "RFC 8033 section 4.2 says how its gains follow its target and its interval: the link and the flows \
              have no part in them, and a rule of stability is not written here"
         }
+        "pi2" => {
+            "RFC 9332 Appendix A says how its gains follow its interval and the longest round-trip time: the link and \
+             the flows have no part in them, and a rule of stability is not written here"
+        }
         _ => "no rule for its parameters is written here",
     }
 }

@@ -1,0 +1,139 @@
+//! What controllers of the delay do to flows: Reno and DCTCP in one queue (De Schepper et al. 2016), and what the
+//! readings of RFC 8033 matter, as docs/algorithms/pie.md has it.
+
+mod common;
+
+use common::*;
+use quell_aqm::catalog::AqmConfig;
+use quell_aqm::pi2::{Pi2Params, Scalable};
+use quell_aqm::pie::{Decay, DelayFrom, PieParams, Scheme, TurnOff};
+use quell_sim::network::*;
+use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
+use quell_units::Bytes;
+
+/// Bytes of DCTCP over those of Reno without ECN, as many flows of each, on 40 Mbit/s at 20 ms. DCTCP's packets are
+/// ECT(0), so they are scalable where all that are ECN-capable are.
+fn ratio(aqm: &AqmConfig, seed: u64) -> f64 {
+    let reno = TcpParams { packet: Bytes::new(1500), recovery: Recovery::Sack, ..Default::default() };
+    let dctcp = TcpParams {
+        congestion: CongestionControl::Dctcp,
+        feedback: Feedback::Exact,
+        ecn: true,
+        ..reno.clone()
+    };
+    let mut network = Dumbbell {
+        aqm: aqm.clone(),
+        flows: 10,
+        rate: 40_000_000,
+        rtt: 0.02,
+        spread: 0.0,
+        buffer: 2000.0,
+        warmup: 20.0,
+        end: 120.0,
+        tcp: dctcp,
+        seed,
+        ..Default::default()
+    }
+    .network();
+    network.classes.push("reno".into());
+    for flow in network.flows.iter_mut().skip(5) {
+        flow.class = 2;
+        flow.traffic = Traffic::Tcp { tcp: reno.clone(), app: App::Bulk };
+    }
+    let out = go(network);
+    let bytes =
+        |class: usize| out.links[0].segments.iter().map(|s| s.classes[class].departed_bytes).sum::<u64>();
+    bytes(0) as f64 / bytes(2) as f64
+}
+
+fn mean_ratio(aqm: AqmConfig) -> f64 {
+    (1..=3).map(|seed| ratio(&aqm, seed)).sum::<f64>() / 3.0
+}
+
+/// With independent marks DCTCP has 2.24/p packets in flight and Reno 1.22/sqrt(p): with k = 2 that is 1.12/p' for one
+/// and 1.22/p' for the other, 0.92.
+#[test]
+fn the_square_gives_both_the_same_and_without_it_one_starves() {
+    let with = |coupling, scalable| {
+        mean_ratio(AqmConfig::Pi2(Pi2Params { coupling, scalable, ..Default::default() }))
+    };
+    let equal = with(2.0, Scalable::Ect);
+    // Coupled by 1, DCTCP is marked half as often and has twice as much.
+    let twice = with(1.0, Scalable::Ect);
+    // One probability for both, as in PIE.
+    let pie = mean_ratio(AqmConfig::Pie(PieParams { mark_ecnth: Some(1.0), ..Default::default() }));
+    let squared = with(2.0, Scalable::Nothing);
+    println!("PI2 {equal:.2}, k = 1 {twice:.2}, PIE {pie:.1}, squared for all {squared:.1}");
+    assert!((0.7..1.3).contains(&equal), "PI2: {equal}");
+    assert!((1.5..2.6).contains(&(twice / equal)), "k = 1: {twice}");
+    assert!(pie > 4.0 && squared > 4.0, "PIE: {pie}, squared for all: {squared}");
+}
+
+/// Mean wait in milliseconds, utilization and signals per arrival in percent, of Reno flows on 10 Mbit/s at 100 ms,
+/// over three seeds.
+fn figures(pie: &PieParams, flows: usize, ecn: bool) -> (f64, f64, f64) {
+    let (mut wait, mut used, mut signals) = (0.0, 0.0, 0.0);
+    for seed in 1..=3 {
+        let out = Dumbbell {
+            aqm: AqmConfig::Pie(pie.clone()),
+            flows,
+            rtt: 0.1,
+            spread: 0.02,
+            buffer: 250.0,
+            warmup: 20.0,
+            end: 120.0,
+            tcp: TcpParams { packet: Bytes::new(1000), ecn, recovery: Recovery::Sack, ..Default::default() },
+            seed,
+            ..Default::default()
+        }
+        .run();
+        for s in &out.links[0].segments {
+            let c = &s.classes[0];
+            wait += c.delay_sum_ns as f64 / c.departed as f64 / 1e6 / 3.0;
+            used += c.departed_bytes as f64 * 8.0 / 1e7 / (s.to - s.from).as_secs_f64() / 3.0;
+            let lost = c.dropped_early + c.dropped_forced + c.dropped_overflow;
+            signals += 100.0 * (lost + c.marked) as f64 / c.arrived as f64 / 3.0;
+        }
+    }
+    (wait, 100.0 * used, signals)
+}
+
+#[test]
+fn readings_of_rfc_8033_differ_by_what_its_page_says() {
+    let standard = PieParams::default();
+    let scheme = |scheme| PieParams { scheme, ..PieParams::default() };
+    let enhanced = scheme(Scheme::Enhanced);
+    let decays = PieParams { decay: Some(Decay::BelowHalf), ..standard.clone() };
+    let off = PieParams { turn_off: TurnOff::Empty, ..enhanced.clone() };
+    let stamps = PieParams { delay_from: Some(DelayFrom::Departures), ..enhanced.clone() };
+    let known = PieParams { delay_from: Some(DelayFrom::LinkRate), ..standard.clone() };
+    let lost = PieParams { mark_ecnth: Some(0.0), ..standard.clone() };
+    // Without a measurement PIE never acts: a protection that never ends is the same.
+    let aborted = PieParams { max_burst: quell_units::Duration::from_secs(3600), ..standard.clone() };
+    let mut all = Vec::new();
+    for (name, pie, ecn) in [
+        ("standard", &standard, false),
+        ("basic", &scheme(Scheme::Basic), false),
+        ("enhanced", &enhanced, false),
+        ("linux", &scheme(Scheme::Linux), false),
+        ("decay below half", &decays, false),
+        ("enhanced, turned off when empty", &off, false),
+        ("enhanced, time stamps", &stamps, false),
+        ("link rate", &known, false),
+        ("marks", &standard, true),
+        ("marks are lost", &lost, true),
+        ("every measurement is aborted", &aborted, false),
+    ] {
+        for flows in [2, 20] {
+            let (wait, used, signals) = figures(pie, flows, ecn);
+            println!("{name} | {flows} | {wait:.1} | {used:.1} | {signals:.2}");
+            all.push((name, flows, wait, used, signals));
+        }
+    }
+    let wait = |name: &str, flows: usize| all.iter().find(|a| a.0 == name && a.1 == flows).unwrap().2;
+    // The schemes hold the same queue; one that never acts holds the buffer.
+    for name in ["basic", "enhanced", "linux", "link rate"] {
+        assert!((wait(name, 20) / wait("standard", 20) - 1.0).abs() < 0.35, "{name}: {}", wait(name, 20));
+    }
+    assert!(wait("every measurement is aborted", 20) > 4.0 * wait("standard", 20));
+}
