@@ -194,6 +194,18 @@ fn a_source_over_tcp_has_the_words_of_one_over_udp() {
     assert!(point("rate = \"1 Mbit/s\"").scenario.to_toml().contains("gaps = \"constant\""));
 }
 
+/// Flows are dealt to the hosts of their group, and no other group's.
+#[test]
+fn flows_come_from_the_hosts_of_their_group() {
+    let text = point("count = 4\nhosts = 2").scenario.to_toml();
+    let text =
+        format!("{text}\n[[flows]]\nname = \"more\"\ncount = 2\nhosts = 3\n\n[[flows]]\nname = \"others\"\n");
+    let study = Document::parse(&text, "hosts").unwrap().study(&Plugins::new()).unwrap();
+    let network = study.points[0].plan(0, 1, &Plugins::new()).unwrap().network;
+    let sources: Vec<u16> = network.flows.iter().map(|flow| flow.hosts.source).collect();
+    assert_eq!(sources, [1, 2, 1, 2, 3, 4, 0]);
+}
+
 #[test]
 fn what_belongs_to_a_rate_needs_one() {
     for how in [

@@ -74,6 +74,12 @@ impl FqPieParams {
         check_queues("flows", self.flows)?;
         check_quantum(self.quantum, link)?;
         require(self.limit > 0, "limit", self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
+        require(
+            self.memory_limit >= self.quantum,
+            "memory_limit",
+            self.memory_limit,
+            alloc::format!("must hold a quantum ({})", self.quantum),
+        )?;
         let given = Arrangement {
             flows: self.flows,
             quantum: self.quantum,
