@@ -577,9 +577,9 @@ proptest! {
         prop_assert_eq!(&bench.log().verdicts, &before.verdicts);
         // PI forgets a burst slowly: its integral falls by 0.0005 in a second.
         now += Duration::from_secs(60);
-        // BLUE remembers: an idle period is one step down for it, however long. HRED knows no time but
+        // BLUE remembers: an idle period is one step down for it, however long. HRED and Curvy RED know no time but
         // that of arrivals.
-        if !["blue", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
+        if !["blue", "curvy-red", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
                 bench.arrive(now, plain(500));

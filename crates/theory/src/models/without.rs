@@ -17,6 +17,11 @@ const REASONS: &[(&str, &str)] = &[
         "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is pi \
          whose probability is squared",
     ),
+    (
+        "curvy-red",
+        "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is a \
+         red of the delay whose probability is squared",
+    ),
     ("red+tail", "two queues share the link; analyze the algorithm of the second one"),
     ("wred", "each class has a RED of its own; analyze red with the settings of one class"),
     ("blue", "p moves on overflow and on idle links only: it has no equilibrium between them"),
