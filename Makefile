@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers characterize drafts papers-quick compare theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -17,6 +17,15 @@ compare: ## Run every algorithm with its defaults, and write docs/algorithms/com
 	cargo run --release --quiet --bin quell -- run scenarios/catalog.toml --out results/catalog --overwrite \
 	  --format json --metric all --segments > results/catalog.json
 	$(PYTHON) docs/algorithms/comparison.py < results/catalog.json
+
+L4S := grid round_trips bursty classic_queue
+L4S_FIGURES := utilization,queue_delay_mean_s,queue_delay_p99_s,goodput_bps[l4s],goodput_bps[classic],goodput_bps[l4s]/goodput_bps[classic],mark_rate[lane:l],queue_delay_mean_s[lane:c],queue_delay_p99_s[lane:c],queue_delay_mean_s[lane:l],queue_delay_p99_s[lane:l]
+
+l4s: ## Run what shows of L4S, the grid of the PI2 paper among it, and write docs/l4s.md
+	mkdir -p results/l4s
+	for name in $(L4S); do cargo run --release --quiet --bin quell -- run scenarios/l4s/$$name.toml \
+	  --out results/l4s/$$name --overwrite --format json --metric '$(L4S_FIGURES)' > results/l4s/$$name.json || exit 1; done
+	$(PYTHON) docs/l4s.py results/l4s
 
 theory: ## Put the linear model's verdicts beside what packets do, and write docs/theory.md
 	mkdir -p results

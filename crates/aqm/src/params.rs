@@ -73,7 +73,7 @@ pub trait ParamValue {
 macro_rules! show_as_displayed {
     ($($t:ty),*) => { $(impl ParamValue for $t { fn show(&self) -> String { self.to_string() } })* };
 }
-show_as_displayed!(bool, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize, AutoSize);
+show_as_displayed!(bool, i32, u32, u64, Prob, BitRate, Bytes, Duration, QueueSize, AutoSize);
 
 impl ParamValue for f64 {
     fn show(&self) -> String {

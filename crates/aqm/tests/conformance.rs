@@ -587,8 +587,8 @@ proptest! {
         // PI forgets a burst slowly: its integral falls by 0.0005 in a second.
         now += Duration::from_secs(60);
         // BLUE remembers, alone and in COBALT: an idle period is one step down for it, however long; in SFB
-        // only arrivals calm it. HRED knows no time but that of arrivals.
-        if !["blue", "blue-fixed", "fq-blue", "cobalt", "sfb", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
+        // only arrivals calm it. HRED and Curvy RED know no time but that of arrivals.
+        if !["blue", "blue-fixed", "fq-blue", "cobalt", "sfb", "curvy-red", "hred", "hred-fixed"].contains(&CATALOG[i].name) {
             for _ in 0..50 {
                 now += Duration::from_millis(100);
                 bench.arrive(now, plain(500));

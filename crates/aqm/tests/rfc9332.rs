@@ -261,6 +261,89 @@ impl Twin for DualPi2 {
     }
 }
 
+/// Appendix B, Figs. 3, 9 and 10, with U = 1. Its random numbers are those of the algorithm: the largest of two
+/// is below x with the probability x^2.
+struct CurvyRed {
+    q: Queues,
+    limit: f64,
+    gamma: f64,
+    min_th: f64,
+    range_c: f64,
+    range_l: f64,
+    step: u64,
+    q_c: f64,
+    rng: Rng,
+}
+
+impl CurvyRed {
+    fn new(scheduler: Scheduler, rng: Rng) -> Self {
+        let (g_c, s_c, k): (i32, i32, i32) = (5, -1, 1);
+        CurvyRed {
+            q: Queues::new(scheduler),
+            limit: 10e6 / 8.0 * 0.25,
+            gamma: 2f64.powi(-g_c),
+            // Printed as 500 ms.
+            min_th: 500e-6,
+            range_c: 2f64.powi(s_c),
+            range_l: 2f64.powi(s_c - k),
+            step: 1_000_000,
+            q_c: 0.0,
+            rng,
+        }
+    }
+
+    /// Whether a random number is below `p`; none is drawn for what cannot be.
+    fn exceeds_rand(&mut self, p: f64) -> bool {
+        p > 0.0 && self.rng.uniform() < p
+    }
+}
+
+impl Twin for CurvyRed {
+    fn enqueue(&mut self, now: u64, pkt: Pkt) -> bool {
+        self.q.enqueue(now, pkt, self.limit)
+    }
+
+    fn dequeue(&mut self, now: u64, dropped: &mut Vec<usize>) -> Option<(Pkt, bool)> {
+        while self.waiting() > 0 {
+            let mut mark = false;
+            let from_l = self.q.scheduler(now);
+            let pkt = if from_l {
+                let (since, pkt) = self.q.lq.pop_front().unwrap();
+                let p_cl = (self.q_c - self.min_th) / self.range_l;
+                let p_l = if now - since > self.step { 1.0 } else { p_cl };
+                mark = self.exceeds_rand(p_l);
+                pkt
+            } else {
+                let (since, pkt) = self.q.cq.pop_front().unwrap();
+                let waited = Duration::from_nanos(now - since).as_secs_f64();
+                self.q_c = self.gamma * waited + (1.0 - self.gamma) * self.q_c;
+                let sqrt_p_c = ((self.q_c - self.min_th) / self.range_c).max(0.0);
+                if self.exceeds_rand(sqrt_p_c * sqrt_p_c) {
+                    if pkt.ecn == Ecn::NotEct {
+                        dropped.push(pkt.number);
+                        continue;
+                    }
+                    mark = true;
+                }
+                pkt
+            };
+            self.q.charge(from_l, pkt.bytes);
+            return Some((pkt, mark));
+        }
+        None
+    }
+
+    fn update(&mut self, _: u64) {}
+
+    fn interval(&self) -> Option<u64> {
+        None
+    }
+
+    fn waiting(&self) -> u64 {
+        Queues::byt(&self.q.lq) + Queues::byt(&self.q.cq)
+    }
+}
+
 /// Runs a transcription behind a link: updates, departures and arrivals, in this order within an instant.
 fn run_twin(twin: &mut impl Twin, arrivals: &[(u64, Pkt)], end: u64) -> Vec<Option<Fate>> {
     let mut fates = vec![None; arrivals.len()];
@@ -426,4 +509,107 @@ fn dualpi2_decides_as_the_pseudo_code() {
         seen.dropped_l > 10_000 && seen.dropped_not_ect > 10_000 && seen.dropped_ect0 > 5_000,
         "{seen:?}"
     );
+}
+
+/// RFC 9332 Appendix B, with both schedulers.
+#[test]
+fn curvy_red_decides_as_the_pseudo_code() {
+    let mut seen = Seen::default();
+    for seed in 1..=12 {
+        let (seconds, end) = (30, 31_000_000_000);
+        let arrivals = traffic(seed, seconds);
+        for scheduler in [Scheduler::Wrr, Scheduler::TsFifo] {
+            let name = if scheduler == Scheduler::Wrr { "wrr" } else { "ts-fifo" };
+            let params = format!("scheduler = \"{name}\"");
+            let rng = || Seed(seed).stream("aqm");
+            let ours = run_quell("curvy-red", &params, &arrivals, end, rng());
+            let theirs = run_twin(&mut CurvyRed::new(scheduler, rng()), &arrivals, end);
+            compare(&format!("seed {seed}, {params}"), &arrivals, &ours, &theirs);
+            seen.add(&arrivals, &ours);
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.sent > 200_000 && seen.marked > 20_000 && seen.dropped_not_ect > 10_000, "{seen:?}");
+}
+
+/// What a link did: the packets that left their queues in order, with when and what waited meanwhile.
+struct Served<'a> {
+    arrivals: &'a [(u64, Pkt)],
+    fates: &'a [Option<Fate>],
+}
+
+impl Served<'_> {
+    fn is_l(pkt: &Pkt) -> bool {
+        matches!(pkt.ecn, Ecn::Ect1 | Ecn::Ce)
+    }
+
+    /// For each packet of L that was sent: when, its number, and the packet of C that was at the head then.
+    fn l_before_c(&self) -> Vec<(u64, usize, Option<usize>)> {
+        let stored =
+            |i: &usize| !matches!(self.fates[*i], Some(Fate::Dropped(t)) if t == self.arrivals[*i].0);
+        let of = |l: bool| {
+            let numbers = 0..self.arrivals.len();
+            numbers.filter(move |i| Self::is_l(&self.arrivals[*i].1) == l).filter(stored)
+        };
+        let left = |i: usize| match self.fates[i] {
+            Some(Fate::Sent(t, _) | Fate::Dropped(t)) => t,
+            None => u64::MAX,
+        };
+        let c: Vec<usize> = of(false).collect();
+        let mut head = 0;
+        let mut found = Vec::new();
+        for i in of(true) {
+            let Some(Fate::Sent(now, _)) = self.fates[i] else { continue };
+            while head < c.len() && left(c[head]) <= now {
+                head += 1;
+            }
+            let waits = c.get(head).copied().filter(|i| self.arrivals[*i].0 < now);
+            found.push((now, i, waits));
+        }
+        found
+    }
+}
+
+/// RFC 9332 section 4.2.2: with the time-shifted FIFO the head of C waits for at most 50 ms longer than what goes
+/// before it.
+#[test]
+fn a_time_shifted_fifo_bounds_the_wait_of_classic_packets() {
+    let mut close = 0;
+    for seed in 1..=12 {
+        let arrivals = traffic(seed, 30);
+        let params = "scheduler = \"ts-fifo\"";
+        let fates = run_quell("dualpi2", params, &arrivals, 31_000_000_000, Seed(seed).stream("aqm"));
+        let served = Served { arrivals: &arrivals, fates: &fates };
+        for (now, l, c) in served.l_before_c() {
+            let Some(c) = c else { continue };
+            let (waited_l, waited_c) = (now - arrivals[l].0, now - arrivals[c].0);
+            assert!(waited_c <= waited_l + 50_000_000, "seed {seed}: {waited_c} ns behind {waited_l} ns");
+            close += (waited_c + 1_200_000 > waited_l + 50_000_000) as u32;
+        }
+    }
+    assert!(close > 50, "the bound was met {close} times");
+}
+
+/// RFC 9332 section 4.2.2: with a weight of 1/16 the head of C waits for the serialization of 15 packets of L, and
+/// the one that completes them.
+#[test]
+fn weighted_round_robin_starves_no_classic_packet() {
+    let mut most = 0;
+    for seed in 1..=12 {
+        let arrivals = traffic(seed, 30);
+        let fates = run_quell("dualpi2", "", &arrivals, 31_000_000_000, Seed(seed).stream("aqm"));
+        let served = Served { arrivals: &arrivals, fates: &fates };
+        let (mut bytes, mut head) = (0, None);
+        for (_, l, c) in served.l_before_c() {
+            if c.is_none() || c != head {
+                (bytes, head) = (0, c);
+            }
+            if c.is_some() {
+                bytes += arrivals[l].1.bytes;
+                most = most.max(bytes);
+                assert!(bytes <= 16 * 1500 + 1500, "seed {seed}: {bytes} B before one packet");
+            }
+        }
+    }
+    assert!(most > 14 * 1500, "at most {most} B went before");
 }

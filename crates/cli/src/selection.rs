@@ -1,6 +1,6 @@
 //! What of the results is shown, and the tables of it.
 
-use quell_lab::{Estimate, Metric, Quantity, Results, View};
+use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
 use crate::align::{self, Scale, align, round};
@@ -121,7 +121,10 @@ impl Selection {
             "all" if self.classes => Some("all traffic".to_string()),
             "all" => None,
             "data" => Some("all data (without acknowledgments)".to_string()),
-            class => Some(format!("class {class}")),
+            other => Some(match other.strip_prefix(LANE) {
+                Some(lane) => format!("lane {lane}"),
+                None => format!("class {other}"),
+            }),
         };
         let segments = results.run.points.get(view.point).map_or(&[][..], |p| &p.segments);
         let segment = match view.segment.and_then(|i| Some((i, segments.get(i as usize)?))) {

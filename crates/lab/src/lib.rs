@@ -49,8 +49,8 @@ pub use metrics::{Better, Metric, Values};
 pub use quantity::Quantity;
 pub use read::{files_in, read, read_from};
 pub use results::{
-    DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, PointInfo,
-    Replication, Results, RunInfo, TransferRow, View,
+    DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LANE, LinkSeries, MetricRow,
+    PointInfo, Replication, Results, RunInfo, TransferRow, View,
 };
 pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, Take, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};

@@ -75,6 +75,12 @@ metrics! {
     EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
     ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm was passed, over arrivals.";
     OverflowLossRate, "overflow_loss_rate", "overflow loss", "1", Lower, "Packets dropped because the buffer was full, over arrivals.";
+    ArrivedPackets, "arrived_packets", "packets arrived", "packets", Neither, "Packets that arrived at the queue.", "RFC 9332 section 2.5.2.2";
+    PresentedPackets, "presented_packets", "packets presented", "packets", Neither, "Of those, the packets that the algorithm could decide about: all but those that a full buffer dropped.", "RFC 9332 section 2.5.2.2";
+    ForwardedPackets, "forwarded_packets", "packets forwarded", "packets", Neither, "Packets whose transmission began.", "RFC 9332 section 2.5.2.2";
+    MarkedPackets, "marked_packets", "packets marked", "packets", Neither, "Packets that left with a mark of this link.", "RFC 9332 section 2.5.2.2";
+    DroppedEcnPackets, "dropped_ecn_packets", "ECN packets dropped", "packets", Neither, "Packets dropped at the link that were ECN-capable.", "RFC 9332 section 2.5.2.2";
+    DroppedNotEcnPackets, "dropped_not_ecn_packets", "other packets dropped", "packets", Neither, "Packets dropped at the link that were not.", "RFC 9332 section 2.5.2.2";
     WireLossRate, "wire_loss_rate", "wire loss", "1", Lower, "Packets that left and that the wire then lost (the link's loss), over packets that left.";
     MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
     QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";

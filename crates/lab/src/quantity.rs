@@ -9,6 +9,7 @@ use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Better, Metric};
+use crate::results::LANE;
 use crate::sequential::Width;
 
 /// What internal signals are asked for with.
@@ -84,9 +85,12 @@ impl Quantity {
         width.ok_or_else(|| format!("{self} = \"{}\": a width must be above 0", cut(text.trim())))
     }
 
-    /// The class that it names and `classes` (beside "all" and "data") have not; none if there is none.
+    /// The class that it names and `classes` (beside "all" and "data") have not; none if there is none. Whether
+    /// there is a lane is known after the run.
     pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
-        let known = |scope: &&str| ["all", "data"].contains(scope) || classes.iter().any(|c| c == scope);
+        let known = |scope: &&str| {
+            ["all", "data"].contains(scope) || scope.starts_with(LANE) || classes.iter().any(|c| c == scope)
+        };
         let scopes = self.terms().filter_map(|term| match term {
             Term::Metric(_, scope) => scope.as_deref(),
             Term::Internal(_) => None,

@@ -8,7 +8,9 @@ use quell_sim::outcome::{
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::metrics::{Metric, Values};
-use crate::results::{DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, TransferRow};
+use crate::results::{
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, TransferRow, lane_scope,
+};
 use crate::stats::{jain_index, quantile};
 
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
@@ -39,12 +41,25 @@ fn rows_of(
     let (from, to) = (first.from, last.to);
     let row = |scope: &str, classes: &[usize]| {
         let mut values = Values::default();
-        link_figures(&mut values, segments, classes, to.since(from));
+        link_figures(&mut values, segments, Part::Classes(classes), to.since(from));
         flow_figures(&mut values, facts, outcome, link, which.clone(), classes, (from, to));
         MetricRow {
             link: link.name.clone(),
             segment: number,
             scope: scope.to_string(),
+            from_s: from.as_secs_f64(),
+            to_s: to.as_secs_f64(),
+            values,
+        }
+    };
+    let lane = |(i, name): (usize, &&str)| {
+        let mut values = Values::default();
+        link_figures(&mut values, segments, Part::Lane(i), to.since(from));
+        share_figures(&mut values, segments, Part::Lane(i));
+        MetricRow {
+            link: link.name.clone(),
+            segment: number,
+            scope: lane_scope(name),
             from_s: from.as_secs_f64(),
             to_s: to.as_secs_f64(),
             values,
@@ -69,11 +84,36 @@ fn rows_of(
                     row.values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
                 }
             } else {
-                share_figures(&mut row.values, segments, classes);
+                share_figures(&mut row.values, segments, Part::Classes(classes));
             }
             row
         })
+        .chain(link.lanes.iter().enumerate().map(lane))
         .collect()
+}
+
+/// What of a link's traffic figures are of.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    /// These classes.
+    Classes(&'a [usize]),
+    /// One lane of its discipline.
+    Lane(usize),
+}
+
+impl<'a> Part<'a> {
+    /// Its statistics in one segment.
+    fn of(self, segment: &'a Segment) -> impl Iterator<Item = &'a ClassStats> {
+        let (stats, which) = match self {
+            Part::Classes(classes) => (&segment.classes, classes),
+            Part::Lane(_) => (&segment.lanes, &[][..]),
+        };
+        let lane = match self {
+            Part::Lane(i) => stats.get(i),
+            Part::Classes(_) => None,
+        };
+        which.iter().filter_map(move |c| stats.get(*c)).chain(lane)
+    }
 }
 
 /// "all", "data" (all but acknowledgments), and each class that was seen at the link.
@@ -85,13 +125,13 @@ fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<(String, Vec<usize>)> {
     [("all".to_string(), all.clone()), ("data".to_string(), data)].into_iter().chain(each).collect()
 }
 
-/// Adds up classes over segments.
-fn total(segments: &[Segment], classes: &[usize], of: impl Fn(&ClassStats) -> u64) -> f64 {
-    segments.iter().flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c))).map(|c| of(c) as f64).sum()
+/// Adds up a part over segments.
+fn total(segments: &[Segment], part: Part<'_>, of: impl Fn(&ClassStats) -> u64) -> f64 {
+    segments.iter().flat_map(|s| part.of(s)).map(|c| of(c) as f64).sum()
 }
 
-fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], length: Duration) {
-    let sum = |of: fn(&ClassStats) -> u64| total(segments, classes, of);
+fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, length: Duration) {
+    let sum = |of: fn(&ClassStats) -> u64| total(segments, part, of);
     let seconds = length.as_secs_f64();
     let arrived = sum(|c| c.arrived);
     let departed = sum(|c| c.departed);
@@ -111,17 +151,21 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);
     values.set(Metric::ForcedLossRate, sum(|c| c.dropped_forced) / arrived);
     values.set(Metric::OverflowLossRate, sum(|c| c.dropped_overflow) / arrived);
+    let (overflow, ecn) = (sum(|c| c.dropped_overflow), sum(|c| c.dropped_ecn));
+    values.set(Metric::ArrivedPackets, arrived);
+    values.set(Metric::PresentedPackets, arrived - overflow);
+    values.set(Metric::ForwardedPackets, departed);
+    values.set(Metric::MarkedPackets, sum(|c| c.marked));
+    values.set(Metric::DroppedEcnPackets, ecn);
+    values.set(Metric::DroppedNotEcnPackets, sum(ClassStats::dropped) - ecn);
     values.set(Metric::WireLossRate, sum(|c| c.lost) / departed);
     values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
     values.set(Metric::Power, bits / seconds / delay);
     let percentiles = [
-        (
-            [Metric::DelayP50, Metric::DelayP95, Metric::DelayP99],
-            histogram(segments, classes, |c| &c.delay_ns),
-        ),
-        ([Metric::RttP50, Metric::RttP95, Metric::RttP99], histogram(segments, classes, |c| &c.rtt_ns)),
+        ([Metric::DelayP50, Metric::DelayP95, Metric::DelayP99], histogram(segments, part, |c| &c.delay_ns)),
+        ([Metric::RttP50, Metric::RttP95, Metric::RttP99], histogram(segments, part, |c| &c.rtt_ns)),
     ];
     for (metrics, histogram) in percentiles {
         let Some(histogram) = histogram else { continue };
@@ -131,27 +175,23 @@ fn link_figures(values: &mut Values, segments: &[Segment], classes: &[usize], le
     }
 }
 
-/// What part these classes have of the packets that arrived and of those that were dropped.
-fn share_figures(values: &mut Values, segments: &[Segment], classes: &[usize]) {
+/// What share this part has of the packets that arrived and of those that were dropped.
+fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
     let share = |of: fn(&ClassStats) -> u64| {
         let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(c) as f64).sum::<f64>();
-        total(segments, classes, of) / everything
+        total(segments, part, of) / everything
     };
     values.set(Metric::ArrivalShare, share(|c| c.arrived));
     values.set(Metric::LossShare, share(ClassStats::dropped));
 }
 
-/// The times of several classes and segments together; none if there are none.
+/// The times of a part and of several segments together; none if there are none.
 fn histogram(
     segments: &[Segment],
-    classes: &[usize],
+    part: Part<'_>,
     of: fn(&ClassStats) -> &Histogram<u32>,
 ) -> Option<Histogram<u32>> {
-    let mut parts = segments
-        .iter()
-        .flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c)))
-        .map(of)
-        .filter(|h| !h.is_empty());
+    let mut parts = segments.iter().flat_map(|s| part.of(s)).map(of).filter(|h| !h.is_empty());
     let mut sum = parts.next()?.clone();
     sum.auto(true);
     for part in parts {
@@ -435,8 +475,11 @@ fn shares() -> impl Iterator<Item = f64> {
 pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
-        for (scope, classes) in scopes(facts, link) {
-            let Some(histogram) = histogram(&link.segments, &classes, |c| &c.delay_ns) else { continue };
+        let scopes = scopes(facts, link);
+        let classes = scopes.iter().map(|(scope, classes)| (scope.clone(), Part::Classes(classes)));
+        let lanes = link.lanes.iter().enumerate().map(|(i, name)| (lane_scope(name), Part::Lane(i)));
+        for (scope, part) in classes.chain(lanes) {
+            let Some(histogram) = histogram(&link.segments, part, |c| &c.delay_ns) else { continue };
             // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
             rows.extend(shares().zip(histogram.value_at_quantiles(shares())).map(|(share, ns)| DelayRow {
                 link: link.name.clone(),
@@ -521,6 +564,7 @@ mod tests {
             dropped_forced: dropped[1],
             dropped_overflow: dropped[2],
             dropped_bytes: dropped.iter().sum::<u64>() * 500,
+            dropped_ecn: dropped[0],
             marked,
             departed,
             lost: departed / 10,
@@ -548,6 +592,8 @@ mod tests {
             queue_packet2_seconds: queue[1] * seconds,
             queue_byte_seconds: 500.0 * queue[0] * seconds,
             queue_byte2_seconds: 250_000.0 * queue[1] * seconds,
+            // The first class has a lane of its own.
+            lanes: classes[..1].to_vec(),
             classes,
         }
     }
@@ -610,6 +656,7 @@ mod tests {
         let link = LinkOutcome {
             link: LinkId(0),
             name: "bottleneck".into(),
+            lanes: vec!["l"],
             segments: vec![first, second],
             series: Series::default(),
             log: Vec::new(),

@@ -210,7 +210,7 @@ row! {
         pub link: String,
         /// Which segment, or none for the whole measured window.
         pub segment: Option<u32>,
-        /// "all", "data" (all but acknowledgments), or a class.
+        /// "all", "data" (all but acknowledgments), a class, or a lane of a discipline ("lane:l").
         pub scope: String,
         /// Its beginning in seconds.
         pub from_s: f64,
@@ -375,6 +375,14 @@ pub struct Difference {
     pub difference: Estimate,
 }
 
+/// How scopes of lanes begin; the lane's name follows.
+pub const LANE: &str = "lane:";
+
+/// The scope of a lane's figures.
+pub(crate) fn lane_scope(name: &str) -> String {
+    format!("{LANE}{name}")
+}
+
 impl Results {
     /// Results of replications that were made elsewhere; the digest is theirs.
     pub fn of(run: RunInfo, replications: Vec<Replication>) -> Results {
@@ -462,7 +470,9 @@ impl Results {
             Term::Metric(_, None) => None,
             Term::Metric(_, Some(scope)) => {
                 let classes = self.run.points.iter().flat_map(|p| &p.classes).map(String::as_str);
-                lack("class", scope, ["all", "data"].into_iter().chain(classes).collect())
+                let rows = self.replications.iter().flat_map(|r| &r.metrics).map(|row| row.scope.as_str());
+                let lanes = rows.filter(|scope| scope.starts_with(LANE));
+                lack("class", scope, ["all", "data"].into_iter().chain(classes).chain(lanes).collect())
             }
             Term::Internal(signal) => {
                 let all = self.replications.iter().flat_map(|r| &r.internal_means);

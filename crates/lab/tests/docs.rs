@@ -9,13 +9,15 @@ fn page() -> String {
         "# Metrics\n\n\
          <!-- Written from crates/lab/src/metrics.rs by QUELL_UPDATE_DOCS=1 cargo test -p quell-lab --test docs -->\n\n\
          Every figure is taken at an observed link, over the measured window and over each segment, for all \
-         traffic (scope \"all\"), for all but acknowledgments (\"data\") and for each traffic class. The name is the \
+         traffic (scope \"all\"), for all but acknowledgments (\"data\"), for each traffic class, and for each lane that a discipline names \
+         (\"lane:l\": what RFC 9332 section 2.5.2.2 asks for). The name is the \
          column of `metrics.parquet`, the key in JSON, and what `--metric` and Python's `Results.table` take; titles \
          do as well, in capitals or not. Packets count in the window in which the event happened. A figure that \
          does not apply has no value.\n\n\
          Three more are made of these; they stand wherever a metric does, in tables, `--precision`, `search`, `plot` and Python:\n\n\
          | written | is |\n| --- | --- |\n\
-         | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of |\n\
+         | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of; \
+         `queue_delay_p99_s[lane:l]` that of a lane |\n\
          | `goodput_bps[short]/goodput_bps[all]` | the ratio of two figures, taken in each replication: here, the \
          share of a class; `queue_std_packets/queue_packets` is a coefficient of variation, \
          `queue_bytes/buffer_bytes` the share of the buffer that is filled |\n\

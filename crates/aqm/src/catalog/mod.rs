@@ -232,6 +232,7 @@ catalog! {
         Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
     } disciplines {
         DualPi2, "dualpi2", dualpi2::DualPi2Params => DualPi2, "Dual-queue coupled PI2", "De Schepper, Briscoe and White, RFC 9332, 2023", Faithful;
+        CurvyRed, "curvy-red", curvy_red::CurvyRedParams => CurvyRed, "Dual-queue coupled Curvy RED", "De Schepper, Briscoe and White, RFC 9332 Appendix B, 2023", Experimental;
     }
     /// The arrival rate, or what tells of it, is held against the link.
     Load, "load", load {

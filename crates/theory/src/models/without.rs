@@ -17,6 +17,11 @@ const REASONS: &[(&str, &str)] = &[
         "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is pi \
          whose probability is squared",
     ),
+    (
+        "curvy-red",
+        "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is a \
+         red of the delay whose probability is squared",
+    ),
     ("red+tail", "two queues share the link; analyze the algorithm of the second one"),
     ("fq-codel", "each flow has a queue and a CoDel of its own, and the models have one queue for all"),
     ("fq-pie", "each flow has a queue and a PIE of its own, and the models have one queue for all"),

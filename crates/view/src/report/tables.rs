@@ -1,6 +1,6 @@
 //! The report's tables.
 
-use quell_lab::{Better, Estimate, Metric, PointInfo, Quantity, Results, View};
+use quell_lab::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};
@@ -119,9 +119,19 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
                 algorithm: a,
             })
         })
+        // An algorithm has the lanes of its own.
+        .filter(|line| {
+            !line.view.scope.starts_with(LANE)
+                || results.estimate(&line.view, line.algorithm, Metric::ArrivedPackets).is_some()
+        })
         .collect();
     let mut table = by_metric(results, point, &["traffic", "algorithm"], &lines, METRICS);
-    table.caption = "By traffic class (\u{201c}data\u{201d}: everything but acknowledgments)".to_string();
+    let lanes = if lines.iter().any(|line| line.view.scope.starts_with(LANE)) {
+        "; \u{201c}lane\u{201d}: one queue of several"
+    } else {
+        ""
+    };
+    table.caption = format!("By traffic class (\u{201c}data\u{201d}: everything but acknowledgments{lanes})");
     finish(table)
 }
 
