@@ -2,9 +2,10 @@
 
     python3 conformance/museum/effects.py > table.md
 
-Twenty AIMD senders (one halving per round trip, no timeouts) with a round-trip time of 80 ms share 10 Mbit/s for 60 s,
-packets of 1000 bytes, a buffer of 150 packets; two seconds of every ten they are silent. It is not Quell's simulator and has no TCP: the
-figures say which way a bug goes and how far, not what a network would see.
+Twenty AIMD senders (one halving per round trip, no timeouts) with a round-trip time of 80 ms share 10 Mbit/s
+for 60 s, packets of 1000 bytes, a buffer of 150 packets; two seconds of every ten they are silent. It is not
+Quell's simulator and has no TCP: the figures say which way a bug goes and how far, not what a network would
+see.
 """
 
 import heapq
@@ -151,7 +152,8 @@ def simulate(cls, ecn, seed=1):
 
 
 def row(figures):
-    return f"{figures['mean']:.1f} | {figures['p99']:.0f} | {figures['use']:.1f} | {figures['loss']:.2f} | {figures['marks']:.2f}"
+    digits = {"mean": 1, "p99": 0, "use": 1, "loss": 2, "marks": 2}
+    return " | ".join(f"{figures[name]:.{n}f}" for name, n in digits.items())
 
 
 def main():

@@ -3,8 +3,8 @@
     quell conformance museum
     quell conformance run --vector codel -- python3 conformance/museum/museum.py codel-control-law
 
-The right implementations are those of adaptor.py; an exhibit overrides one method. What each does to results, and
-where it was seen, is in crates/conformance/src/museum.rs and docs/conformance.md.
+The right implementations are those of adaptor.py; an exhibit overrides one method. Where each was seen, and what it
+does to results, is in crates/conformance/src/museum.rs and docs/conformance.md.
 """
 
 import math
@@ -66,7 +66,7 @@ class _(Codel):
 
 @exhibit("codel-count-less-two")
 class _(Codel):
-    """The rule of 2012, count - 2, which never forgets: RFC 8289 replaced it."""
+    """An earlier rule, count - 2, which never forgets: RFC 8289 replaced it."""
 
     def first_count(self, now):
         recent = now - self.drop_next < 16 * self.interval

@@ -1,4 +1,4 @@
-// PI (Hollot et al. 2001), PIE with its delay from the link's rate (RFC 8033 section 6), and drop-tail in Go, speaking
+// PI (Hollot et al. 2001b), PIE with its delay from the link's rate (RFC 8033 section 6), and drop-tail in Go, speaking
 // Quell's conformance protocol.
 //
 //	go build -o adaptor adaptor.go && quell conformance run -- ./adaptor

@@ -1,4 +1,4 @@
-"""An implementation of several algorithms, written from their documents, that speaks Quell's conformance protocol.
+"""Several algorithms with the loops that their documents print, speaking Quell's conformance protocol.
 
     quell conformance run -- python3 conformance/adaptors/python/adaptor.py
 
@@ -248,7 +248,7 @@ class Red(Fifo):
 
 
 class Ared(Red):
-    """Floyd, Gummadi and Shenker 2001."""
+    """Floyd et al. 2001."""
 
     NAME = "ared"
 
@@ -276,7 +276,7 @@ class Ared(Red):
 
 
 class Pi(Fifo):
-    """Hollot, Misra, Towsley and Gong 2001."""
+    """Hollot et al. 2001b."""
 
     NAME = "pi"
 
@@ -305,7 +305,7 @@ class Pi(Fifo):
 
 
 class Blue(Fifo):
-    """Feng, Kandlur, Saha and Shin 1999."""
+    """Feng et al. 1999b."""
 
     NAME = "blue"
 

@@ -42,7 +42,7 @@ fn rust(name: &str) -> u64 {
         let now = Time::from_nanos(now);
         let handle = Handle::new(number, black_box(&packet), 20).unwrap();
         let admission = queue.enqueue(now, handle, &mut |d| gone += u64::from(d.place != Place::Arrival));
-        black_box(admission);
+        let _ = black_box(admission);
         if number >= 50 {
             match queue.dequeue(now, &mut |_| gone += 1) {
                 Dequeued::Packet(packet, _) => kept += black_box(packet.handle) & 1,

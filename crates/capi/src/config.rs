@@ -24,7 +24,8 @@ pub struct Config {
     /// The mean packet size, from which automatic parameters are computed.
     #[serde(default = "mean_packet")]
     pub mean_packet: Bytes,
-    /// The smallest packet that ever comes: with it, a buffer in bytes says for how many packets memory is taken.
+    /// The smallest packet that ever comes: with it, a buffer in bytes says for how many packets memory is
+    /// taken.
     #[serde(default = "smallest_packet")]
     pub smallest_packet: Bytes,
     /// Whether signals mark ECN-capable packets instead of dropping them.
@@ -89,8 +90,8 @@ impl Config {
         }
     }
 
-    /// The queue, empty, whose life begins at `now`, with memory for all that it may hold. Its random stream is
-    /// that which the simulator gives to the first link.
+    /// The queue, empty, whose life begins at `now`, with memory for all that it may hold. Its random stream
+    /// is that which the simulator gives to the first link.
     ///
     /// # Errors
     /// Names the field that breaks a rule.

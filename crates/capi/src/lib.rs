@@ -1,14 +1,15 @@
 //! The queues of Quell for programs in C.
 //!
-//! The caller owns the packets: Quell keeps a 64-bit handle of each, which may be the pointer to a buffer, and says
-//! in which order they leave and which are marked and dropped. There is one level, the queue that
-//! [`quell_queue::Queue`] manages, for algorithms and for disciplines. A decision alone, about a FIFO of the caller's,
-//! is not offered: what an algorithm is promised (every update at its own time, idleness once, an overflow told)
-//! is what hosts get wrong, and with handles the queue costs the caller nothing that he would not have to keep.
+//! The caller owns the packets: Quell keeps a 64-bit handle of each, which may be the pointer to a buffer,
+//! and says in which order they leave and which are marked and dropped. There is one level, the queue that
+//! [`quell_queue::Queue`] manages, for algorithms and for disciplines. A decision alone, about a FIFO of the
+//! caller's, is not offered: what an algorithm is promised (every update at its own time, idleness once, an
+//! overflow told) is what hosts get wrong, and with handles the queue costs the caller nothing that he would
+//! not have to keep.
 //!
-//! Times are nanoseconds of any clock that does not go back. Nothing allocates after [`quell_create`], apart from
-//! [`quell_destroy`]; no panic leaves a function; a queue is used by one thread at a time, and different queues do not
-//! know of each other. `include/quell.h` is made from this file.
+//! Times are nanoseconds of any clock that does not go back. Nothing allocates after [`quell_create`], apart
+//! from [`quell_destroy`]; no panic leaves a function; a queue is used by one thread at a time, and different
+//! queues do not know of each other. `include/quell.h` is made from this file.
 // Pointers of another language are what this crate is about; each function says what it requires of them.
 #![allow(unsafe_code)]
 #![deny(missing_docs)]
@@ -42,8 +43,8 @@ pub const QUELL_OK: i32 = 0;
 pub const QUELL_ERROR_NULL: i32 = -1;
 /// A value is outside its range.
 pub const QUELL_ERROR_VALUE: i32 = -2;
-/// The time is before that of an earlier call, or more than an hour after an update that is due: call quell_update
-/// with times in between.
+/// The time is before that of an earlier call, or more than an hour after an update that is due: call
+/// quell_update with times in between.
 pub const QUELL_ERROR_TIME: i32 = -3;
 /// The configuration breaks a rule, which the text names.
 pub const QUELL_ERROR_CONFIG: i32 = -4;
@@ -64,7 +65,8 @@ pub const QUELL_CAUSE_DESTROYED: i32 = 3;
 /// No time: nothing is due.
 pub const QUELL_NEVER: u64 = u64::MAX;
 
-/// How far behind updates may be: they run one by one, and a wrong clock must not take the processor for a day.
+/// How far behind updates may be: they run one by one, and a wrong clock must not take the processor for a
+/// day.
 const FURTHEST: Duration = Duration::from_secs(3600);
 
 /// What Quell may know of a packet.
@@ -138,12 +140,12 @@ pub struct QuellCounters {
     pub dropped_overflow: QuellTally,
 }
 
-/// Takes back a packet that had been stored: it was dropped, or its queue destroyed. It must not call functions of the same
-/// queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
+/// Takes back a packet that had been stored: it was dropped, or its queue destroyed. It must not call
+/// functions of the same queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
 pub type QuellOnDrop = Option<unsafe extern "C" fn(user: *mut c_void, handle: u64, cause: i32)>;
 
-/// Takes one internal signal of the algorithm: its name in the paper, its unit, its value. The texts live until it
-/// returns.
+/// Takes one internal signal of the algorithm: its name in the paper, its unit, its value. The texts live
+/// until it returns.
 pub type QuellOnSignal =
     Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, unit: *const c_char, value: f64)>;
 
@@ -317,14 +319,14 @@ unsafe fn write_text(text: &str, to: *mut c_char, size: usize) {
 
 /// Creates a queue, whose life begins at `now`.
 ///
-/// `config` is TOML, or JSON if it begins with a brace, of `length` bytes: rate = "10 Mbit/s", buffer = "100 packets",
-/// and the table aqm with the key algorithm and its parameters as in a scenario (`quell aqm describe NAME`). It may
-/// say mean_packet (1000 B), smallest_packet (20 B), ecn (false) and seed (1).
+/// `config` is TOML, or JSON if it begins with a brace, of `length` bytes: rate = "10 Mbit/s", buffer = "100
+/// packets", and the table aqm with the key algorithm and its parameters as in a scenario (`quell aqm
+/// describe NAME`). It may say mean_packet (1000 B), smallest_packet (20 B), ecn (false) and seed (1).
 ///
 /// `on_drop` takes back packets that were stored and are dropped; `user` is its first argument.
 ///
-/// Gives QUELL_OK and the queue in `*queue`, or an error and a null in `*queue`; what is wrong is then written
-/// to `error`, of `error_size` bytes, unless that is null.
+/// Gives QUELL_OK and the queue in `*queue`, or an error and a null in `*queue`; what is wrong is then
+/// written to `error`, of `error_size` bytes, unless that is null.
 ///
 /// # Safety
 /// `config` points to `length` bytes, `queue` to a pointer, `error` to `error_size` bytes or is null.
@@ -401,8 +403,8 @@ pub unsafe extern "C" fn quell_destroy(queue: *mut QuellQueue) {
 
 /// A packet arrives at `now`, which the caller knows by `handle`.
 ///
-/// Gives QUELL_QUEUED, QUELL_MARKED or QUELL_DROPPED, or an error, with which the packet is the caller's. Packets
-/// that make room for it are given to on_drop.
+/// Gives QUELL_QUEUED, QUELL_MARKED or QUELL_DROPPED, or an error, with which the packet is the caller's.
+/// Packets that make room for it are given to on_drop.
 ///
 /// # Safety
 /// `queue` came from quell_create, `packet` points to one.
@@ -437,9 +439,9 @@ pub unsafe extern "C" fn quell_enqueue(
     }
 }
 
-/// The link is free at `now`: gives QUELL_SENT with the packet to send in `*sent`, QUELL_EMPTY or QUELL_WAIT, or an
-/// error. Packets that the algorithm drops at the head are given to on_drop first. With QUELL_EMPTY the link is idle
-/// from `now` on.
+/// The link is free at `now`: gives QUELL_SENT with the packet to send in `*sent`, QUELL_EMPTY or QUELL_WAIT,
+/// or an error. Packets that the algorithm drops at the head are given to on_drop first. With QUELL_EMPTY the
+/// link is idle from `now` on.
 ///
 /// # Safety
 /// `queue` came from quell_create, `sent` points to one.
@@ -482,8 +484,8 @@ pub unsafe extern "C" fn quell_dequeue(queue: *mut QuellQueue, now: u64, sent: *
     }
 }
 
-/// The last transmission ended at `since`, and nothing waits. quell_dequeue with QUELL_EMPTY says the same of its own
-/// time; a caller that asks for packets before the last one has left says here when it has.
+/// The last transmission ended at `since`, and nothing waits. quell_dequeue with QUELL_EMPTY says the same of
+/// its own time; a caller that asks for packets before the last one has left says here when it has.
 ///
 /// # Safety
 /// `queue` came from quell_create.
@@ -502,8 +504,8 @@ pub unsafe extern "C" fn quell_idle(queue: *mut QuellQueue, since: u64) -> i32 {
     }
 }
 
-/// Runs every update that is due at `now` or before. Arrivals and departures do so by themselves; a caller with
-/// neither calls it once a second, so that no later call has much to make up for.
+/// Runs every update that is due at `now` or before. Arrivals and departures do so by themselves; a caller
+/// with neither calls it once a second, so that no later call has much to make up for.
 ///
 /// # Safety
 /// `queue` came from quell_create.

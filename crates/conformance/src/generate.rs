@@ -1,5 +1,5 @@
-//! Vectors from the catalog: traffic through the line that every host uses, and a record of what its queue was asked
-//! and answered.
+//! Vectors from the catalog: traffic through the line that every host uses, and a record of what its queue
+//! was asked and answered.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
-//! The museum of the field's bugs: implementations that are wrong in one place, each as someone's was or as a document
-//! can be read, and what that does to results.
+//! The museum of the field's bugs: implementations that are wrong in one place, each as someone's was or as a
+//! document can be read, and what that does to results.
 //!
-//! An exhibit is a class in `conformance/museum/museum.py` that overrides one method of an implementation that
-//! passes. One that no vector tells from the reference is a gap of the vectors, and fails a test.
+//! An exhibit is a class in `conformance/museum/museum.py` that overrides one method of an implementation
+//! that passes. One that no vector tells from the reference is a gap of the vectors, and fails a test.
 
 use std::path::Path;
 use std::{fs, io};
@@ -32,9 +32,9 @@ const fn exhibit(
 /// A reading that a document allows, or a slip that is easily made, where no public report is known.
 const READING: &str = "a slip that a short test does not show; no public report is known here";
 
-/// All of them. Those of FQ-CoDel (an empty new queue that is removed at once) and DualPI2 (a delay that leaves out the
-/// time already waited, <https://github.com/private-octopus/picoquic/pull/1981>) belong below, with the adaptors
-/// that they override.
+/// All of them. Those of FQ-CoDel (an empty new queue that is removed at once) and DualPI2 (a delay that
+/// leaves out the time already waited, <https://github.com/private-octopus/picoquic/pull/1981>) belong below,
+/// with the adaptors that they override.
 pub const EXHIBITS: &[Exhibit] = &[
     exhibit(
         "codel-control-law",
@@ -63,8 +63,8 @@ pub const EXHIBITS: &[Exhibit] = &[
     exhibit(
         "codel-count-less-two",
         "codel",
-        "the count goes on at count - 2, the rule of the paper of 2012, which RFC 8289 replaced",
-        "Nichols and Jacobson 2012, against RFC 8289 section 5.5",
+        "the count goes on at count - 2, an earlier rule, which RFC 8289 replaced",
+        "Nichols and Jacobson 2012 (not verified), against RFC 8289 section 5.5",
     ),
     exhibit(
         "codel-last-packet",
@@ -195,7 +195,8 @@ pub const FILES: &[(&str, &str)] = &[
     ("museum.py", include_str!("../../../conformance/museum/museum.py")),
 ];
 
-/// Writes the programs into a folder, where `python3 museum.py NAME` is an exhibit, and `python3 adaptor.py` right.
+/// Writes the programs into a folder, where `python3 museum.py NAME` is an exhibit, and `python3 adaptor.py`
+/// right.
 ///
 /// # Errors
 /// What the system says.

@@ -23,7 +23,8 @@ fn build(header: &Header) -> Result<Plain, String> {
     Ok(Queue::new(algorithm, generator(header.seed), Limit::of(buffer), header.ecn, Some(rate)))
 }
 
-/// Answers one event. Quell draws from the generator that the header seeds, and says what the event says of draws.
+/// Answers one event. Quell draws from the generator that the header seeds, and says what the event says of
+/// draws.
 fn respond(queue: &mut Plain, event: &Event) -> Answer {
     let now = Time::from_nanos(event.t);
     let mut answer = match (event.what, event.packet) {

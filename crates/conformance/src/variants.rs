@@ -1,5 +1,5 @@
-//! Configurations beside the defaults: options that documents leave open, and gains so large that a vector of half a
-//! second decides something.
+//! Configurations beside the defaults: options that documents leave open, and gains so large that a vector of
+//! half a second decides something.
 
 /// A configuration of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,12 @@ pub fn variants() -> &'static [Variant] {
                 "delay_from = \"dequeue-rate\"\ndecay = \"below-half\"\nactivate_at = 0.333",
             ),
             variant("pie", "plain", "marks", "derandomize = false\ncap = false\nmax_burst = \"0 s\""),
+            variant(
+                "pie",
+                "marking",
+                "marks",
+                "target = \"5 ms\"\nalpha = 2.0\nbeta = 20.0\nmax_burst = \"30 ms\"\nmark_ecnth = 0.5",
+            ),
             variant("pie", "link-rate", "bytes", "delay_from = \"link-rate\"\nmax_burst = \"30 ms\""),
             variant("red", "fast", "drops", "weight = 0.05"),
             variant(
@@ -59,7 +65,8 @@ pub fn variants() -> &'static [Variant] {
                 "ap-red",
                 "fast",
                 "drops",
-                "min_th = \"5 packets\"\nmax_th = \"30 packets\"\nmax_p = 0.2\nweight = 0.05\nflows = 20.0\nrtt = \"100 ms\"\ninterval = \"50 ms\"",
+                "min_th = \"5 packets\"\nmax_th = \"30 packets\"\nmax_p = 0.2\nweight = 0.05\nflows = 20.0\n\
+                 rtt = \"100 ms\"\ninterval = \"50 ms\"",
             ),
             variant("st-red", "fast", "drops", "weight = 0.05\ninterval = \"20 ms\""),
             variant("fuzzy-red", "fast", "drops", "weight_low = 0.02\nweight_high = 0.2"),

@@ -22,8 +22,8 @@ pub struct Header {
     pub algorithm: String,
     /// Who published it where.
     pub source: String,
-    /// Every parameter as a number, a truth value, a name or a table: times in seconds, rates in bit/s, sizes as
-    /// {"packets": x} or {"bytes": x}, null where it is left out.
+    /// Every parameter as a number, a truth value, a name or a table: times in seconds, rates in bit/s, sizes
+    /// as {"packets": x} or {"bytes": x}, null where it is left out.
     pub parameters: BTreeMap<String, Value>,
     /// The same as a scenario has it, with units.
     pub config: Value,
@@ -31,7 +31,8 @@ pub struct Header {
     pub link: Link,
     /// Whether signals mark ECN-capable packets. If not, every packet counts as Not-ECT.
     pub ecn: bool,
-    /// What seeds Quell's own generator. An implementation with another one does not need it: events carry the draws.
+    /// What seeds Quell's own generator. An implementation with another one does not need it: events carry
+    /// the draws.
     pub seed: u64,
     /// Events that follow.
     pub events: u32,
@@ -75,8 +76,8 @@ pub struct Event {
     /// The packet that arrives; only with "enqueue".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Packet>,
-    /// The numbers that the reference drew, uniform on [0, 1), in the order in which it drew them. A decision of
-    /// probability p is "signal if u < p", and draws nothing if p is 0 or less.
+    /// The numbers that the reference drew, uniform on [0, 1), in the order in which it drew them. A decision
+    /// of probability p is "signal if u < p", and draws nothing if p is 0 or less.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub draws: Vec<f64>,
     /// What the reference answered. The runner keeps it to itself.
@@ -94,7 +95,8 @@ pub enum What {
     Dequeue,
     /// A periodic update of the algorithm is due.
     Update,
-    /// Nothing has been in transmission since this time. Where nothing waits, a dequeue that finds nothing is the same.
+    /// Nothing has been in transmission since this time. Where nothing waits, a dequeue that finds nothing is
+    /// the same.
     Idle,
 }
 

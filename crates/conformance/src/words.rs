@@ -7,7 +7,8 @@ use quell_units::Time;
 
 use crate::vector::{Answer, Event, Header, Packet, Vector, Verdict, What};
 
-/// How far an internal signal may be off, relative to its value: other orders of operations round differently.
+/// How far an internal signal may be off, relative to its value: other orders of operations round
+/// differently.
 const TOLERANCE: f64 = 1e-6;
 
 /// The first difference between an implementation and the reference.
@@ -27,8 +28,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares an answer with what the reference answered. An implementation whose packets were marked and dropped alike
-/// has the same queue, so the first difference is a wrong decision and not the consequence of one.
+/// Compares an answer with what the reference answered. An implementation whose packets were marked and
+/// dropped alike has the same queue, so the first difference is a wrong decision and not the consequence of
+/// one.
 pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<usize, Difference> {
     let event = &vector.events[number];
     let expected = event.expect.clone().unwrap_or_default();
@@ -65,8 +67,9 @@ pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<u
                 known.join(", ")
             )));
         };
-        // Written so that what is not a number differs.
-        if !((value - want).abs() <= TOLERANCE * want.abs() + 1e-9) {
+        // False of what is not a number.
+        let near = (value - want).abs() <= TOLERANCE * want.abs() + 1e-9;
+        if !near {
             return Err(differs(format!(
                 "  expected: {name} = {want}{}\n  came:     {name} = {value}; the decision is the same",
                 unit(&vector.header, name)
@@ -87,12 +90,12 @@ fn difference(vector: &Vector, number: usize, what: &str) -> Difference {
     let Vector { header, events } = vector;
     let event = &events[number];
     let mut text = format!(
-        "{}: event {} of {}, {} at {}:\n{what}\n",
+        "{}: event {} of {}, {} at {:.6} s:\n{what}\n",
         header.vector,
         event.event,
         header.events,
         doing(event),
-        Time::from_nanos(event.t)
+        Time::from_nanos(event.t).as_secs_f64()
     );
     if let [first, rest @ ..] = event.draws.as_slice() {
         let rest: String = rest.iter().map(|u| format!(", {u}")).collect();
@@ -161,10 +164,11 @@ fn said(event: &Event, answer: &Answer, came: bool) -> String {
 
 /// What a decision follows from, where it can be said more exactly than by the name of the document.
 fn rule(header: &Header, what: What) -> String {
+    let page = header.algorithm.replace(['-', '+'], "_");
     let rule = match (header.algorithm.as_str(), what) {
         ("codel", What::Dequeue) => {
-            "RFC 8289 section 5.5 and 5.6: a packet that has waited for the target or longer, for an interval, with more \
-             than an MTU left behind it, begins the drop state; then one each interval / sqrt(count)"
+            "RFC 8289 section 5.5 and 5.6: a packet that has waited for the target or longer, for an interval, \
+             with more than an MTU left behind it, begins the drop state; then one each interval / sqrt(count)"
         }
         ("codel", What::Idle) => "RFC 8289 section 5.5: a queue that is empty ends the drop state",
         ("pie", What::Enqueue) => {
@@ -176,8 +180,9 @@ fn rule(header: &Header, what: What) -> String {
              and section 5.5, the cap"
         }
         ("red" | "ared", What::Enqueue) => {
-            "Floyd and Jacobson 1993, section 4: avg += w (q - avg), aged by (1 - w)^m after idle time; p_b on the line \
-             between the thresholds; p_a = p_b / (1 - count p_b); the count restarts with every signal and every loss"
+            "Floyd and Jacobson 1993, section 4: avg += w (q - avg), aged by (1 - w)^m after idle time; p_b on \
+             the line between the thresholds; p_a = p_b / (1 - count p_b); the count restarts with every signal \
+             and every loss"
         }
         ("ared", What::Update) => {
             "Floyd et al. 2001, figure 1: max_p + alpha above the band, max_p beta below it"
@@ -190,7 +195,7 @@ fn rule(header: &Header, what: What) -> String {
             "Feng et al. 1999b: p + d1 on a loss, p - d2 when the link falls idle, at most once per freeze_time"
         }
         ("drop-tail", _) => "an arrival is dropped if the buffer has no room for it",
-        _ => return format!("{}; docs/algorithms/{}.md", header.source, header.algorithm),
+        _ => return format!("{}; docs/algorithms/{page}.md", header.source),
     };
-    format!("{rule} (docs/algorithms/{}.md)", header.algorithm)
+    format!("{rule} (docs/algorithms/{page}.md)")
 }

@@ -1,5 +1,5 @@
-//! What is committed of the vectors is what the catalog gives, every algorithm decides something in them, and the
-//! reference passes its own.
+//! What is committed of the vectors is what the catalog gives, every algorithm decides something in them, and
+//! the reference passes its own.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
