@@ -124,6 +124,7 @@ fn both_engines_decide_as_the_gateway_did() {
                 dscp: 0,
                 start: Time::ZERO,
                 stop: None,
+                timed: false,
             };
             let network = Network {
                 links: vec![link],

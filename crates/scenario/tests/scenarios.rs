@@ -107,6 +107,17 @@ size = { pareto = { shape = 1.2, mean = "10 packets" } }
 sessions_per_second = 1.0
 FROM
 [[flows]]
+name = "pages"
+kind = "pages"
+size = "5 packets"
+objects = 50
+FROM
+[[flows]]
+name = "video"
+kind = "video"
+rates = ["300 kbit/s", "1 Mbit/s"]
+FROM
+[[flows]]
 name = "voice"
 kind = "udp"
 rate = "64 kbit/s"

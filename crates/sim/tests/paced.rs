@@ -34,6 +34,7 @@ fn segments(
             traffic: Traffic::Tcp { tcp: TcpParams::default(), app: App::Paced(pace) },
             start: at(0.0),
             stop,
+            timed: false,
         }],
         classes: vec!["paced".into(), "acks".into()],
         measure: Measure {

@@ -61,6 +61,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             dscp: 0,
             start: at(start),
             stop: None,
+            timed: false,
         }
     };
     let mut flows = Vec::new();

@@ -97,7 +97,7 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
         let Queued { pkt, class, ticket, .. } = packet;
         if let Place::Head | Place::Waiting = place {
-            let packet = EarlyEnd { class, bytes: pkt.bytes(), cause, place };
+            let packet = EarlyEnd { class, pkt, cause, place };
             self.observer.dropped_from_queue(now, ticket, packet);
         }
         (self.left)(Left::Dropped(pkt));
