@@ -358,10 +358,12 @@ fn a_buffer_is_so_many_bandwidth_delay_products() {
         assert_eq!(of(&buffered("1 bdp", &format!("\"{word}\""))).unwrap().1, Some(flows), "{word}");
     }
     // 125 packets and 25 kB make 150: 5.4 flows.
-    assert_eq!(of(&buffered("25 kB", "\"mild\"")), Ok(("25 kB".to_string(), Some(5))));
-    assert_eq!(of(&buffered("1 packet", "\"mild\"")).unwrap().1, Some(5));
+    let red = "algorithm = \"red\", max_th = \"0.5 * dumbbell.buffer\"";
+    let tail = |buffer: &str| buffered(buffer, "\"mild\"").replace(red, "algorithm = \"drop-tail\"");
+    assert_eq!(of(&tail("25 kB")), Ok(("25 kB".to_string(), Some(5))));
+    assert_eq!(of(&tail("1 packet")).unwrap().1, Some(5));
     // A link so slow that path and buffer hold nothing has one flow.
-    let slow = buffered("1 packet", "\"mild\"").replace("10 Mbit/s", "100 kbit/s");
+    let slow = tail("1 packet").replace("10 Mbit/s", "100 kbit/s");
     assert_eq!(of(&slow).unwrap().1, Some(1));
     // Larger packets, fewer of them.
     let large = buffered("1 bdp", "1").replace("duration", "mean_packet = \"1250 B\"\nduration");
@@ -422,6 +424,4 @@ fn delays_are_measured_where_a_group_asks_for_it() {
     let measured = timed(&udp("measure_delay = true"));
     // Half the round trip, and 1000 B at 100 Mbit/s and at 1 Mbit/s.
     assert_eq!(measured[0].least_ns, 50_000_000 + 80_000 + 8_000_000);
-    let trace = refused("kind = \"trace\"\nfile = \"x.csv\"\nmeasure_delay = true");
-    assert!(trace.contains("measure_delay") || trace.contains("rtt"), "{trace}");
 }
