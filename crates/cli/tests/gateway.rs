@@ -158,6 +158,7 @@ fn decided_alike(config: &LineConfig, turns: usize) -> usize {
             hosts: Default::default(),
             start: Time::ZERO,
             stop: None,
+            timed: false,
         };
         let network = Network {
             links: vec![link],

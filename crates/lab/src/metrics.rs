@@ -122,6 +122,14 @@ metrics! {
     VideoStallShare, "video_stall_share", "video stalls", "1", Lower, "Time for which playback stood still, once it had begun, over that time and the time of playback.";
     VideoSwitchShare, "video_switch_share", "video switches", "1", Lower, "Chunks whose rate differs from that of the chunk before over chunks received.";
     VideoStartUp, "video_start_up_s", "video start-up", "s", Lower, "Mean time from the first request of a video to the beginning of playback, of the videos whose playback began within the window.";
+    LossInterval, "loss_interval_mean_s", "mean loss interval", "s", Higher, "Mean time between one packet dropped at the link and the next: from the first to the last one of the window, over their number less one.", "RFC 7928 section 2.3";
+    LossSynchronization, "loss_synchronization", "loss synchronization", "1", Lower, "Share of the bulk flows whose data crosses the link that lose packets in an event of loss, mean over the events in which one does. An event lasts for a round trip after its first drop: the longest of these flows without queueing, and the time that what waits then takes to send. Of a class, its flows alone.", "RFC 7928 section 2.4";
+    OneWayDelayMean, "one_way_delay_mean_s", "mean one-way delay", "s", Lower, "Mean one-way delay from sender to receiver of the packets of data that arrived (exact), of the flows whose data crosses the link and whose group says measure_delay.", "RFC 7928 section 2.6";
+    OneWayDelayP50, "one_way_delay_p50_s", "P50 one-way delay", "s", Lower, "Median of those delays (to 0.2 %).";
+    OneWayDelayP95, "one_way_delay_p95_s", "P95 one-way delay", "s", Lower, "95th percentile of those delays.";
+    OneWayDelayP99, "one_way_delay_p99_s", "P99 one-way delay", "s", Lower, "99th percentile of those delays.";
+    DelayVariation, "delay_variation_p99_s", "delay variation", "s", Lower, "99th percentile of the packet delay variation: what those delays are above the least one of their own flow within the window.", "RFC 5481 section 4.2";
+    StartUp, "start_up_time_mean_s", "mean start-up", "s", Lower, "Mean time from the beginning of a transfer (its request, if it is asked for) to its first packet of data at the receiver, a handshake included, of the flows whose group says measure_delay.", "RFC 7928 section 2.2";
 }
 
 impl Metric {

@@ -3,7 +3,8 @@
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{
-    ClassStats, FlowOutcome, FlowSegment, LinkOutcome, Outcome, Segment, Series, Transfer, VideoSegment,
+    ClassStats, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Segment, Series, TimedSegment,
+    Transfer, VideoSegment,
 };
 use quell_units::{Duration, QueueSize, Time};
 
@@ -162,6 +163,10 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
+    let drops = || segments.iter().flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c)?.drops));
+    if let (Some(first), Some(last)) = (drops().map(|d| d.0).min(), drops().map(|d| d.1).max()) {
+        values.set(Metric::LossInterval, (last - first).as_secs_f64() / (sum(ClassStats::dropped) - 1.0));
+    }
     values.set(Metric::Power, bits / seconds / delay);
     let percentiles = [
         ([Metric::DelayP50, Metric::DelayP95, Metric::DelayP99], histogram(segments, part, |c| &c.delay_ns)),
@@ -375,6 +380,11 @@ fn flow_figures(
     }
     let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
     page_figures(values, crossing.clone(), window);
+    timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
+    let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
+    if let Some(share) = synchronization(bulk, &link.loss_events, classes, window) {
+        values.set(Metric::LossSynchronization, share);
+    }
     video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
 }
 
@@ -398,6 +408,73 @@ fn page_figures<'a>(
             values.set(metric, t);
         }
     }
+}
+
+/// The mean, over the events of loss within the window that hit one of these flows, of the share of them that
+/// they hit.
+fn synchronization<'a, F: Iterator<Item = &'a FlowFact>>(
+    flows: impl Fn() -> F,
+    events: &[LossEvent],
+    classes: &[usize],
+    (from, to): (Time, Time),
+) -> Option<f64> {
+    let share = |event: &LossEvent| {
+        let hit: u32 = classes.iter().filter_map(|c| event.losers.get(*c)).sum();
+        let sends = |f: &&FlowFact| f.start <= event.time && f.stop.is_none_or(|stop| event.time < stop);
+        // What a flow sent before it stopped may be dropped after that.
+        (hit > 0).then(|| f64::from(hit) / (flows().filter(sends).count() as f64).max(f64::from(hit)))
+    };
+    let within = events.iter().filter(|event| event.time >= from && event.time < to);
+    let shares: Vec<f64> = within.filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// The one-way delays of flows, each with its segments.
+fn timed_figures<'a>(values: &mut Values, flows: impl Iterator<Item = &'a [TimedSegment]>) {
+    let (mut packets, mut sum_ns, mut begun, mut start_up_ns) = (0, 0.0, 0, 0.0);
+    let (mut delays, mut variations) = (Vec::new(), Vec::new());
+    for segments in flows {
+        let least = segments.iter().filter(|s| s.packets > 0).map(|s| s.least_ns).min().unwrap_or(0);
+        for segment in segments {
+            packets += segment.packets;
+            sum_ns += segment.sum_ns as f64;
+            begun += segment.begun;
+            start_up_ns += segment.start_up_ns as f64;
+            delays.extend(&segment.delays);
+            variations.extend(segment.delays.iter().map(|(ns, count)| (ns.saturating_sub(least), *count)));
+        }
+    }
+    // What is 0/0 counts as absent.
+    values.set(Metric::OneWayDelayMean, sum_ns * 1e-9 / packets as f64);
+    values.set(Metric::StartUp, start_up_ns * 1e-9 / begun as f64);
+    delays.sort_unstable();
+    variations.sort_unstable();
+    let percentiles = [
+        (Metric::OneWayDelayP50, &delays, 0.50),
+        (Metric::OneWayDelayP95, &delays, 0.95),
+        (Metric::OneWayDelayP99, &delays, 0.99),
+        (Metric::DelayVariation, &variations, 0.99),
+    ];
+    for (metric, sorted, q) in percentiles {
+        if let Some(ns) = quantile_of_counts(sorted, q) {
+            values.set(metric, ns as f64 * 1e-9);
+        }
+    }
+}
+
+/// The least of rising values, each with how often it occurs, that a share `q` of all is not above; none if there
+/// are none.
+fn quantile_of_counts(sorted: &[(u64, u32)], q: f64) -> Option<u64> {
+    let all: u64 = sorted.iter().map(|(_, count)| u64::from(*count)).sum();
+    let wanted = (all as f64 * q).ceil() as u64;
+    let mut below = 0;
+    sorted
+        .iter()
+        .find(|(_, count)| {
+            below += u64::from(*count);
+            below >= wanted
+        })
+        .map(|(value, _)| *value)
 }
 
 /// What players did in segments.
@@ -568,6 +645,7 @@ mod tests {
             marked,
             departed,
             lost: departed / 10,
+            drops: (dropped.iter().sum::<u64>() > 0).then(|| (secs(12), secs(13))),
             departed_bytes: departed * 500,
             delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
             // Senders measure a round trip of ten times the delay.
@@ -659,6 +737,13 @@ mod tests {
             lanes: vec!["l"],
             segments: vec![first, second],
             series: Series::default(),
+            // Of two flows that always send, and three from 25 s on.
+            loss_events: vec![
+                LossEvent { time: secs(9), losers: vec![2, 0, 0] },
+                LossEvent { time: secs(11), losers: vec![1, 0, 0] },
+                LossEvent { time: secs(21), losers: vec![2, 0, 0] },
+                LossEvent { time: secs(26), losers: vec![1, 0, 0] },
+            ],
             log: Vec::new(),
         };
         let transfer = |flow, start, end| Transfer { flow, start: secs(start), end: secs(end), packets: 3 };
@@ -704,6 +789,11 @@ mod tests {
         close(all, Metric::QueueMean, 6.0);
         close(all, Metric::QueueSeen, 3000.0 * 5.0 / 3100.0);
         assert_eq!(all.get(Metric::LossShare), None, "all has all");
+        close(all, Metric::LossInterval, 1.0 / 99.0);
+        close(all, Metric::LossSynchronization, (0.5 + 1.0 + 1.0 / 3.0) / 3.0);
+        close(find(&rows, Some(1), "ftp"), Metric::LossSynchronization, (1.0 + 1.0 / 3.0) / 2.0);
+        assert_eq!(find(&rows, None, "web").get(Metric::LossSynchronization), None);
+        assert_eq!(all.get(Metric::OneWayDelayMean), None, "nobody asked");
         // E[q^2] = (20 + 64) / 2 = 42, minus 36.
         close(all, Metric::QueueStd, 6f64.sqrt());
         close(all, Metric::QueueSegmentStd, (2.0 + 0.0) / 2.0);
@@ -764,6 +854,33 @@ mod tests {
         // Active for half of the segment counts: shares 0.25, 2.75 and (over 5 s) 18 MB per 10 s.
         let shares = [0.25, 2.75, 18.0];
         close(second, Metric::Jain, jain_index(&shares).unwrap());
+    }
+
+    #[test]
+    fn delays_from_end_to_end() {
+        let (facts, mut outcome) = example();
+        let timed = |delays: &[(u64, u32)]| TimedSegment {
+            packets: delays.iter().map(|d| u64::from(d.1)).sum(),
+            sum_ns: delays.iter().map(|d| d.0 * u64::from(d.1)).sum(),
+            least_ns: delays.iter().map(|d| d.0).min().unwrap_or(0),
+            delays: delays.to_vec(),
+            begun: 2,
+            start_up_ns: 100_000_000,
+        };
+        outcome.flows[0].timed = vec![timed(&[(10_000_000, 90), (15_000_000, 10)]), timed(&[])];
+        outcome.flows[1].timed = vec![timed(&[(50_000_000, 99), (70_000_000, 1)]), timed(&[(40_000_000, 1)])];
+        let rows = metrics(&facts, &outcome);
+        let ftp = find(&rows, None, "ftp");
+        close(ftp, Metric::OneWayDelayMean, (0.9 + 0.15 + 4.95 + 0.07 + 0.04) / 201.0);
+        close(ftp, Metric::OneWayDelayP50, 0.04);
+        close(ftp, Metric::OneWayDelayP95, 0.05);
+        // 0, 5 ms above the least of the one flow; 0, 10 and 30 ms above that of the other.
+        close(ftp, Metric::DelayVariation, 0.01);
+        close(ftp, Metric::StartUp, 0.05);
+        let first = find(&rows, Some(0), "all");
+        close(first, Metric::OneWayDelayP50, 0.015);
+        close(first, Metric::DelayVariation, 0.005);
+        assert_eq!(find(&rows, Some(1), "web").get(Metric::OneWayDelayP99), None);
     }
 
     #[test]

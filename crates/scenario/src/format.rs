@@ -163,9 +163,9 @@ impl Scenario {
             definitions.insert(
                 "Expression".to_string(),
                 serde_json::json!({
-                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round.",
+                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
                     "type": "string",
-                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]",
+                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]|^\\s*[0-9.]+\\s*bdp\\s*$|^\\s*(mild|medium|heavy)\\s*$",
                 }),
             );
         }
@@ -826,7 +826,8 @@ pub struct FlowGroup {
     /// What its flows send; default "bulk".
     #[serde(default)]
     pub kind: Kind,
-    /// How many flows; default 1. (Sessions: see `sessions_per_second`.)
+    /// How many flows; default 1. (Sessions: see `sessions_per_second`.) "mild", "medium" or "heavy": as many bulk flows
+    /// as make this congestion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Which way its data goes: default "forward".
@@ -862,27 +863,57 @@ pub struct FlowGroup {
     #[serde(default, skip_serializing_if = "Tcp::is_absent")]
     #[schemars(schema_with = "tcp_schema")]
     pub tcp: Tcp,
-    /// The size of a transfer ("transfers", "sessions"); rounded up to whole packets.
+    /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
     /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
-    /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request.
+    /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request. "pages":
+    /// between the last packet of a page and the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Dist<Duration>>,
-    /// How many transfers each flow makes ("transfers", "sessions"), a number or a distribution (rounded up);
-    /// default without end for "transfers", 1 for "sessions".
+    /// How many transfers each flow makes ("transfers", "sessions"), pages it loads ("pages") or chunks it plays
+    /// ("video"), a number or a distribution (rounded up); default 1 for "sessions", else without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Dist<Count>>,
     /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
-    /// last one ("persistent").
+    /// last one ("persistent", the default for "pages").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionKind>,
     /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
     /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
     /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
-    /// arrives. The transfer's time counts from the request.
+    /// arrives. The transfer's time counts from the request. "pages", "video": default 500 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Dist<Bytes>>,
+    /// The number of objects of a page ("pages"), a number or a distribution (rounded up).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Dist<Count>>,
+    /// Over how many connections a client loads a page ("pages"); default 6. Each is a flow to queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// The rates in which there are chunks of the video ("video"), rising.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Text<BitRate>>>")]
+    pub rates: Option<Vec<BitRate>>,
+    /// How long a chunk of the video plays ("video"); default 4 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub chunk: Option<Duration>,
+    /// How much of the video the player keeps ("video"); default 30 s. It asks for the next chunk when there is room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub playback_buffer: Option<Duration>,
+    /// How much of the video there must be before playback begins, and goes on after it stood still ("video");
+    /// default `chunk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Duration>>")]
+    pub start_up: Option<Duration>,
+    /// Over how many of the last chunks the player averages throughput ("video"); default 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub averaged_chunks: Option<u32>,
+    /// Which share of that throughput the rate of the next chunk may take ("video"); default 0.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_share: Option<f64>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,
@@ -917,6 +948,10 @@ pub struct FlowGroup {
     /// What the file holds.
     #[serde(skip)]
     pub(crate) arrivals: Option<std::sync::Arc<plan::Arrivals>>,
+    /// Whether the one-way delays of its packets of data are measured from end to end, and how long its transfers take to
+    /// start up. It costs time and memory for each packet; without it there are no such figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure_delay: Option<bool>,
     /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
     /// with classes read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -999,6 +1034,10 @@ pub enum Kind {
     Transfers,
     /// TCP, sessions that arrive as a Poisson process and make some transfers each.
     Sessions,
+    /// TCP, clients that load pages: the objects of one over several connections at once.
+    Pages,
+    /// TCP, players of an adaptive video.
+    Video,
     /// UDP.
     Udp,
     /// Packets whose arrivals a file holds; nobody responds to marks and drops.

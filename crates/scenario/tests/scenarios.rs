@@ -107,6 +107,17 @@ size = { pareto = { shape = 1.2, mean = "10 packets" } }
 sessions_per_second = 1.0
 FROM
 [[flows]]
+name = "pages"
+kind = "pages"
+size = "5 packets"
+objects = 50
+FROM
+[[flows]]
+name = "video"
+kind = "video"
+rates = ["300 kbit/s", "1 Mbit/s"]
+FROM
+[[flows]]
 name = "voice"
 kind = "udp"
 rate = "64 kbit/s"
@@ -281,6 +292,7 @@ fn every_snippet_about_sweeps_can_be_used() {
 fn every_snippet_about_traffic_can_be_used() {
     let page = std::fs::read_to_string(root().join("../docs/traffic.md")).unwrap();
     let frame = FRAME.replace("flows = [{ name = \"ftp\" }]\n", "[[aqm]]\nalgorithm = \"red\"\n");
+    let frame = frame.replace("10 s", "200 s");
     let snippets: Vec<_> = page.split("```toml\n").skip(1).collect();
     for snippet in &snippets {
         let (snippet, _) = snippet.split_once("```").unwrap();
@@ -289,7 +301,7 @@ fn every_snippet_about_traffic_can_be_used() {
         let document = document.among(beside(&root().join("x.toml")));
         document.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
-    assert_eq!(snippets.len(), 4);
+    assert_eq!(snippets.len(), 7);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What flow groups send, from the words of a scenario to packets.
 
 use quell_scenario::{Document, Plugins, Point, Study};
-use quell_sim::network::{App, Distribution, Traffic};
+use quell_sim::network::{App, Connection, Distribution, Traffic};
 use quell_sim::outcome::Outcome;
 use quell_sim::{Control, Engine};
+use quell_units::{BitRate, Duration};
 
 /// A dumbbell of 1 Mbit/s and 20 ms there and back, and one group of flows.
 fn text(group: &str) -> String {
@@ -246,4 +247,193 @@ tcp = {{ recovery = "tahoe", initial_window = 1, initial_ssthresh = 64 }}"#
             assert_eq!((100.0 * seconds).round() / 100.0, printed, "{size}: {seconds}");
         }
     }
+}
+
+#[test]
+fn pages_have_objects_and_connections() {
+    let group = "kind = \"pages\"\nsize = \"2 packets\"\nobjects = 50\n";
+    let six = apps(&point(group), 1);
+    let [App::Pages(pages), others @ ..] = &six[..] else { panic!("{six:?}") };
+    assert_eq!((pages.connections, pages.connection, pages.count), (6, Connection::Persistent, None));
+    assert_eq!((pages.objects, pages.size), (Distribution::Constant(50.0), Distribution::Constant(2.0)));
+    assert_eq!(pages.request, Distribution::Constant(500.0));
+    assert_eq!(others, [const { App::Connection { of: 0 } }; 5]);
+    // The connections of each client follow it, and are counted with it.
+    let some = format!("{group}count = 2\nconnections = 2\ntransfers = 3\nthink = \"1 s\"");
+    let point = point(&some);
+    let two = apps(&point, 1);
+    assert!(matches!(&two[2], App::Pages(p) if p.count == Some(3)), "{two:?}");
+    assert_eq!((&two[1], &two[3]), (&App::Connection { of: 0 }, &App::Connection { of: 2 }));
+    let facts = point.plan(0, 1, &Plugins::new()).unwrap().facts;
+    assert!(facts.flows.len() == 4 && facts.flows.iter().all(|f| !f.bulk && f.group == 0));
+    let outcome = run(&point);
+    let pages: Vec<usize> = outcome.flows.iter().map(|f| f.pages.len()).collect();
+    assert_eq!(pages, [3, 0, 3, 0]);
+    assert_eq!(outcome.transfers.len(), 2 * 3 * 50);
+    for (wrong, why) in [
+        ("connections = 0", "flows[0].connections = 0: must be 1 to 64"),
+        ("connections = 65", "must be 1 to 64"),
+        ("rates = [\"1 Mbit/s\"]", "does not apply to kind \"pages\"; it belongs to \"video\""),
+        ("count = 1000000", "makes about"),
+    ] {
+        let said = refused(&format!("{group}{wrong}"));
+        assert!(said.contains(why), "{wrong}: {said}");
+    }
+    assert!(refused("kind = \"pages\"\nsize = \"2 packets\"").contains("flows[0].objects: is missing"));
+}
+
+#[test]
+fn a_video_has_rates() {
+    let group = "kind = \"video\"\nrates = [\"100 kbit/s\", \"0.4 Mbit/s\"]\n";
+    let of = |more: &str| match apps(&point(&format!("{group}{more}")), 1).as_slice() {
+        [App::Video(video)] => video.clone(),
+        other => panic!("{other:?}"),
+    };
+    let usual = of("");
+    assert_eq!(usual.rates, [100_000, 400_000].map(BitRate::from_bps));
+    let seconds = Duration::from_secs;
+    assert_eq!((usual.chunk, usual.buffer, usual.start_up), (seconds(4), seconds(30), seconds(4)));
+    assert_eq!((usual.averaged, usual.safety, usual.chunks), (4, 0.9, None));
+    let own = of("chunk = \"1 s\"\nplayback_buffer = \"5 s\"\nstart_up = \"2 s\"\ntransfers = 9\n\
+                  averaged_chunks = 3\nthroughput_share = 0.7");
+    assert_eq!((own.chunk, own.buffer, own.start_up), (seconds(1), seconds(5), seconds(2)));
+    assert_eq!((own.averaged, own.safety, own.chunks), (3, 0.7, Some(9)));
+    let outcome = run(&point(&format!("{group}chunk = \"1 s\"\ntransfers = 9")));
+    let video = outcome.flows[0].video[0];
+    assert_eq!((video.chunks, video.played_ns, video.stalls), (9, 9_000_000_000, 0));
+    for (wrong, why) in [
+        (
+            "playback_buffer = \"7 s\"",
+            "must hold what playback begins with (start_up, 4 s) and a chunk more (4 s)",
+        ),
+        ("chunk = \"0 s\"", "must be longer than 0 s"),
+        ("averaged_chunks = 0", "must be 1 to 1000"),
+        ("throughput_share = 0.0", "must be above 0"),
+        ("size = \"3 packets\"", "does not apply to kind \"video\""),
+    ] {
+        let said = refused(&format!("{group}{wrong}"));
+        assert!(said.contains(why), "{wrong}: {said}");
+    }
+    for (rates, why) in [
+        ("[]", "must list at least one rate"),
+        ("[\"2 Mbit/s\", \"1 Mbit/s\"]", "must increase"),
+        ("[\"0 bit/s\"]", "must be above 0 bit/s"),
+    ] {
+        assert!(refused(&format!("kind = \"video\"\nrates = {rates}")).contains(why), "{rates}");
+    }
+}
+
+/// Three groups over a link of 10 Mbit/s; the longest round trip is 100 ms.
+fn buffered(buffer: &str, count: &str) -> String {
+    format!(
+        r#"schema = 1
+duration = "20 s"
+aqm = [{{ algorithm = "red", max_th = "0.5 * dumbbell.buffer" }}]
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "10 ms"
+buffer = "{buffer}"
+[[flows]]
+name = "near"
+rtt = "50 ms"
+count = {count}
+[[flows]]
+name = "spread"
+rtt = {{ uniform = ["30 ms", "80 ms"] }}
+[[flows]]
+name = "far"
+rtt = {{ linear = {{ first = "40 ms", step = "20 ms" }} }}
+count = 4
+"#
+    )
+}
+
+#[test]
+fn a_buffer_is_so_many_bandwidth_delay_products() {
+    let of = |text: &str| {
+        let study = Study::parse(text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let scenario = &study.points[0].scenario;
+        let buffer = scenario.dumbbell.as_ref().map(|d| d.buffer.to_string());
+        Ok::<_, String>((buffer.unwrap_or_default(), scenario.flows[0].count))
+    };
+    // 10 Mbit/s times 100 ms are 125 packets of 1000 B.
+    for (buffer, packets) in [
+        ("1 bdp", "125 packets"),
+        ("0.5bdp", "63 packets"),
+        ("2 * bdp", "250 packets"),
+        ("max(10 packets, 0.1 * bdp)", "12.5 packets"),
+    ] {
+        assert_eq!(of(&buffered(buffer, "1")), Ok((packets.to_string(), Some(1))), "{buffer}");
+    }
+    // S = 250: round(9), round(20.25), round(28.5).
+    for (word, flows) in [("mild", 9), ("medium", 20), ("heavy", 29)] {
+        assert_eq!(of(&buffered("1 bdp", &format!("\"{word}\""))).unwrap().1, Some(flows), "{word}");
+    }
+    // 125 packets and 25 kB make 150: 5.4 flows.
+    let red = "algorithm = \"red\", max_th = \"0.5 * dumbbell.buffer\"";
+    let tail = |buffer: &str| buffered(buffer, "\"mild\"").replace(red, "algorithm = \"drop-tail\"");
+    assert_eq!(of(&tail("25 kB")), Ok(("25 kB".to_string(), Some(5))));
+    assert_eq!(of(&tail("1 packet")).unwrap().1, Some(5));
+    // A link so slow that path and buffer hold nothing has one flow.
+    let slow = tail("1 packet").replace("10 Mbit/s", "100 kbit/s");
+    assert_eq!(of(&slow).unwrap().1, Some(1));
+    // Larger packets, fewer of them.
+    let large = buffered("1 bdp", "1").replace("duration", "mean_packet = \"1250 B\"\nduration");
+    assert_eq!(of(&large).unwrap().0, "100 packets");
+    // Without a round-trip time, that of the links: 20 ms.
+    let plain = text("").replace("rtt = \"100 ms\"", "").replace("100 packets", "4 bdp");
+    assert_eq!(of(&plain).unwrap().0, "10 packets");
+    let wrong = of(&buffered("bdp bdp", "1")).unwrap_err();
+    assert!(wrong.contains("buffer"), "{wrong}");
+    let circle = of(&buffered("1 bdp", "1").replace("count = 4", "count = \"mild\"")).unwrap_err();
+    assert!(circle.contains("depends on itself"), "{circle}");
+}
+
+#[test]
+fn a_graph_has_a_product_for_each_link() {
+    let graph = |count: &str, rtt: &str| {
+        let text = format!(
+            r#"schema = 1
+duration = "20 s"
+aqm = [{{ algorithm = "drop-tail" }}]
+[[graph.links]]
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "10 ms"
+buffer = "1 bdp"
+[[graph.links]]
+from = "b"
+to = "c"
+rate = "5 Mbit/s"
+delay = "10 ms"
+buffer = "1 bdp"
+reverse = {{ rate = "1 Mbit/s", buffer = "2 bdp" }}
+[[flows]]
+name = "tcp"
+from = "a"
+to = "c"
+count = {count}
+{rtt}
+"#
+        );
+        let study = Study::parse(&text, "x.toml", &Plugins::new()).map_err(|e| e.to_string())?;
+        let links = study.points[0].scenario.graph.clone().unwrap().links;
+        let all = links.iter().flat_map(|l| [l.buffer, l.reverse.buffer]).flatten();
+        Ok::<_, String>(all.map(|b| b.to_string()).collect::<Vec<_>>())
+    };
+    let rtt = "rtt = \"100 ms\"";
+    assert_eq!(graph("1", rtt).unwrap(), ["125 packets", "63 packets", "25 packets"]);
+    assert!(graph("\"mild\"", rtt).unwrap_err().contains("each link of a graph has its own"));
+    assert!(graph("1", "").unwrap_err().contains("no group of flows says its rtt"));
+}
+
+#[test]
+fn delays_are_measured_where_a_group_asks_for_it() {
+    let udp = |more: &str| format!("kind = \"udp\"\nrate = \"80 kbit/s\"\n{more}");
+    let timed = |group: &str| run(&point(group)).flows[0].timed.clone();
+    assert!(timed(&udp("")).is_empty());
+    let measured = timed(&udp("measure_delay = true"));
+    // Half the round trip, and 1000 B at 100 Mbit/s and at 1 Mbit/s.
+    assert_eq!(measured[0].least_ns, 50_000_000 + 80_000 + 8_000_000);
 }

@@ -17,11 +17,13 @@ use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 
 mod dialog;
 mod pages;
+mod timed;
 mod video;
 mod watched;
 
 use dialog::{Client, Dialog, Habits};
 use pages::Browser;
+use timed::Timed;
 use video::Player;
 use watched::Watched;
 
@@ -152,6 +154,8 @@ pub(crate) enum Flow {
     Pages(Arc<Group>, Box<Browser>),
     /// A connection of the flow so many numbers before, which has all of it.
     Connection(u32),
+    /// Any of the others, whose packets are timed.
+    Timed(Box<Timed>),
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
     Udp(Box<UdpFlow>),
@@ -229,6 +233,7 @@ impl Flow {
             Flow::Dialog(_, f) => f.due(),
             Flow::Pages(_, f) => f.due(),
             Flow::Connection(_) => Time::MAX,
+            Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
             Flow::Udp(f) => f.due,
             Flow::Trace(f) => f.due,
@@ -242,6 +247,7 @@ impl Flow {
             Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
             Flow::Pages(cfg, f) => f.advance(cfg, now, host),
             Flow::Connection(_) => {}
+            Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
             Flow::Udp(f) => f.advance(now, host),
             Flow::Trace(f) => f.advance(now, host),
@@ -257,6 +263,7 @@ impl Flow {
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Pages(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Connection(_) => ELSEWHERE,
+            Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Udp(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
@@ -267,6 +274,27 @@ impl Flow {
                 Time::MAX
             }
         }
+    }
+
+    /// Times its packets; it has not begun.
+    pub fn timed(self, bounds: &[Time]) -> Self {
+        match self {
+            Flow::Connection(_) => self, // The first one times those of all.
+            flow => Flow::Timed(Box::new(Timed::new(flow, bounds))),
+        }
+    }
+
+    /// When the transfer began that a packet of data brings a part of, and over which of its connections; none if
+    /// it makes none, or the packet is not of the one under way.
+    fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
+        let (connection, tcp) = match self {
+            Flow::Tcp(_, f) => (0, f),
+            Flow::Dialog(_, f) => (0, f.tcp()),
+            Flow::Watched(_, f) => (0, &f.tcp),
+            Flow::Pages(_, f) => f.tcp(pkt),
+            _ => return None,
+        };
+        Some((connection, tcp.transfer_of(pkt)?))
     }
 
     /// Records its window at every step until `end`, if it is TCP without requests; it has not begun.
@@ -309,6 +337,7 @@ impl Flow {
                 return;
             }
             Flow::Connection(_) => return,
+            Flow::Timed(f) => return f.finish(class, bounds, outcomes),
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
@@ -448,6 +477,20 @@ impl TcpFlow {
     #[inline]
     fn due(&self) -> Time {
         self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
+    }
+
+    /// When the transfer began that a packet brings a part of. Asked by the receiver's end about what the sender's
+    /// knows: before the first packet of a transfer is there, the sender is not further than that.
+    fn transfer_of(&self, pkt: Pkt) -> Option<Time> {
+        let server = match &self.app {
+            Application::Transfers(t) => &t.server,
+            Application::Replies(server) => server,
+            Application::Bulk | Application::Paced(_) => return None,
+        };
+        let (packets, begun) = server.current?;
+        let end = self.sender.end_of_data();
+        let part = pkt.epoch() == self.epoch && (end.saturating_sub(packets)..end).contains(&pkt.seq());
+        (part && !pkt.is_syn()).then_some(begun)
     }
 
     fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {

@@ -281,6 +281,8 @@ pub struct FlowSpec {
     pub start: Time,
     /// When it stops sending new data, if it does.
     pub stop: Option<Time>,
+    /// Its packets are timed from end to end: [`FlowOutcome::timed`](crate::outcome::FlowOutcome::timed).
+    pub timed: bool,
 }
 
 /// What a flow sends.

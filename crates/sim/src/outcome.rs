@@ -64,9 +64,22 @@ pub struct LinkOutcome {
     pub segments: Vec<Segment>,
     /// The time series, empty if no step was asked for.
     pub series: Series,
+    /// The events of loss from time zero on, in their order.
+    pub loss_events: Vec<LossEvent>,
     /// What became of each packet that arrived, from time zero on and in their order, if
     /// [`Control::logged`](crate::Control::logged) asked for it.
     pub log: Vec<Fate>,
+}
+
+/// Packets of flows that always have data to send ([`App::Bulk`](crate::network::App::Bulk)) were dropped within a round
+/// trip: the longest one of such flows over the link without queueing, and the time that what waited at the first drop
+/// took to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossEvent {
+    /// When the first one was dropped.
+    pub time: Time,
+    /// By class: how many of these flows lost packets.
+    pub losers: Vec<u32>,
 }
 
 /// What became of a packet that arrived at a link.
@@ -160,6 +173,8 @@ pub struct ClassStats {
     pub marked: u64,
     /// Departed packets that the wire lost.
     pub lost: u64,
+    /// When the first packet was dropped in the segment, and the last one, if any was.
+    pub drops: Option<(Time, Time)>,
     /// Packets whose transmission began.
     pub departed: u64,
     /// Bytes whose transmission began.
@@ -230,6 +245,29 @@ pub struct FlowOutcome {
     /// asked for, when the last packet of its last one was received, and the packets of all. Of several connections
     /// the first one has them.
     pub pages: Vec<Transfer>,
+    /// How long its packets were on their way, one per segment; empty unless
+    /// [`FlowSpec::timed`](crate::network::FlowSpec::timed) asked for it. Of several connections the first one has it
+    /// for all.
+    pub timed: Vec<TimedSegment>,
+}
+
+/// How long the packets of data of a flow that arrived in one segment were on their way, from the sender's hands to the
+/// receiver's: each packet as often as it arrived, and no SYN.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimedSegment {
+    /// Packets.
+    pub packets: u64,
+    /// The sum of their one-way delays in nanoseconds, exact.
+    pub sum_ns: u64,
+    /// The shortest of them, exact; 0 if there are none.
+    pub least_ns: u64,
+    /// Their distribution: delays in nanoseconds, rising, each at most 0.2 % from those that it stands for, and how many
+    /// packets had it.
+    pub delays: Vec<(u64, u32)>,
+    /// Transfers whose first packet of data arrived.
+    pub begun: u64,
+    /// The sum of the times from the beginning of those transfers to that packet.
+    pub start_up_ns: u64,
 }
 
 /// What a player of a video did in one segment.

@@ -194,6 +194,11 @@ impl Pkt {
         has_room
     }
 
+    /// It carries nothing beside itself.
+    pub fn clear_sack(&mut self) {
+        self.set_sack(SackId(NO_SACK));
+    }
+
     pub fn set_sack(&mut self, id: SackId) {
         self.1 = self.1 & !((NO_SACK as u64) << SACK) | (id.0 as u64) << SACK;
     }
@@ -331,6 +336,11 @@ impl SackTable {
             None => None,
             Some(id) => Some(self.take_entry(id)),
         }
+    }
+
+    /// What a packet carries.
+    pub fn look(&self, pkt: Pkt) -> Option<&Entry> {
+        pkt.sack().map(|SackId(id)| &self.entries[id as usize])
     }
 
     fn take_entry(&mut self, SackId(id): SackId) -> &Entry {

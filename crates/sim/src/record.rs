@@ -6,8 +6,10 @@ use quell_aqm::{Algorithm, Cause, Discipline, Probe};
 use quell_queue::{Admission, Packet, Place};
 use quell_units::{BitRate, Duration, Time};
 
-use crate::network::{FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome};
-use crate::outcome::{ClassStats, Fate, Internal, Left, LinkOutcome, Segment, Series};
+use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
+use crate::outcome::{
+    ClassStats, Fate, Internal, Left, LinkOutcome, LossEvent, Segment, Series, TimedSegment,
+};
 use crate::packet::Pkt;
 
 /// The longest delay that a run can measure, in nanoseconds: its own length. Not less than what a
@@ -17,7 +19,7 @@ fn longest_delay_ns(measure: &Measure) -> u64 {
 }
 
 /// How often each time occurred: exact below 2^`BITS` ns, half as many buckets for every doubling above.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Buckets<const BITS: u32> {
     counts: Vec<u32>,
 }
@@ -52,12 +54,17 @@ impl<const BITS: u32> Buckets<BITS> {
         }
     }
 
+    /// The middle of a bucket.
+    fn middle(bucket: usize) -> u64 {
+        let halvings = (bucket >> (BITS - 1)).saturating_sub(1);
+        let least = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
+        least + (1 << halvings >> 1)
+    }
+
     /// Moves what was recorded since the last call to a histogram.
     fn move_to(&mut self, histogram: &mut Histogram<u32>) {
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
-            let halvings = (bucket >> (BITS - 1)).saturating_sub(1);
-            let least = ((bucket - (halvings << (BITS - 1))) as u64) << halvings;
-            let ns = least + (1 << halvings >> 1); // the middle
+            let ns = Self::middle(bucket);
             histogram.saturating_record_n(ns, std::mem::take(count));
         }
     }
@@ -65,6 +72,41 @@ impl<const BITS: u32> Buckets<BITS> {
     /// Forgets what was recorded.
     fn clear(&mut self) {
         self.counts.fill(0);
+    }
+}
+
+/// The one-way delays of a flow's packets, in 256 buckets for every doubling; there are as many as it takes.
+#[derive(Clone, Default)]
+pub(crate) struct PacketDelays {
+    packets: u64,
+    sum_ns: u64,
+    least_ns: u64,
+    buckets: Buckets<9>,
+}
+
+impl PacketDelays {
+    /// A packet has arrived.
+    pub fn record(&mut self, delay: Duration) {
+        let ns = delay.nanos();
+        self.least_ns = if self.packets == 0 { ns } else { self.least_ns.min(ns) };
+        self.packets += 1;
+        self.sum_ns += ns;
+        let bucket = Buckets::<9>::bucket(ns);
+        if bucket >= self.buckets.counts.len() {
+            self.buckets.counts.resize(bucket + 1, 0);
+        }
+        self.buckets.counts[bucket] += 1;
+    }
+
+    pub fn finish(self) -> TimedSegment {
+        let counts = self.buckets.counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        TimedSegment {
+            packets: self.packets,
+            sum_ns: self.sum_ns,
+            least_ns: self.least_ns,
+            delays: counts.map(|(bucket, count)| (Buckets::<9>::middle(bucket), count)).collect(),
+            ..TimedSegment::default()
+        }
     }
 }
 
@@ -151,6 +193,7 @@ fn empty_stats(longest_ns: u64) -> ClassStats {
         dropped_ecn: 0,
         marked: 0,
         lost: 0,
+        drops: None,
         departed: 0,
         departed_bytes: 0,
         delay_sum_ns: 0,
@@ -231,6 +274,7 @@ struct Class {
     at_step: Counts,
     /// Of this segment.
     delays: Delays,
+    drops: Option<(Time, Time)>,
 }
 
 /// Integrals of the queue and of its square since the start, of packets and of bytes, times
@@ -437,10 +481,8 @@ pub(crate) struct Departure {
 #[derive(Clone, Copy)]
 pub(crate) struct EarlyEnd {
     pub class: u16,
-    pub bytes: u16,
+    pub pkt: Pkt,
     pub lane: u8,
-    /// It was ECN-capable.
-    pub ecn: bool,
     pub cause: Cause,
     pub place: Place,
 }
@@ -712,12 +754,79 @@ pub(crate) struct Recorder {
     step: Option<Duration>,
     step_end: Time,
     series: Series,
+    losses: Losses,
     /// Kept by a [`Logger`].
     log: Vec<Fate>,
 }
 
+/// The events of loss at a link, see [`LossEvent`].
+pub(crate) struct Losses {
+    classes: usize,
+    /// The longest round trip without queueing.
+    round: Duration,
+    /// By flow: the number of the event in which it lost last, counted from 1; [`Losses::NO`] if it does not count.
+    last: Vec<u32>,
+    /// When the event under way is over.
+    until: Time,
+    /// By event: when it began, and how many flows of each class lost.
+    times: Vec<Time>,
+    losers: Vec<u32>,
+}
+
+impl Losses {
+    const NO: u32 = u32::MAX;
+
+    pub fn new(link: LinkId, network: &Network) -> Self {
+        let counts = |flow: &FlowSpec| {
+            matches!(flow.traffic, Traffic::Tcp { app: App::Bulk, .. }) && flow.forward.contains(&link)
+        };
+        let delay = |l: &LinkId| network.links[l.0 as usize].delay.initial;
+        let way = |flow: &FlowSpec| {
+            flow.forward.iter().chain(&flow.reverse).map(delay).fold(Duration::ZERO, |sum, d| sum + d)
+        };
+        let round = network.flows.iter().filter(|f| counts(f)).map(way).max();
+        let last = |flow| if counts(flow) { 0 } else { Losses::NO };
+        let classes = network.classes.len();
+        // Made beforehand so that the run takes no memory, within reason.
+        let events =
+            round.map_or(0, |r| (network.measure.end.nanos() / r.nanos().max(1)).min(1 << 14) as usize + 1);
+        Losses {
+            classes,
+            round: round.unwrap_or_default(),
+            last: if round.is_some() { network.flows.iter().map(last).collect() } else { Vec::new() },
+            until: Time::ZERO,
+            times: Vec::with_capacity(events),
+            losers: Vec::with_capacity(events * classes),
+        }
+    }
+
+    /// A packet is dropped; what waits takes `wait_s` to send.
+    fn lost(&mut self, now: Time, class: u16, pkt: Pkt, wait_s: f64) {
+        let Some(last) = self.last.get_mut(pkt.flow() as usize) else { return };
+        if *last == Losses::NO || pkt.is_ack() {
+            return;
+        }
+        if now >= self.until {
+            let wait = if wait_s.is_finite() { Duration::from_secs_f64(wait_s) } else { Duration::ZERO };
+            self.until = now + self.round + wait;
+            self.times.push(now);
+            self.losers.resize(self.times.len() * self.classes, 0);
+        }
+        let event = self.times.len() as u32;
+        if std::mem::replace(last, event) != event {
+            self.losers[(event as usize - 1) * self.classes + class as usize] += 1;
+        }
+    }
+
+    fn finish(self) -> Vec<LossEvent> {
+        let losers = self.losers.chunks(self.classes.max(1)).map(<[u32]>::to_vec);
+        self.times.into_iter().zip(losers).map(|(time, losers)| LossEvent { time, losers }).collect()
+    }
+}
+
 impl Recorder {
-    pub fn new(id: LinkId, spec: &LinkSpec, classes: usize, measure: &Measure) -> Self {
+    pub fn new(id: LinkId, spec: &LinkSpec, losses: Losses, measure: &Measure) -> Self {
+        let classes = losses.classes;
         let bounds = bounds(measure);
         let step_end = measure.step.map_or(Time::MAX, |s| Time::ZERO + s);
         let samples = measure.step.map_or(0, |s| (measure.end.nanos() / s.nanos().max(1)) as usize + 1);
@@ -740,6 +849,7 @@ impl Recorder {
             at_segment: Counts::default(),
             at_step: Counts::default(),
             delays: Delays::new(longest),
+            drops: None,
         };
         let blank = |n: usize| (0..n).map(|_| empty_stats(longest)).collect();
         let lane_names = match spec.queue.as_deref().map(|queue| &queue.algorithm) {
@@ -768,6 +878,7 @@ impl Recorder {
             step: measure.step,
             step_end,
             series,
+            losses,
             log: Vec::new(),
         }
     }
@@ -849,6 +960,7 @@ impl Recorder {
             for (class, stats) in measured.chain(self.lanes.iter_mut().zip(&mut lanes)) {
                 class.counts.since(&class.at_segment, stats);
                 class.delays.move_to(&mut stats.delay_ns);
+                stats.drops = class.drops;
             }
             let (now, then) = (sums, self.sums_at_segment);
             let from = self.bounds[self.passed - 1];
@@ -865,7 +977,8 @@ impl Recorder {
                 lanes,
             });
         }
-        self.classes.iter_mut().chain(&mut self.lanes).for_each(|c| c.at_segment = c.counts);
+        let recorded = self.classes.iter_mut().chain(&mut self.lanes);
+        recorded.for_each(|c| (c.at_segment, c.drops) = (c.counts, None));
         self.sums_at_segment = sums;
         self.passed += 1;
     }
@@ -884,7 +997,7 @@ impl Recorder {
         let counts = &mut self.classes[class as usize].counts;
         counts.arrive(pkt.bytes(), self.waiting.packets);
         if let Admission::Dropped(cause) = admission {
-            counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
+            self.count_drop(now, class, pkt, cause);
         }
     }
 
@@ -905,15 +1018,23 @@ impl Recorder {
 
     /// A packet that waited was dropped.
     pub fn dropped_from_queue(&mut self, now: Time, packet: EarlyEnd) {
-        let EarlyEnd { class, bytes, ecn, cause, .. } = packet;
-        self.waiting.leave(now, bytes as u64);
-        self.classes[class as usize].counts.drop(bytes, ecn, cause);
+        let EarlyEnd { class, pkt, cause, .. } = packet;
+        self.waiting.leave(now, u64::from(pkt.bytes()));
+        self.count_drop(now, class, pkt, cause);
+    }
+
+    fn count_drop(&mut self, now: Time, class: u16, pkt: Pkt, cause: Cause) {
+        let wait_s = self.waiting.bytes as f64 * 8.0 / self.capacity.bps;
+        self.losses.lost(now, class, pkt, wait_s);
+        let class = &mut self.classes[class as usize];
+        class.drops = Some((class.drops.map_or(now, |(first, _)| first), now));
+        class.counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
     }
 
     /// The same for the lane in which it waited.
     pub fn lane_dropped(&mut self, packet: EarlyEnd) {
         if let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) {
-            lane.counts.drop(packet.bytes, packet.ecn, packet.cause);
+            lane.counts.drop(packet.pkt.bytes(), packet.pkt.ecn().is_capable(), packet.cause);
         }
     }
 
@@ -951,6 +1072,7 @@ impl Recorder {
             lanes: self.lane_names.to_vec(),
             segments: self.segments,
             series: self.series,
+            loss_events: self.losses.finish(),
             log: self.log,
         };
         (outcome, self.digest)

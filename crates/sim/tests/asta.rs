@@ -50,6 +50,7 @@ fn udp(link: LinkSpec, gaps: Gaps, rates: &[u64], measure: Measure) -> Network {
         }),
         start: at(0.0),
         stop: None,
+        timed: false,
     };
     Network {
         links: vec![link],

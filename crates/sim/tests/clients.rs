@@ -35,6 +35,7 @@ fn client(rate: u64, app: App, boundaries: &[f64], end: f64) -> Outcome {
         traffic: Traffic::Tcp { tcp: tcp(), app },
         start: at(0.0),
         stop: None,
+        timed: false,
     };
     let others = if let App::Pages(pages) = &app { pages.connections - 1 } else { 0 };
     let mut flows = vec![flow(app)];
@@ -196,6 +197,7 @@ fn pages_without_their_connections_are_refused() {
                 traffic: Traffic::Tcp { tcp: tcp(), app },
                 start: at(0.0),
                 stop: None,
+                timed: false,
             })
             .collect(),
         classes: vec!["client".into()],

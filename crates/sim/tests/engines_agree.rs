@@ -375,6 +375,7 @@ fn network(case: &Case) -> Network {
             hosts: quell_aqm::Hosts { source: i as u16 % 4, destination: i as u16 % 3 },
             start: at(i as u64 * 7),
             stop,
+            timed: i % 4 == 1,
         });
         if let Some(FlowSpec { traffic: Traffic::Tcp { tcp, app: App::Pages(_) }, .. }) = flows.last() {
             let (tcp, app) = (tcp.clone(), App::Connection { of: first });
@@ -513,6 +514,7 @@ fn assert_same(fast: &Outcome, reference: &Outcome) {
     for (f, r) in fast.links.iter().zip(&reference.links) {
         assert_eq!(f.segments, r.segments, "{}", f.name);
         assert_eq!(f.log, r.log, "{}", f.name);
+        assert_eq!(f.loss_events, r.loss_events, "{}", f.name);
         // NaN stands for "no packet left": compare as text.
         assert_eq!(format!("{:?}", f.series), format!("{:?}", r.series), "{}", f.name);
     }
@@ -591,6 +593,24 @@ proptest! {
         assert_same(&fast, &logged(&case, Engine::Reference, None));
         prop_assert_eq!(fast.digest, outcome(&case, Engine::Fast).digest);
         assert_counted(&fast);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn timing_packets_changes_nothing_else(case in case()) {
+        let [all, none] = [true, false].map(|timed| {
+            let mut network = network(&case);
+            network.flows.iter_mut().for_each(|flow| flow.timed = timed);
+            run(network, Engine::Fast, &Control::default()).unwrap()
+        });
+        prop_assert_eq!((all.digest, all.conservation), (none.digest, none.conservation));
+        for (timed, plain) in all.flows.iter().zip(&none.flows) {
+            prop_assert_eq!(&timed.segments, &plain.segments);
+            prop_assert!(plain.timed.is_empty());
+        }
     }
 }
 

@@ -234,6 +234,7 @@ fn mixed() -> Network {
             traffic,
             start: at(i as f64 / flows as f64),
             stop: None,
+            timed: false,
         });
     }
     let queue = QueueSpec { buffer: QueueSize::Packets(50.0), algorithm: drop_tail(), ecn: false };

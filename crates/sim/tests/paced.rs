@@ -35,6 +35,7 @@ fn segments(
             traffic: Traffic::Tcp { tcp: TcpParams::default(), app: App::Paced(pace) },
             start: at(0.0),
             stop,
+            timed: false,
         }],
         classes: vec!["paced".into(), "acks".into()],
         measure: Measure {

@@ -41,6 +41,7 @@ fn lossy_poisson_queue(rho: f64, packet: Distribution, buffer: f64, loss: f64, s
             }),
             start: at(0.0),
             stop: None,
+            timed: false,
         }],
         classes: vec!["udp".into()],
         measure: Measure {

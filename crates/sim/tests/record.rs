@@ -43,6 +43,7 @@ fn one_link_of(rate: Schedule<BitRate>, bytes: f64, offered: u64, bounds: &[f64]
             }),
             start: at(0.0),
             stop: None,
+            timed: false,
         }],
         classes: vec!["udp".into()],
         measure: Measure { warmup, end, boundaries: boundaries.clone(), step: None },

@@ -62,6 +62,7 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
             hosts: Default::default(),
             start: at(start),
             stop: None,
+            timed: false,
         }
     };
     let mut flows = Vec::new();

@@ -79,6 +79,7 @@ impl Clients {
             traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: app.clone() },
             start: at(0.0),
             stop: self.stop,
+            timed: false,
         };
         let network = Network {
             links,

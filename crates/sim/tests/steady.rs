@@ -55,6 +55,7 @@ fn steady(algorithm: &str, seed: u64) -> Outcome {
             traffic: Traffic::Tcp { tcp: tcp.clone(), app },
             start: at(0.1 * f64::from(i)),
             stop: None,
+            timed: false,
         });
     }
     go(network)

@@ -33,6 +33,7 @@ fn lossy(tcp: &TcpParams, flows: usize, p: f64, seed: u64) -> Outcome {
             traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },
             start: at(0.1 * i as f64),
             stop: None,
+            timed: false,
         }
     });
     let flows = flows.collect();
@@ -235,6 +236,7 @@ fn marked(tcp: &TcpParams, rtts: &[f64], p: f64, (warmup, end): (f64, f64)) -> V
             traffic: Traffic::Tcp { tcp: tcp.clone(), app: App::Bulk },
             start: at(0.0),
             stop: None,
+            timed: false,
         }
     });
     let flows = flows.collect();

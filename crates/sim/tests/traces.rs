@@ -143,6 +143,7 @@ fn network(link: LinkSpec, trace: &Trace, end: Time) -> Network {
             hosts: Default::default(),
             start: Time::ZERO,
             stop: None,
+            timed: false,
         }],
         classes: vec!["trace".into()],
         measure: Measure { warmup: at(0.1), end, boundaries: vec![], step: None },

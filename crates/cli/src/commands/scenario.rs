@@ -362,6 +362,8 @@ impl Group {
             (None, _) => format!("{} (sessions)", self.name),
             (Some(n), Kind::Udp) => format!("{n} {} (UDP)", self.name),
             (Some(_), Kind::Trace) => format!("{} (trace)", self.name),
+            (Some(n), Kind::Pages) => format!("{n} {} (pages)", self.name),
+            (Some(n), Kind::Video) => format!("{n} {} (video)", self.name),
             (Some(n), _) => format!("{n} {}", self.name),
         }
     }

@@ -2,6 +2,7 @@
 
 mod amount;
 mod parse;
+mod path;
 
 pub(crate) use amount::{Amount, Unit};
 
@@ -103,7 +104,7 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
             {
                 return Ok(());
             }
-            if let Some(expression) = read(text) {
+            if let Some(expression) = key.and_then(|key| path::words(key, text)).or_else(|| read(text)) {
                 let expression = expression
                     .map_err(|why| Problem::new(at.clone(), format!("not an expression: {why}")))?;
                 found.push(Place { path: at.clone(), text: text.clone(), expression, state: State::New });
@@ -181,6 +182,11 @@ impl Work<'_> {
 
     /// The value of a field that number `i` names.
     fn field(&mut self, i: usize, name: &str) -> Result<Amount, Stop> {
+        match name {
+            path::BDP => return self.bdp(i),
+            path::CAPACITY => return self.capacity(i),
+            _ => {}
+        }
         let signs = if name.contains(['+', '-']) { "; + and - need spaces around them" } else { "" };
         let path = resolve(self.tree, name).map_err(|p| {
             let (path, rule) = (self.found[i].path.clone(), format!("{}{signs}", p.rule));

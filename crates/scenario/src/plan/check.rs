@@ -7,7 +7,7 @@ use super::groups::{shortest_rtt, too_many_flows, window};
 use super::limits;
 use super::measure::{ACKS, classes, measure, series_step};
 use super::routes::Frame;
-use super::traffic::datagrams_per_second;
+use super::traffic::{connections, datagrams_per_second};
 use crate::error::{Problem, require};
 use crate::format::{AqmChoice, Kind, Scenario};
 use crate::tree::steps;
@@ -187,7 +187,7 @@ pub(super) fn check_packets(s: &Scenario, frame: &Frame) -> Result<(), Problem> 
                     let flows = if g.kind == Kind::Sessions {
                         f64::INFINITY
                     } else {
-                        f64::from(g.count.unwrap_or(1))
+                        f64::from(g.count.unwrap_or(1)) * f64::from(connections(g))
                     };
                     let round = shortest_rtt(g).max(way).as_secs_f64();
                     let windows = flows * f64::from(g.tcp.max_window) / round;
@@ -220,7 +220,7 @@ pub(super) fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
                 let rate = g.sessions_per_second.unwrap_or(0.0);
                 ("sessions_per_second", rate * (span.1 - span.0).as_secs_f64())
             }
-            _ => ("count", f64::from(g.count.unwrap_or(1))),
+            _ => ("count", f64::from(g.count.unwrap_or(1)) * f64::from(connections(g))),
         };
         total += each * routes.len() as f64;
         require(total <= limits::FLOWS, steps!["flows", i, field], too_many_flows(total))?;

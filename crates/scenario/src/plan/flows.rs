@@ -1,7 +1,7 @@
 //! The flows of a scenario, drawn: when each begins, and over which links it goes.
 
 use quell_aqm::{Hosts, Rng, Seed};
-use quell_sim::network::{FlowSpec, LinkId, Schedule};
+use quell_sim::network::{App, FlowSpec, LinkId, Schedule, Traffic};
 use quell_sim::topology::{self, Topology};
 use quell_units::{Duration, Time};
 
@@ -10,13 +10,14 @@ use super::limits;
 use super::links::access_rate;
 use super::measure::{ACKS, at, classes};
 use super::routes::{Frame, Route};
-use super::traffic::traffic;
+use super::traffic::{connections, traffic};
 use crate::error::{Problem, require};
 use crate::format::{FlowGroup, Kind, Scenario};
 use crate::tree::{Path, steps};
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
 /// One flow of a plan.
+#[derive(Clone, Debug)]
 pub struct FlowFact {
     /// Its group's number.
     pub group: u16,
@@ -141,6 +142,7 @@ pub(super) fn draw_flows(
                     bulk: g.kind == Kind::Bulk && g.rate.is_none(),
                     links: route.there.clone(),
                 });
+                let first = flows.len();
                 flows.push(FlowSpec {
                     class,
                     forward: way.forward,
@@ -156,7 +158,14 @@ pub(super) fn draw_flows(
                     },
                     start: at(start),
                     stop: stop.map(at),
+                    timed: g.measure_delay.unwrap_or(false),
                 });
+                for _ in 1..connections(g) {
+                    let (app, tcp) = (App::Connection { of: first as u32 }, g.tcp.params.clone());
+                    let traffic = Traffic::Tcp { tcp, app };
+                    flows.push(FlowSpec { traffic, ..flows[first].clone() });
+                    facts.push(facts[first].clone());
+                }
                 number += 1;
             }
         }

@@ -15,25 +15,34 @@ use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 type Owned = (&'static str, fn(&FlowGroup) -> bool, &'static [Kind]);
 
 const OWNED: &[Owned] = {
-    use Kind::{Bulk, Sessions, Trace, Transfers, Udp};
+    use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
     &[
         ("file", |g| g.file.is_some(), &[Trace]),
         ("sha256", |g| g.sha256.is_some(), &[Trace]),
         // A trace begins at its first link, nobody answers, and its packets say what they are.
-        ("rtt", |g| g.rtt.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("rtt_changes", |g| !g.rtt_changes.is_empty(), &[Bulk, Transfers, Sessions, Udp]),
-        ("access_rate", |g| g.access_rate.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("hosts", |g| g.hosts.is_some(), &[Bulk, Transfers, Sessions, Udp]),
-        ("count", |g| g.count.is_some(), &[Bulk, Transfers, Udp]),
-        ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions]),
-        ("size", |g| g.size.is_some(), &[Transfers, Sessions]),
-        ("think", |g| g.think.is_some(), &[Transfers, Sessions]),
-        ("transfers", |g| g.transfers.is_some(), &[Transfers, Sessions]),
-        ("request", |g| g.request.is_some(), &[Transfers, Sessions]),
-        ("connection", |g| g.connection.is_some(), &[Transfers, Sessions]),
+        ("rtt", |g| g.rtt.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("rtt_changes", |g| !g.rtt_changes.is_empty(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("access_rate", |g| g.access_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("measure_delay", |g| g.measure_delay.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("hosts", |g| g.hosts.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
+        ("count", |g| g.count.is_some(), &[Bulk, Transfers, Pages, Video, Udp]),
+        ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions, Pages, Video]),
+        ("size", |g| g.size.is_some(), &[Transfers, Sessions, Pages]),
+        ("think", |g| g.think.is_some(), &[Transfers, Sessions, Pages]),
+        ("transfers", |g| g.transfers.is_some(), &[Transfers, Sessions, Pages, Video]),
+        ("request", |g| g.request.is_some(), &[Transfers, Sessions, Pages, Video]),
+        ("connection", |g| g.connection.is_some(), &[Transfers, Sessions, Pages]),
+        ("objects", |g| g.objects.is_some(), &[Pages]),
+        ("connections", |g| g.connections.is_some(), &[Pages]),
+        ("rates", |g| g.rates.is_some(), &[Video]),
+        ("chunk", |g| g.chunk.is_some(), &[Video]),
+        ("playback_buffer", |g| g.playback_buffer.is_some(), &[Video]),
+        ("start_up", |g| g.start_up.is_some(), &[Video]),
+        ("averaged_chunks", |g| g.averaged_chunks.is_some(), &[Video]),
+        ("throughput_share", |g| g.throughput_share.is_some(), &[Video]),
         ("sessions_per_second", |g| g.sessions_per_second.is_some(), &[Sessions]),
         ("rate", |g| g.rate.is_some(), &[Bulk, Udp]),
         ("rate_changes", |g| !g.rate_changes.is_empty(), &[Bulk, Udp]),
@@ -50,6 +59,8 @@ fn word(kind: Kind) -> &'static str {
         Kind::Bulk => "bulk",
         Kind::Transfers => "transfers",
         Kind::Sessions => "sessions",
+        Kind::Pages => "pages",
+        Kind::Video => "video",
         Kind::Udp => "udp",
         Kind::Trace => "trace",
     }
@@ -62,7 +73,7 @@ pub(crate) fn applies(key: &str, kind: &str) -> bool {
 
 /// What stands in a group and which kinds it belongs to.
 fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    use Kind::{Bulk, Sessions, Trace, Transfers, Udp};
+    use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
     for (field, present, kinds) in OWNED {
         if present(g) && !kinds.contains(&g.kind) {
             let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", word(*k))).collect();
@@ -75,6 +86,8 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
         Bulk => &[][..],
         Transfers => &[("size", g.size.is_some())],
         Sessions => &[("size", g.size.is_some()), ("sessions_per_second", g.sessions_per_second.is_some())],
+        Pages => &[("size", g.size.is_some()), ("objects", g.objects.is_some())],
+        Video => &[("rates", g.rates.is_some())],
         Udp => &[("rate", g.rate.is_some())],
         Trace => &[("file", g.file.is_some())],
     };

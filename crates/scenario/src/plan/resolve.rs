@@ -5,7 +5,9 @@ use quell_units::Duration;
 
 use super::links::{access_rate, mean_packet};
 use super::measure::series_step;
-use super::traffic::UDP_PACKET;
+use super::traffic::{
+    AVERAGED_CHUNKS, CHUNK, CONNECTIONS, PLAYBACK_BUFFER, REQUEST, THROUGHPUT_SHARE, UDP_PACKET,
+};
 use crate::format::{
     AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario,
 };
@@ -98,6 +100,20 @@ fn fill(g: &mut FlowGroup, access: Access) {
             if g.kind == Kind::Sessions {
                 g.transfers = g.transfers.or(Some(OneOr::One(Count(1.0))));
             }
+        }
+        Kind::Pages => {
+            g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
+            g.connection = g.connection.or(Some(ConnectionKind::Persistent));
+            g.connections = g.connections.or(Some(CONNECTIONS));
+            g.request = g.request.or(Some(OneOr::One(REQUEST)));
+        }
+        Kind::Video => {
+            g.request = g.request.or(Some(OneOr::One(REQUEST)));
+            g.chunk = g.chunk.or(Some(CHUNK));
+            g.playback_buffer = g.playback_buffer.or(Some(PLAYBACK_BUFFER));
+            g.start_up = g.start_up.or(g.chunk);
+            g.averaged_chunks = g.averaged_chunks.or(Some(AVERAGED_CHUNKS));
+            g.throughput_share = g.throughput_share.or(Some(THROUGHPUT_SHARE));
         }
         Kind::Udp => {
             g.packet = g.packet.or(Some(OneOr::One(UDP_PACKET)));

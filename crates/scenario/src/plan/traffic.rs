@@ -1,7 +1,9 @@
 //! What the flows of a group send.
 
 use quell_aqm::Rng;
-use quell_sim::network::{ACK_BYTES, App, Connection, Distribution, Gaps, Pace, Schedule, Traffic, UdpSpec};
+use quell_sim::network::{
+    ACK_BYTES, App, Connection, Distribution, Gaps, Pace, Pages, Schedule, Traffic, UdpSpec, Video,
+};
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::at as moment;
@@ -55,6 +57,24 @@ fn distribution<Q: Quantity>(
 /// The size of a packet of UDP where a group says nothing.
 pub(super) const UDP_PACKET: Bytes = Bytes::new(1000);
 
+/// The size of a request for an object or a chunk where a group says nothing.
+pub(super) const REQUEST: Bytes = Bytes::new(500);
+
+/// Connections of a client that loads pages (RFC 7928 section 7.2).
+pub(super) const CONNECTIONS: u32 = 6;
+
+/// A chunk of a video.
+pub(super) const CHUNK: Duration = Duration::from_secs(4);
+
+/// What a player keeps.
+pub(super) const PLAYBACK_BUFFER: Duration = Duration::from_secs(30);
+
+/// Over how many chunks a player averages (the default of dash.js).
+pub(super) const AVERAGED_CHUNKS: u32 = 4;
+
+/// How much of the throughput a rate may take (the default of dash.js).
+pub(super) const THROUGHPUT_SHARE: f64 = 0.9;
+
 /// The smallest packets of a group and of their acknowledgments, in bytes, and which they are. There is no
 /// smallest one of exponential sizes: those below a hundredth of the mean carry half of a ten-thousandth of
 /// the bytes.
@@ -101,17 +121,7 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Re
             Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
         }
         Kind::Transfers | Kind::Sessions => {
-            let packet = g.tcp.packet;
-            let here = at.then("size");
-            let Some(size) = &g.size else { return Err(Problem::new(here, "is missing")) };
-            let size = distribution(size, &here, |q: QueueSize| q.in_packets(packet))?;
-            require(size.mean() > 0.0, here.clone(), "must be positive")?;
-            let huge = size.mean().is_finite() && size.mean() > 1e9;
-            require(!huge, here, "is more than 1e9 packets: use kind \"bulk\" for unlimited data")?;
-            let think = match &g.think {
-                Some(think) => distribution(think, &at.then("think"), seconds)?,
-                None => Distribution::Constant(0.0),
-            };
+            let (size, think) = (size(g, at)?, think(g, at)?);
             let default = if g.kind == Kind::Sessions { Some(1) } else { None };
             let count = g.transfers.as_ref().map(|n| count(n, &at.then("transfers"), rng)).transpose()?;
             let connection = g.connection.map_or(Connection::Fresh, Connection::from);
@@ -122,6 +132,29 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Re
                 connection,
                 request: request(g, at)?,
             };
+            Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
+        }
+        Kind::Pages => {
+            let here = at.then("objects");
+            let Some(objects) = &g.objects else { return Err(Problem::new(here, "is missing")) };
+            let objects = distribution(objects, &here, |n: Count| n.0)?;
+            let within = objects.mean() > 0.0 && (objects.mean() <= 1e6 || objects.mean().is_infinite());
+            require(within, here, "must be positive, and a million at most")?;
+            let connections = connections(g);
+            require((1..=64).contains(&connections), at.then("connections"), "must be 1 to 64")?;
+            let app = App::Pages(Pages {
+                connections,
+                objects,
+                size: size(g, at)?,
+                think: think(g, at)?,
+                count: g.transfers.as_ref().map(|n| count(n, &at.then("transfers"), rng)).transpose()?,
+                connection: g.connection.map_or(Connection::Persistent, Connection::from),
+                request: request(g, at)?.unwrap_or(Distribution::Constant(REQUEST.get() as f64)),
+            });
+            Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
+        }
+        Kind::Video => {
+            let app = App::Video(video(g, at, rng)?);
             Ok(Traffic::Tcp { tcp: g.tcp.params.clone(), app })
         }
         Kind::Udp => {
@@ -139,6 +172,66 @@ pub(super) fn traffic(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Re
             None => Err(Problem::new(at.then("file"), "is missing")),
         },
     }
+}
+
+/// Over how many connections each client of a group loads its pages; 1 for other kinds.
+pub(super) fn connections(g: &FlowGroup) -> u32 {
+    if g.kind == Kind::Pages { g.connections.unwrap_or(CONNECTIONS) } else { 1 }
+}
+
+/// The size of a transfer in packets.
+fn size(g: &FlowGroup, at: &Path) -> Result<Distribution, Problem> {
+    let packet = g.tcp.packet;
+    let here = at.then("size");
+    let Some(size) = &g.size else { return Err(Problem::new(here, "is missing")) };
+    let size = distribution(size, &here, |q: QueueSize| q.in_packets(packet))?;
+    require(size.mean() > 0.0, here.clone(), "must be positive")?;
+    let huge = size.mean().is_finite() && size.mean() > 1e9;
+    require(!huge, here, "is more than 1e9 packets: use kind \"bulk\" for unlimited data")?;
+    Ok(size)
+}
+
+/// The time to think between transfers.
+fn think(g: &FlowGroup, at: &Path) -> Result<Distribution, Problem> {
+    match &g.think {
+        Some(think) => distribution(think, &at.then("think"), seconds),
+        None => Ok(Distribution::Constant(0.0)),
+    }
+}
+
+/// What the players of a group do.
+fn video(g: &FlowGroup, at: &Path, rng: impl FnOnce() -> Rng) -> Result<Video, Problem> {
+    let chunk = g.chunk.unwrap_or(CHUNK);
+    let start_up = g.start_up.unwrap_or(chunk);
+    let buffer = g.playback_buffer.unwrap_or(PLAYBACK_BUFFER);
+    let Some(rates) = &g.rates else { return Err(Problem::new(at.then("rates"), "is missing")) };
+    let here = at.then("rates");
+    require(!rates.is_empty(), here.clone(), "must list at least one rate")?;
+    require(rates[0].bps() > 0, here.clone(), "must be above 0 bit/s")?;
+    require(rates.windows(2).all(|w| w[0] < w[1]), here.clone(), "must increase from one rate to the next")?;
+    require(!chunk.is_zero(), at.then("chunk"), "must be longer than 0 s")?;
+    let fastest = rates[rates.len() - 1].bps() as f64;
+    let packets = fastest * chunk.as_secs_f64() / 8.0 / g.tcp.packet.get() as f64;
+    require(packets <= 1e9, here, "makes chunks of more than 1e9 packets")?;
+    require(
+        buffer >= start_up + chunk,
+        at.then("playback_buffer"),
+        format!("must hold what playback begins with (start_up, {start_up}) and a chunk more ({chunk})"),
+    )?;
+    let averaged = g.averaged_chunks.unwrap_or(AVERAGED_CHUNKS);
+    require((1..=1000).contains(&averaged), at.then("averaged_chunks"), "must be 1 to 1000")?;
+    let safety = g.throughput_share.unwrap_or(THROUGHPUT_SHARE);
+    require(safety > 0.0 && safety <= 10.0, at.then("throughput_share"), "must be above 0 and at most 10")?;
+    Ok(Video {
+        chunk,
+        rates: rates.clone(),
+        buffer,
+        start_up,
+        chunks: g.transfers.as_ref().map(|n| count(n, &at.then("transfers"), rng)).transpose()?,
+        averaged,
+        safety,
+        request: request(g, at)?.unwrap_or(Distribution::Constant(REQUEST.get() as f64)),
+    })
 }
 
 /// How many transfers a flow makes.

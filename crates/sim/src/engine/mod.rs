@@ -25,7 +25,7 @@ use quell_units::Time;
 use crate::flow::{Flow, Group};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
-use crate::record::{self, Recorder, RoundTrips};
+use crate::record::{self, Losses, Recorder, RoundTrips};
 use crate::{Control, Error};
 
 /// The flows of a network and their classes.
@@ -55,10 +55,11 @@ impl Ends {
                 config = Some(&known[at.unwrap_or(known.len() - 1)].2);
             }
             let flow = Flow::new(i as u32, spec, config, network.seed, bounds);
-            flows.push(match control.windows {
+            let flow = match control.windows {
                 Some(step) => flow.watched(step, network.measure.end),
                 None => flow,
-            });
+            };
+            flows.push(if spec.timed { flow.timed(bounds) } else { flow });
         }
         let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
         Ok(Ends { flows, classes })
@@ -112,7 +113,8 @@ fn report(control: &Control, now: Time) -> Result<(), Error> {
 fn recorder(network: &Network, link: usize) -> Option<Recorder> {
     let spec = &network.links[link];
     let id = LinkId(link as u32);
-    spec.observe.then(|| Recorder::new(id, spec, network.classes.len(), &network.measure))
+    let losses = || Losses::new(id, network);
+    spec.observe.then(|| Recorder::new(id, spec, losses(), &network.measure))
 }
 
 /// Whether the packets at a link are logged.

@@ -125,8 +125,7 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
         let Queued { pkt, class, lane, ticket, .. } = packet;
         if let Place::Head | Place::Waiting = place {
-            let ecn = pkt.ecn().is_capable();
-            let packet = EarlyEnd { class, lane, bytes: pkt.bytes(), ecn, cause, place };
+            let packet = EarlyEnd { class, lane, pkt, cause, place };
             self.observer.dropped_from_queue(now, ticket, packet);
         }
         (self.left)(Left::Dropped(pkt));

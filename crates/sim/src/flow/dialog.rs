@@ -124,6 +124,11 @@ impl Dialog {
         self.due()
     }
 
+    /// The connection.
+    pub fn tcp(&self) -> &TcpFlow {
+        &self.exchange.tcp
+    }
+
     /// The connection, and what a video measured.
     pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
         let video = match self.client {
@@ -212,6 +217,11 @@ impl Exchange {
     /// The reply that was asked for last, in packets.
     pub fn reply(&self) -> u32 {
         self.asker.asked.0
+    }
+
+    /// Its connection.
+    pub fn tcp(&self) -> &TcpFlow {
+        &self.tcp
     }
 
     /// Its connection.

@@ -161,6 +161,17 @@ impl Browser {
         self.due()
     }
 
+    /// How many connections it has.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// The connection that a packet is of, and which one that is.
+    pub fn tcp(&self, pkt: Pkt) -> (usize, &TcpFlow) {
+        let number = (pkt.flow() - self.id) as usize;
+        (number, self.connections[number].tcp())
+    }
+
     /// The connections, and the pages that were loaded.
     pub fn finish(self) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>) {
         (self.connections.into_iter().map(Exchange::into_tcp), self.reader.loaded)

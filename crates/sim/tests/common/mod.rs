@@ -112,6 +112,7 @@ impl Dumbbell {
                 traffic: Traffic::Tcp { tcp: self.tcp.clone(), app: App::Bulk },
                 start: at(2.0 * Seed(self.seed).indexed_stream("start", i as u64).uniform()),
                 stop: None,
+                timed: false,
             }
         });
         let flows = flows.collect();

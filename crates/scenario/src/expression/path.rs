@@ -1,0 +1,164 @@
+//! What expressions know of the path: the bandwidth-delay product, by which buffers and numbers of flows are chosen.
+
+use super::amount::{Amount, Unit};
+use super::parse::{Expression, Function, Operator, read};
+use super::{Stop, Work};
+use crate::tree::{Node, Step, Value};
+
+/// The bandwidth-delay product of a link, in packets of the mean size, with the longest round-trip time that a group of
+/// flows has.
+pub(super) const BDP: &str = "bdp";
+
+/// That and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
+pub(super) const CAPACITY: &str = "bdp_and_buffer";
+
+/// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1 % of packets, as a share of the packets that
+/// path and buffer hold (RFC 7928 sections 8.2.2 to 8.2.4).
+const CONGESTION: [(&str, f64); 3] = [("mild", 0.036), ("medium", 0.081), ("heavy", 0.114)];
+
+/// The expression that stands for a word of a field: a buffer of so many bandwidth-delay products, or a number of flows
+/// by the congestion that they make.
+pub(super) fn words(key: &str, text: &str) -> Option<Result<Expression, String>> {
+    let text = text.trim();
+    match key {
+        "buffer" => {
+            let number = text.strip_suffix(BDP)?.trim();
+            let plain = number.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+            (plain && number.parse::<f64>().is_ok()).then(|| read(&format!("round({number} * {BDP})")))?
+        }
+        "count" => {
+            let (_, share) = CONGESTION.iter().find(|(word, _)| *word == text)?;
+            let share = Box::new(Expression::Amount(Amount::number(*share)));
+            let capacity = Box::new(Expression::Field(CAPACITY.to_string()));
+            let flows = Expression::Binary(Operator::Times, share, capacity);
+            let flows = Expression::Call(Function::Round, vec![flows]);
+            Some(Ok(Expression::Call(Function::Max, vec![Expression::Amount(Amount::number(1.0)), flows])))
+        }
+        _ => None,
+    }
+}
+
+impl Work<'_> {
+    /// The link that number `i` speaks of: that of a graph in which it stands, or the topology's only kind.
+    fn link(&self, i: usize) -> Result<String, Stop> {
+        if let [Step::Key(graph), Step::Key(links), Step::Index(k), ..] = &self.found[i].path.0[..]
+            && graph == "graph"
+            && links == "links"
+        {
+            return Ok(format!("graph.links[{k}]"));
+        }
+        let topology = ["dumbbell", "parking_lot"].into_iter().find(|name| self.tree.get(name).is_some());
+        topology.map(String::from).ok_or_else(|| {
+            let rule = "needs the bandwidth-delay product, which each link of a graph has its own of: write \
+                        1 packet * graph.links[0].rate * 100 ms / mean_packet";
+            Stop::Rule(rule.to_string())
+        })
+    }
+
+    /// See [`BDP`].
+    pub(super) fn bdp(&mut self, i: usize) -> Result<Amount, Stop> {
+        let link = self.link(i)?;
+        let back = self.found[i].path.0.iter().any(|step| matches!(step, Step::Key(key) if key == "reverse"));
+        let rate = self.directed(i, &link, "rate", back)?;
+        let rtt = self.longest_rtt(i, &link)?;
+        let packet = self.field(i, "mean_packet")?;
+        if packet.value <= 0.0 {
+            return Err(Stop::Rule("needs a mean_packet above 0 B".to_string()));
+        }
+        Ok(Amount {
+            value: rate.value * rtt.value / packet.value,
+            unit: Unit::PACKETS.times(rate.unit, 1).times(rtt.unit, 1).times(packet.unit, -1),
+        })
+    }
+
+    /// See [`CAPACITY`].
+    pub(super) fn capacity(&mut self, i: usize) -> Result<Amount, Stop> {
+        let link = self.link(i)?;
+        let bdp = self.bdp(i)?;
+        let buffer = self.field(i, &format!("{link}.buffer"))?;
+        let buffer = if buffer.unit == Unit::PACKETS {
+            buffer.value
+        } else {
+            buffer.value / self.field(i, "mean_packet")?.value
+        };
+        Ok(Amount::number(bdp.value + buffer))
+    }
+
+    /// What a link has forward or, if it says so, back.
+    fn directed(&mut self, i: usize, link: &str, key: &str, back: bool) -> Result<Amount, Stop> {
+        let own = format!("{link}.reverse.{key}");
+        let has =
+            |node: &Node, name: &str| super::resolve(node, name).is_ok_and(|path| node.at(&path).is_some());
+        let name = if back && has(self.tree, &own) { own } else { format!("{link}.{key}") };
+        self.field(i, &name)
+    }
+
+    /// The longest round-trip time that a group of flows says to have; without any, that of the links.
+    fn longest_rtt(&mut self, i: usize, link: &str) -> Result<Amount, Stop> {
+        let mut longest: Option<Amount> = None;
+        for name in self.tree.get("flows").map(rtts).unwrap_or_default() {
+            let rtt = match name {
+                Rtt::Of(name) => self.field(i, &name)?,
+                Rtt::Last { first, step, count } => {
+                    let (first, step) = (self.field(i, &first)?, self.field(i, &step)?);
+                    let count = match count {
+                        Some(count) => self.field(i, &count)?.value,
+                        None => 1.0,
+                    };
+                    Amount { value: first.value + step.value * (count - 1.0), ..first }
+                }
+            };
+            longest = longest.filter(|longest| longest.value >= rtt.value).or(Some(rtt));
+        }
+        match longest {
+            Some(rtt) => Ok(rtt),
+            None if link.starts_with("graph") => {
+                let rule = "needs the bandwidth-delay product, but no group of flows says its rtt";
+                Err(Stop::Rule(rule.to_string()))
+            }
+            None => {
+                let there = self.directed(i, link, "delay", false)?;
+                let back = self.directed(i, link, "delay", true)?;
+                let hops = match link {
+                    "parking_lot" => self.field(i, "parking_lot.bottlenecks")?.value,
+                    _ => 1.0,
+                };
+                Ok(Amount { value: (there.value + back.value) * hops, ..there })
+            }
+        }
+    }
+}
+
+/// Where the longest round-trip time of a group is written.
+enum Rtt {
+    Of(String),
+    Last { first: String, step: String, count: Option<String> },
+}
+
+/// Those of all groups.
+fn rtts(flows: &Node) -> Vec<Rtt> {
+    let mut all = Vec::new();
+    for (k, group) in flows.items().iter().enumerate() {
+        let Some(rtt) = group.get("rtt") else { continue };
+        let at = format!("flows[{k}].rtt");
+        let Value::Table(entries) = &rtt.value else {
+            all.push(Rtt::Of(at));
+            continue;
+        };
+        for entry in entries {
+            let key = &entry.key;
+            match key.as_str() {
+                "linear" => all.push(Rtt::Last {
+                    first: format!("{at}.linear.first"),
+                    step: format!("{at}.linear.step"),
+                    count: group.get("count").map(|_| format!("flows[{k}].count")),
+                }),
+                _ => {
+                    let items = 0..entry.node.items().len();
+                    all.extend(items.map(|n| Rtt::Of(format!("{at}.{key}[{n}]"))));
+                }
+            }
+        }
+    }
+    all
+}
