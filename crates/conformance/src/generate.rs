@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
 use quell_aqm::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, LanesCtx, Next, PacketMeta, Probe, QueueView, Rng,
-    Seed, Transport, Victim,
+    Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView,
+    Rng, Seed, Transport, Victim,
 };
 use quell_queue::{Admission, Counters, Dequeued, Dropped, Host, Limit, Line, Place, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
@@ -156,6 +156,12 @@ macro_rules! with_lanes {
 }
 
 impl Discipline for Tapped<AnyDiscipline> {
+    fn draw(&mut self, rng: &mut Rng) {
+        self.inner.draw(rng);
+    }
+    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
+        self.inner.is_crowded(lanes, pkt)
+    }
     fn lanes(&self) -> usize {
         self.inner.lanes()
     }

@@ -163,7 +163,7 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
-    let drops = || segments.iter().flat_map(|s| classes.iter().filter_map(|c| s.classes.get(*c)?.drops));
+    let drops = || segments.iter().flat_map(|s| part.of(s)).filter_map(|c| c.drops);
     if let (Some(first), Some(last)) = (drops().map(|d| d.0).min(), drops().map(|d| d.1).max()) {
         values.set(Metric::LossInterval, (last - first).as_secs_f64() / (sum(ClassStats::dropped) - 1.0));
     }

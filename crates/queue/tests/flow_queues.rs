@@ -439,7 +439,7 @@ fn fq_pie_is_a_pie_for_each_queue() {
             max_burst: params.max_burst,
             alpha: params.alpha,
             beta: params.beta,
-            delay_from: params.delay_from,
+            delay_from: Some(params.delay_from),
             ..Default::default()
         };
         let mut pies = vec![pie.build(&link).unwrap(); params.flows as usize];
