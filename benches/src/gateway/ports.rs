@@ -182,7 +182,11 @@ fn router(config: Option<LineConfig>) -> Outcome<Rig> {
          iptables -t mangle -A FORWARD -o d0 -j NFQUEUE --queue-num 0",
     )?;
     let queue = router
-        .run(|| NfQueue::new([0, 1], 2 * BURST as u32, FlowKey::random()?))
+        .run(|| {
+            let mut queue = NfQueue::open([0, 1], FlowKey::random()?)?;
+            queue.bind(2 * BURST as u32)?;
+            Ok::<_, std::io::Error>(queue)
+        })
         .map_err(|e| format!("NFQUEUE: {e}"))?;
     let none = Delays::all(Duration::ZERO);
     let paths = vec![(config, none.clone()), (None, none)];
@@ -229,7 +233,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
         }
         for round in 0..rounds {
             progress.next(kind);
-            for (name, rig, pairs) in &mut rigs {
+            for (_, rig, pairs) in &mut rigs {
                 // Whoever is first, so that a machine that speeds up or slows down favors none.
                 let (first, second) =
                     if round % 2 == 0 { (&mut bare, &mut *rig) } else { (&mut *rig, &mut bare) };

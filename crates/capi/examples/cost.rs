@@ -25,7 +25,7 @@ unsafe extern "C" fn dropped(user: *mut c_void, _: u64, _: i32) {
 }
 
 fn config(name: &str) -> String {
-    format!("rate = \"10 Gbit/s\"\nbuffer = \"1000 packets\"\necn = true\n[aqm]\nalgorithm = \"{name}\"\n")
+    format!("rate = \"100 Mbit/s\"\nbuffer = \"1000 packets\"\necn = true\n[aqm]\nalgorithm = \"{name}\"\n")
 }
 
 /// Arrivals 1 us apart, a departure after each: a queue of 50 packets.

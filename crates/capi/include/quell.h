@@ -40,8 +40,8 @@
 // A value is outside its range.
 #define QUELL_ERROR_VALUE -2
 
-// The time is before that of an earlier call, or more than an hour after an update that is due: call quell_update
-// with times in between.
+// The time is before that of an earlier call, or more than an hour after an update that is due: call
+// quell_update with times in between.
 #define QUELL_ERROR_TIME -3
 
 // The configuration breaks a rule, which the text names.
@@ -71,8 +71,8 @@
 // A queue.
 typedef struct quell_queue quell_queue;
 
-// Takes back a packet that had been stored: it was dropped, or its queue destroyed. It must not call functions of the same
-// queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
+// Takes back a packet that had been stored: it was dropped, or its queue destroyed. It must not call
+// functions of the same queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
 typedef void (*quell_on_drop)(void *user, uint64_t handle, int32_t cause);
 
 // What Quell may know of a packet.
@@ -138,8 +138,8 @@ typedef struct quell_counters {
   struct quell_tally dropped_overflow;
 } quell_counters;
 
-// Takes one internal signal of the algorithm: its name in the paper, its unit, its value. The texts live until it
-// returns.
+// Takes one internal signal of the algorithm: its name in the paper, its unit, its value. The texts live
+// until it returns.
 typedef void (*quell_on_signal)(void *user, const char *name, const char *unit, double value);
 
 #ifdef __cplusplus
@@ -148,14 +148,14 @@ extern "C" {
 
 // Creates a queue, whose life begins at `now`.
 //
-// `config` is TOML, or JSON if it begins with a brace, of `length` bytes: rate = "10 Mbit/s", buffer = "100 packets",
-// and the table aqm with the key algorithm and its parameters as in a scenario (`quell aqm describe NAME`). It may
-// say mean_packet (1000 B), smallest_packet (20 B), ecn (false) and seed (1).
+// `config` is TOML, or JSON if it begins with a brace, of `length` bytes: rate = "10 Mbit/s", buffer = "100
+// packets", and the table aqm with the key algorithm and its parameters as in a scenario (`quell aqm
+// describe NAME`). It may say mean_packet (1000 B), smallest_packet (20 B), ecn (false) and seed (1).
 //
 // `on_drop` takes back packets that were stored and are dropped; `user` is its first argument.
 //
-// Gives QUELL_OK and the queue in `*queue`, or an error and a null in `*queue`; what is wrong is then written
-// to `error`, of `error_size` bytes, unless that is null.
+// Gives QUELL_OK and the queue in `*queue`, or an error and a null in `*queue`; what is wrong is then
+// written to `error`, of `error_size` bytes, unless that is null.
 //
 // `config` points to `length` bytes, `queue` to a pointer, `error` to `error_size` bytes or is null.
 int32_t quell_create(const char *config,
@@ -174,8 +174,8 @@ void quell_destroy(struct quell_queue *queue);
 
 // A packet arrives at `now`, which the caller knows by `handle`.
 //
-// Gives QUELL_QUEUED, QUELL_MARKED or QUELL_DROPPED, or an error, with which the packet is the caller's. Packets
-// that make room for it are given to on_drop.
+// Gives QUELL_QUEUED, QUELL_MARKED or QUELL_DROPPED, or an error, with which the packet is the caller's.
+// Packets that make room for it are given to on_drop.
 //
 // `queue` came from quell_create, `packet` points to one.
 int32_t quell_enqueue(struct quell_queue *queue,
@@ -183,28 +183,24 @@ int32_t quell_enqueue(struct quell_queue *queue,
                       uint64_t handle,
                       const struct quell_packet *packet);
 
-// The link is free at `now`: gives QUELL_SENT with the packet to send in `*sent`, QUELL_EMPTY or QUELL_WAIT, or an
-// error. Packets that the algorithm drops at the head are given to on_drop first. With QUELL_EMPTY the link is idle
-// from `now` on.
+// The link is free at `now`: gives QUELL_SENT with the packet to send in `*sent`, QUELL_EMPTY or QUELL_WAIT,
+// or an error. Packets that the algorithm drops at the head are given to on_drop first. With QUELL_EMPTY the
+// link is idle from `now` on.
 //
 // `queue` came from quell_create, `sent` points to one.
-int32_t quell_dequeue(struct quell_queue *queue,
-                      uint64_t now,
-                      struct quell_sent *sent);
+int32_t quell_dequeue(struct quell_queue *queue, uint64_t now, struct quell_sent *sent);
 
-// The last transmission ended at `since`, and nothing waits. quell_dequeue with QUELL_EMPTY says the same of its own
-// time; a caller that asks for packets before the last one has left says here when it has.
+// The last transmission ended at `since`, and nothing waits. quell_dequeue with QUELL_EMPTY says the same of
+// its own time; a caller that asks for packets before the last one has left says here when it has.
 //
 // `queue` came from quell_create.
-int32_t quell_idle(struct quell_queue *queue,
-                   uint64_t since);
+int32_t quell_idle(struct quell_queue *queue, uint64_t since);
 
-// Runs every update that is due at `now` or before. Arrivals and departures do so by themselves; a caller with
-// neither calls it once a second, so that no later call has much to make up for.
+// Runs every update that is due at `now` or before. Arrivals and departures do so by themselves; a caller
+// with neither calls it once a second, so that no later call has much to make up for.
 //
 // `queue` came from quell_create.
-int32_t quell_update(struct quell_queue *queue,
-                     uint64_t now);
+int32_t quell_update(struct quell_queue *queue, uint64_t now);
 
 // When the algorithm's next update is due; QUELL_NEVER if it has none, and of a null.
 //

@@ -17,7 +17,8 @@ const PACKET: u32 = 1514;
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Setting {
-    /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20.
+    /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20;
+    /// L: DCTCP beside CUBIC at DualPI2, half of the flows each.
     pub block: String,
     pub qdisc: String,
     pub cc: String,
@@ -71,9 +72,16 @@ const GOODPUT: Figure = Figure::new("goodput", "Mbit/s", ("goodput_mbps", Metric
 const AGAIN: Figure =
     Figure::new("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
+/// Of the flows in each queue of DualPI2: the group's name, and its figure.
+const GOODPUTS: [(&str, Figure); 2] = [
+    ("classic", Figure::new("goodput/c", "Mbit/s", ("goodput_c", Metric::Goodput), 2, TENTH)),
+    ("l4s", Figure::new("goodput/l", "Mbit/s", ("goodput_l", Metric::Goodput), 2, TENTH)),
+];
+
 /// Every figure of a queue or a flow.
 #[cfg(test)]
-pub const FIGURES: [Figure; 6] = [UTILIZATION, LOSS, QUEUE, DEVIATION, GOODPUT, AGAIN];
+pub const FIGURES: [Figure; 8] =
+    [UTILIZATION, LOSS, QUEUE, DEVIATION, GOODPUT, AGAIN, GOODPUTS[0].1, GOODPUTS[1].1];
 
 impl Setting {
     fn figures(&self) -> &'static [Figure] {
@@ -88,6 +96,7 @@ impl Setting {
         let Setting { block, qdisc, cc, flows, rate_mbit, rtt_ms, .. } = self;
         match (block.as_str(), self.asked_loss) {
             (_, Some(p)) => format!("{block} {cc}, {rtt_ms} ms, loss {p}"),
+            ("L", _) => format!("{block} {qdisc} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows"),
             ("W", _) => format!("{block} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms"),
             (_, None) => format!("{block} {qdisc} {cc}, {flows} flow{}", if *flows == 1 { "" } else { "s" }),
         }
@@ -121,15 +130,26 @@ impl Setting {
                  gentle = false\nmin_backlog = 0\n",
                 format!("{limit} B"),
             ),
+            // Its defaults; the limit is the buffer's.
+            "dualpi2" => (
+                "algorithm = \"dualpi2\"\nclassifier = \"any-ect\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
+                 beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
+                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"3 kB\"\nlimit = \"60 s\"\n",
+                format!("{limit} packets"),
+            ),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
-        let tcp = match self.cc.as_str() {
-            "reno" => "congestion = \"reno\"\n",
-            "cubic" => "congestion = \"cubic\"\n",
-            "bbr" => "congestion = \"bbr1\"\npacing = true\n",
+        let (reno, cubic) = ("congestion = \"reno\"\n", "congestion = \"cubic\"\n");
+        let dctcp = "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\n";
+        let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
+        let half = flows / 2;
+        let groups: &[_] = match self.cc.as_str() {
+            "reno" => &[("hosts", *flows, reno)],
+            "cubic" => &[("hosts", *flows, cubic)],
+            "bbr" => &[("hosts", *flows, "congestion = \"bbr1\"\npacing = true\n")],
+            "cubic+dctcp" => &[("classic", half, cubic), ("l4s", half, dctcp)],
             other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
         };
-        let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
         let delay = f64::from(self.rtt_ms) / 2.0;
         let mut text = format!(
             "schema = 1\ntitle = \"Linux: {}\"\ndialect = \"linux\"\nduration = \"{seconds} s\"\n\
@@ -137,15 +157,23 @@ impl Setting {
              rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"none\"\n",
             self.name(),
         );
+        if self.block == "L" {
+            text.push_str("ecn = true\n");
+        }
         if loss > 0.0 {
             let _ = writeln!(text, "loss = {loss}");
         }
         let _ = write!(
             text,
             "\n[dumbbell.reverse]\nrate = \"100 Gbit/s\"\nloss = 0.0\naqm = {{ algorithm = \"drop-tail\" }}\n\
-             buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}\n[[flows]]\nname = \"hosts\"\ncount = {flows}\n\
-             start = \"0 s\"\n\n[flows.tcp]\n{tcp}",
+             buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}",
         );
+        for (name, count, tcp) in groups {
+            let _ = write!(
+                text,
+                "\n[[flows]]\nname = \"{name}\"\ncount = {count}\nstart = \"0 s\"\n\n[flows.tcp]\n{tcp}",
+            );
+        }
         Ok(text)
     }
 }
@@ -181,7 +209,7 @@ impl run::Case for Case {
     }
 
     fn drops_at_head(&self) -> bool {
-        matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake")
+        matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake" | "dualpi2")
     }
 
     fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
@@ -191,6 +219,14 @@ impl run::Case for Case {
             figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit)
         };
         self.setting.figures().iter().filter_map(row).collect()
+    }
+
+    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<Row> {
+        let row = |(class, figure): &(&str, Figure)| {
+            let reference = values(&self.boots, figure.column);
+            figure.row(&self.setting.name(), &reference, &samples(class, figure.metric), 1e6)
+        };
+        GOODPUTS.iter().filter_map(row).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use quell_lab::{Options, Replication};
+use quell_lab::{Metric, Options, Replication};
 use quell_scenario::{Plugins, Study};
 
 use crate::compare::{Comparison, Row, Samples};
@@ -28,6 +28,11 @@ pub trait Case {
     }
     /// The other's figures beside Quell's.
     fn rows(&self, samples: &Samples<'_>) -> Vec<Row>;
+    /// The same of single classes, by name.
+    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<Row> {
+        let _ = samples;
+        Vec::new()
+    }
 }
 
 /// Every case with `count` seeds, or with `most` where so few leave a figure uncertain.
@@ -69,14 +74,16 @@ fn one(case: &impl Case, count: u32) -> Result<Comparison, String> {
         let results = quell_lab::run(&study, &Options::default()).map_err(|e| e.to_string())?;
         replications.extend(results.replications);
     }
-    let samples = |metric| {
+    let of_class = |scope: &str, metric| {
         let whole = |r: &Replication| {
-            let row = r.metrics.iter().find(|m| m.scope == "all" && m.segment.is_none())?;
+            let row = r.metrics.iter().find(|m| m.scope == scope && m.segment.is_none())?;
             row.values.get(metric)
         };
-        replications.iter().filter_map(whole).collect()
+        replications.iter().filter_map(whole).collect::<Vec<f64>>()
     };
+    let samples = |metric| of_class("all", metric);
     comparison.rows = case.rows(&samples);
+    comparison.rows.extend(case.rows_of_classes(&of_class));
     if case.drops_at_head() {
         return Ok(comparison);
     }
