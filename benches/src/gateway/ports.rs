@@ -229,7 +229,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
         }
         for round in 0..rounds {
             progress.next(kind);
-            for (name, rig, pairs) in &mut rigs {
+            for (_, rig, pairs) in &mut rigs {
                 // Whoever is first, so that a machine that speeds up or slows down favors none.
                 let (first, second) =
                     if round % 2 == 0 { (&mut bare, &mut *rig) } else { (&mut *rig, &mut bare) };
