@@ -109,6 +109,33 @@ fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
     assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
 }
 
+/// What Ctrl-C means the command decides that has the terminal, however often it comes; being terminated ends both.
+#[test]
+fn a_command_may_have_ctrl_c_for_itself() {
+    use std::io::{BufRead, BufReader};
+    if !possible() {
+        return;
+    }
+    for (signals, code) in [(&["INT", "INT", "INT"][..], 5), (&["TERM"], 143)] {
+        // Ctrl-C reaches both; here the command would ignore it.
+        let script = "trap '' INT; echo ready; sleep 3; exit 5";
+        let mut wire = Command::new(env!("CARGO_BIN_EXE_quell"))
+            .args(["wire", "--rate", "10Mbit/s", "--", "sh", "-c", script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(wire.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        for signal in signals {
+            let pid = wire.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert_eq!(wire.wait().unwrap().code(), Some(code));
+    }
+}
+
 /// Flows that ask for ECN beside one that does not, sources with clocks of their own, and an algorithm on the way back;
 /// of all of them what their hosts saw.
 const MIXED: &str = r#"
