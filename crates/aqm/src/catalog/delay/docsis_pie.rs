@@ -177,8 +177,7 @@ impl Aqm for DocsisPie {
             self.burst_allowance -= interval;
         }
         let half = 0.5 * self.law.target;
-        let calm =
-            delay < half && self.delay_old < half && self.p == 0.0 && self.burst_allowance.is_zero();
+        let calm = delay < half && self.delay_old < half && self.p == 0.0 && self.burst_allowance.is_zero();
         match self.state {
             State::Active if calm => (self.state, self.calm) = (State::Quiescent, Duration::ZERO),
             State::Quiescent if calm => {

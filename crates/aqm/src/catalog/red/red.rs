@@ -208,7 +208,12 @@ impl Red {
 
     /// Decides on an arrival at which the queue has been sampled.
     #[inline(always)]
-    pub(in crate::catalog) fn decide(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta, was_idle: bool) -> Verdict {
+    pub(in crate::catalog) fn decide(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pkt: &PacketMeta,
+        was_idle: bool,
+    ) -> Verdict {
         let verdict = self.judge(cx, pkt);
         self.avg.decided(was_idle, verdict, pkt, cx.now);
         verdict
