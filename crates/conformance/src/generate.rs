@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
+use quell_aqm::pie::PieParams;
 use quell_aqm::{
     Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView,
     Rng, Seed, Transport, Victim,
@@ -416,6 +417,7 @@ pub(crate) fn generator(seed: u64) -> Rng {
 }
 
 fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vector {
+    let config = &spelled_out(config.clone());
     const SEED: u64 = 1;
     let vector = format!("{}/{name}", entry.name);
     let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
@@ -499,6 +501,26 @@ fn size(size: QueueSize) -> Size {
     match size {
         QueueSize::Packets(n) => Size::Packets(n),
         QueueSize::Bytes(n) => Size::Bytes(n),
+    }
+}
+
+/// What a configuration leaves to a name that stands for several parameters is written out: who reads a vector need not
+/// know the names.
+fn spelled_out(config: AqmConfig) -> AqmConfig {
+    match config {
+        AqmConfig::Pie(params) => {
+            let options = params.options();
+            AqmConfig::Pie(PieParams {
+                mark_ecnth: Some(options.mark_ecnth),
+                delay_from: Some(options.delay_from),
+                derandomize: Some(options.derandomize),
+                cap: Some(options.cap),
+                decay: Some(options.decay),
+                activate_at: Some(options.activate_at),
+                ..params
+            })
+        }
+        other => other,
     }
 }
 

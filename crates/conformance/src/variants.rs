@@ -88,6 +88,7 @@ pub fn variants() -> &'static [Variant] {
             variant("lred", "fast", "drops", "interval = \"50 ms\"\nbeta = 0.01\nq_ref = \"20 packets\""),
             variant("blue", "fast", "drops", "d1 = 0.05\nd2 = 0.02"),
             variant("blue", "threshold", "marks", "d1 = 0.02\nd2 = 0.01\nthreshold = \"30 packets\""),
+            variant("blue-fixed", "fast", "drops", "d1 = 0.05\nd2 = 0.02"),
             variant("vrc", "fast", "marks", "q_ref = \"20 packets\""),
             variant(
                 "red+tail",
