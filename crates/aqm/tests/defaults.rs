@@ -178,6 +178,8 @@ fn defaults_control_a_usual_link() {
                 | "step" | "sfb" | "policer" => 500.0,
                 // A hundred queues of three packets, for which a signal needs an average of two, or of ten.
                 "sfq-red" | "fq-blue" => 500.0,
+                // Curvy RED has no target: the delay rises with the root of the drops that the load takes.
+                "curvy-red" => 350.0,
                 // Two packets of each flow are never signaled (RFC 8033 section 4.1).
                 "fq-pie" => 220.0,
                 // Between a quarter and half of the buffer.

@@ -349,6 +349,7 @@ fn run_twin(twin: &mut impl Twin, arrivals: &[(u64, Pkt)], end: u64) -> Vec<Opti
     let mut fates = vec![None; arrivals.len()];
     let mut busy_until = 0;
     let mut due = twin.interval();
+    #[allow(clippy::type_complexity, reason = "named here, and nowhere else")]
     let mut serve = |twin: &mut dyn FnMut(&mut Vec<usize>) -> Option<(Pkt, bool)>, now, busy: &mut u64| {
         let mut dropped = Vec::new();
         if let Some((pkt, mark)) = twin(&mut dropped) {

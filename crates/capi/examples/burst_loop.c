@@ -12,7 +12,7 @@
 
 #include "quell.h"
 
-enum { BURST = 32, POOL = 4096, POLLS = 200000, POLL_NS = 10000 };
+enum { BURST = 32, POOL = 8192, POLLS = 200000, POLL_NS = 10000 };
 /* 1 Gbit/s sends 1250 bytes in the time of one poll. */
 enum { BYTES_PER_POLL = 1250 };
 
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     }
     char config[512], why[256];
     snprintf(config, sizeof config,
-             "{\"rate\": \"1 Gbit/s\", \"buffer\": \"2 MB\", \"smallest_packet\": \"250 B\", \"ecn\": true, "
+             "{\"rate\": \"1 Gbit/s\", \"buffer\": \"4 MB\", \"smallest_packet\": \"250 B\", \"ecn\": true, "
              "\"aqm\": {\"algorithm\": \"%s\"}}",
              argc > 1 ? argv[1] : "codel");
     struct quell_queue *queue;

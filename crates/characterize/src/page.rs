@@ -268,7 +268,7 @@ const WRITTEN: &str = "<!-- Written by make characterize. -->";
 /// The same in Markdown, without pictures: the matrix, a table for each section, and the facts.
 pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Facts]) -> String {
     let mut text = format!(
-        "# Characterization by RFC 7928\n\n{WRITTEN}\n\nEvery scenario of RFC 7928, sections 4.4 to 10, for {} algorithms beside \
+        "# Characterization by RFC 7928\n\n{WRITTEN}\n\nEvery scenario of RFC 7928 sections 4.4 to 10, for {} algorithms beside \
          drop-tail: {}; {} seeds. The scenarios are in `crates/characterize/suite`. `quell characterize NAME...` does the same for \
          a link of your own, and writes a page with pictures.\n\n",
         plan.algorithms.len() - 1,

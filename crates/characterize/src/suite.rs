@@ -50,7 +50,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// As RFC 2119 writes it.
+    /// As requirements are written.
     pub fn word(self) -> &'static str {
         match self {
             Weight::Must => "MUST",

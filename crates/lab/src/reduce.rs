@@ -671,7 +671,7 @@ mod tests {
             queue_byte_seconds: 500.0 * queue[0] * seconds,
             queue_byte2_seconds: 250_000.0 * queue[1] * seconds,
             // The first class has a lane of its own.
-            lanes: classes[..1].to_vec(),
+            lanes: classes.iter().take(1).cloned().collect(),
             classes,
         }
     }

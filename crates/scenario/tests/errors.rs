@@ -567,8 +567,8 @@ fn a_round_trip_time_without_an_access_link_says_which_field_gives_one() {
 
 #[test]
 fn names_that_others_have_are_said_not_to_be_here() {
-    let e = message("\"red\"", "\"cake\"");
-    assert!(e.contains("aqm[0].algorithm = \"cake\": not in this version; the closest in purpose is"), "{e}");
+    let e = message("\"red\"", "\"hhf\"");
+    assert!(e.contains("aqm[0].algorithm = \"hhf\": not in this version; the closest in purpose is"), "{e}");
     assert!(e.contains("; known: drop-tail, red, "), "{e}");
     let e = message("\"red\"", "\"cubic\"");
     assert!(

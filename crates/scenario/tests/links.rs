@@ -483,7 +483,8 @@ proptest! {
     /// What is written in a table is what is followed.
     #[test]
     fn a_table_is_followed_as_it_is_written(
-        rows in prop::collection::btree_map(0u64..60_000, (0u64..300_000_000_000, 0u64..1000), 1..40),
+        // What holds from time zero on is the link itself, which has rules of its own.
+        rows in prop::collection::btree_map(1u64..60_000, (0u64..300_000_000_000, 0u64..1000), 1..40),
         swapped in any::<bool>(),
     ) {
         let order = |a: String, b: String| if swapped { format!("{b},{a}") } else { format!("{a},{b}") };

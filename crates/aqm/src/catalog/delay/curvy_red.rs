@@ -20,7 +20,7 @@
 use quell_units::{Duration, Time};
 
 use crate::dualpi2::exceeds;
-use crate::params::{ParamError, in_range, require};
+use crate::params::{ParamError, in_range, positive_duration, require};
 use crate::part::dual_queue::{CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter};
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, params};
 
@@ -49,7 +49,7 @@ params! {
         c_weight: f64 = 0.0625, unit "1", source "RFC 9332 Appendix B.1, note 2 (1/16)";
         /// By how much longer a Classic packet waits than one of the L queue by ts-fifo.
         tshift: Duration = Duration::from_millis(50), unit "s", source "RFC 9332 Fig. 9";
-        /// Time in which the link sends what both queues hold at most; an arrival beyond it is dropped.
+        /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 9";
     }
 }
@@ -58,8 +58,8 @@ impl CurvyRedParams {
     /// Curvy RED for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: an exponent or a weight outside its range, a limit that no packet
-    /// fits into, a classifier without its code point.
+    /// Names the field that breaks a rule: an exponent or a weight outside its range, a limit of
+    /// nothing, a classifier without its code point.
     pub fn build(&self, link: &Link) -> Result<CurvyRed, ParamError> {
         const SOURCE: &str = "RFC 9332 Fig. 9";
         link.check()?;
@@ -79,12 +79,8 @@ impl CurvyRedParams {
         for (field, time) in [("min_th", self.min_th), ("step", self.step)] {
             require(time <= longest, field, time, "must be at most 1 h [RFC 9332 Fig. 9]")?;
         }
-        let limit = self.limit.as_secs_f64() * link.rate.bytes_per_sec();
-        in_range("limit", limit, 3000.0, f64::MAX, SOURCE).map_err(|e| ParamError {
-            value: quell_units::text::duration(self.limit.as_secs_f64()),
-            rule: "must hold two packets of 1500 B [RFC 9332 Fig. 3]".into(),
-            ..e
-        })?;
+        positive_duration("limit", self.limit, SOURCE)?;
+        let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(3000.0);
         Ok(CurvyRed {
             sorter: Sorter::new(self.classifier, self.dscp)?,
             service: Service::new(self.scheduler, self.c_weight, self.tshift, link)?,

@@ -145,7 +145,7 @@ params! {
         delay_from: DelayFrom = DelayFrom::Sojourn, unit "name", source "RFC 9332 Appendix A.1";
         /// The controller signals no packet while fewer bytes than this wait, the packet included. Linux: 3 kB.
         min_backlog: Bytes = Bytes::new(0), unit "bytes", source "RFC 9332 Fig. 7; 2 MTU in Appendix A.1: optional";
-        /// Time in which the link sends what both queues hold at most; an arrival beyond it is dropped.
+        /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 2";
     }
 }
@@ -158,7 +158,7 @@ impl DualPi2Params {
     ///
     /// # Errors
     /// Names the field that breaks a rule: a target that a full buffer does not reach, a gain, factor or
-    /// weight outside its range, a limit that no packet fits into, a classifier without its code point.
+    /// weight outside its range, a limit of nothing, a classifier without its code point.
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         const SOURCE: &str = "RFC 9332 Fig. 2";
         link.check()?;
@@ -176,17 +176,9 @@ impl DualPi2Params {
         let longest = Duration::from_secs(3600);
         require(self.min_th <= longest, "min_th", self.min_th, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         require(self.range <= longest, "range", self.range, "must be at most 1 h [RFC 9332 Fig. 2]")?;
-        let limit = self.limit.as_secs_f64() * link.rate.bytes_per_sec();
-        require(
-            limit >= 2.0 * MTU as f64,
-            "limit",
-            self.limit,
-            format!(
-                "must hold two packets of {MTU} B: at {} at least {}",
-                link.rate,
-                quell_units::text::duration(2.0 * MTU as f64 / link.rate.bytes_per_sec())
-            ),
-        )?;
+        positive_duration("limit", self.limit, SOURCE)?;
+        // At less than 96 kbit/s 250 ms hold no two packets, and nothing would ever be sent.
+        let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(2.0 * MTU as f64);
         Ok(DualPi2 {
             sorter,
             service: Service::new(self.scheduler, self.c_weight, self.tshift, link)?,

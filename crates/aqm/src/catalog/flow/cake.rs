@@ -39,7 +39,7 @@ choice! {
     /// What the link adds to packets beside the overhead.
     pub enum Framing {
         /// Nothing.
-        None = "none",
+        None = "noatm",
         /// ATM: cells of 53 bytes that carry 48.
         Atm = "atm",
         /// PTM, as VDSL2 has it: 65 bytes for each 64.
@@ -90,7 +90,7 @@ params! {
         overhead: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
         /// Bytes that a packet takes on the wire at least.
         mpu: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
-        /// What the link makes of packets: "none", cells of "atm", or "ptm".
+        /// What the link makes of packets: nothing ("noatm"), cells of "atm", or "ptm".
         framing: Framing = Framing::None, unit "name", source "tc-cake(8)";
         /// Into which tins packets go by their DSCP: "besteffort" (one), "diffserv3" or "diffserv4".
         diffserv: Diffserv = Diffserv::Diffserv3, unit "name", source "tc-cake(8)";

@@ -60,6 +60,6 @@ mod tests {
     fn rates_are_in_a_unit_of_their_size() {
         assert_eq!(bit_rate(0.0), "0 kbit/s");
         assert_eq!(bit_rate(412.0), "0.412 kbit/s");
-        assert_eq!(bit_rate(9_996_000.0), "10.0 Mbit/s");
+        assert_eq!(bit_rate(9_950_000.0), "9.95 Mbit/s");
     }
 }
