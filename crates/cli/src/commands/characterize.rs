@@ -53,7 +53,9 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     let watch = Watch::of(&args.watch).with_series(Series::None);
     let results = watch.run(&plan.study, (0, 1), line);
     watch.finish();
-    let results = results?;
+    let mut results = results?;
+    // That of the joined scenarios would be all of theirs.
+    results.run.title = title(&plan);
     if results.replications.is_empty() {
         return Err(Failure::Interrupted("no replication finished; nothing was written".to_string()));
     }
@@ -78,6 +80,20 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
         return Err(failure);
     }
     run::interrupted(&results, kept.folder.as_deref())
+}
+
+fn title(plan: &Plan) -> String {
+    let request = &plan.request;
+    let names: Vec<&str> = request.candidates.iter().map(|c| c.label.as_str()).collect();
+    let who = match names.len() {
+        0..=4 => names.join(", "),
+        n => format!("{n} algorithms"),
+    };
+    let beside = match plan.baseline() {
+        DROP_TAIL => String::new(),
+        other => format!(" and {other}"),
+    };
+    format!("RFC 7928: {who} beside drop-tail{beside}; {}, {}", request.rate, request.rtt)
 }
 
 /// The algorithms that the command line names.

@@ -20,7 +20,7 @@
 use quell_units::{Duration, Time};
 
 use crate::dualpi2::exceeds;
-use crate::params::{ParamError, in_range, positive_duration, require};
+use crate::params::{ParamError, positive_duration, require};
 use crate::part::dual_queue::{CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter};
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, params};
 

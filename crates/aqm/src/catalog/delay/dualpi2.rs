@@ -27,7 +27,6 @@
 //!   host's buffer, which the two queues share.
 
 use alloc::collections::VecDeque;
-use alloc::format;
 
 use quell_units::{Bytes, Duration, Time};
 
