@@ -15,7 +15,7 @@ use crate::suite::{Figure, Section, Wish};
 struct Column {
     title: String,
     unit: String,
-    /// Which way is better, in a sign.
+    /// Which way is better, in words.
     wish: &'static str,
 }
 

@@ -17,7 +17,7 @@ pub struct Section {
     pub section: String,
     /// Its title.
     pub title: String,
-    /// How much the RFC wants it (its table in section 2.7 of the summary, and the section itself).
+    /// How much the RFC wants it.
     pub weight: Weight,
     /// What is run, and what for.
     pub says: String,
