@@ -27,6 +27,7 @@
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use quell_units::{BitRate, Bytes, Duration, Time};
 
@@ -369,13 +370,10 @@ impl Cake {
             return 0;
         }
         if self.given.bandwidth.is_some() {
-            let mut best: Option<(usize, Time)> = None;
-            for (i, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.packets > 0) {
-                if tin.clock <= now || best.is_none_or(|(_, clock)| tin.clock <= clock) {
-                    best = Some((i, tin.clock));
-                }
-            }
-            return best.expect("something waits").0;
+            // Clocks that have come are as good as each other; of equals the highest number wins.
+            let waiting = self.tins.iter().enumerate().filter(|(_, tin)| tin.packets > 0);
+            let first = waiting.min_by_key(|(i, tin)| (tin.clock.max(now), Reverse(*i)));
+            return first.expect("something waits").0;
         }
         loop {
             let tin = &mut self.tins[self.turn];
