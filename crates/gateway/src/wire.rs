@@ -255,7 +255,7 @@ impl Prepared {
         let refuse = |e: &dyn core::fmt::Display| WireError(e.to_string());
         let near = Host::new("near")?;
         let far = Host::new("far")?;
-        let (devices, framing) = devices(&near, &far, config.packet_sockets)?;
+        let (devices, framing) = devices(&near, &far, config.packet_sockets, config.mtu)?;
         for (side, host) in [(Side::Near, &near), (Side::Far, &far)] {
             configure(side, host, &config)?;
         }
@@ -379,7 +379,12 @@ fn buffers(config: &WireConfig) -> usize {
 }
 
 /// One device for each host.
-fn devices(near: &Host, far: &Host, packet_sockets: bool) -> Result<([OwnedFd; 2], Framing), WireError> {
+fn devices(
+    near: &Host,
+    far: &Host,
+    packet_sockets: bool,
+    mtu: u16,
+) -> Result<([OwnedFd; 2], Framing), WireError> {
     if !packet_sockets {
         let tun = |host: &Host| host.run(|| sys::tun("quell0"));
         match (tun(near), tun(far)) {
@@ -398,8 +403,9 @@ fn devices(near: &Host, far: &Host, packet_sockets: bool) -> Result<([OwnedFd; 2
     between.ip(vec![
         format!("link add quell0 netns {near_tid} type veth peer name near"),
         format!("link add quell0 netns {far_tid} type veth peer name far"),
-        "link set near up".into(),
-        "link set far up".into(),
+        // A veth device drops what is larger than its peer may send.
+        format!("link set near mtu {mtu} up"),
+        format!("link set far mtu {mtu} up"),
     ])?;
     for host in [near, far] {
         host.run(|| sys::without_offloads("quell0"))

@@ -29,6 +29,9 @@ fn namespaces() -> Option<&'static str> {
     }
 }
 
+/// More than devices take that nobody has told.
+const MTU: u16 = 1600;
+
 fn line(name: &str, aqm: AqmConfig, ecn: bool) -> LineConfig {
     LineConfig {
         name: name.into(),
@@ -51,7 +54,7 @@ fn bulk(n: usize, seconds: f64) -> Vec<Flow> {
         start: Duration::from_millis(10 * i as u64),
         stop: Duration::from_secs_f64(seconds),
         dscp: 0,
-        kind: Kind::Tcp { congestion: "reno".into(), segment: 1460, ecn: false, app: App::Bulk },
+        kind: Kind::Tcp { congestion: "reno".into(), segment: MTU - 52, ecn: false, app: App::Bulk },
     };
     (0..n).map(flow).collect()
 }
@@ -73,7 +76,7 @@ fn run<T: Send + 'static>(
     let config = WireConfig {
         lines: lines.map(Some),
         delays: [delays.clone(), delays],
-        mtu: 1500,
+        mtu: MTU,
         ecn,
         congestion: None,
         packet_sockets,
