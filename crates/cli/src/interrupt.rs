@@ -22,6 +22,12 @@ pub fn code() -> i32 {
     SIGNALED + if terminated() { SIGTERM } else { SIGINT }
 }
 
+/// The exit code that shells give for a program that a signal has ended.
+pub fn signaled(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal().map_or(1, |signal| SIGNALED + signal)
+}
+
 /// Whether this program was asked to terminate.
 pub fn terminated() -> bool {
     TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))

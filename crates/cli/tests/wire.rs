@@ -81,6 +81,11 @@ fn what_no_wire_is_is_refused_with_the_reason() {
             "not one of this kernel's",
         ),
         (vec!["wire", "--rate", "10Mbit/s", "--mtu", "100", "--", "true"], "--mtu: 100 must be 576"),
+        (
+            vec!["wire", "--rate", "10Mbit/s", "--out", "x", "--", "true"],
+            "--out: is about the results of a scenario",
+        ),
+        (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: is about the results"),
         (vec!["wire", "lossy.toml"], "a wire loses no packets by itself"),
         (vec!["wire", "ledbat.toml"], "Linux has no congestion control \"ledbat\""),
         (vec!["gateway", "replay", "lossy.toml"], "is not a log of"),
@@ -107,6 +112,20 @@ fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
     assert!(text(&done.stderr).contains("pie"), "{done:?}");
     let done = quell(dir.path(), &["gateway", "replay", "log"]);
     assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
+}
+
+#[test]
+fn how_commands_ended_is_told() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let wire = ["wire", "--rate", "10Mbit/s", "--far", "exit 3", "--", "sh", "-c"];
+    let done = quell(dir.path(), &[&wire[..], &["sleep 1; kill -KILL $$"]].concat());
+    assert_eq!(done.status.code(), Some(128 + 9), "{done:?}");
+    let said = text(&done.stderr);
+    assert!(said.contains("the command of --far had failed before (exit status: 3)"), "{said}");
+    assert!(said.contains("TCP without a choice of its own was"), "{said}");
 }
 
 /// What Ctrl-C means the command decides that has the terminal, however often it comes; being terminated ends both.

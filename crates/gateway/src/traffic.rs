@@ -110,8 +110,21 @@ pub fn address(index: usize) -> u16 {
 
 /// The kernel's congestion controls.
 pub fn congestion_controls() -> Vec<String> {
-    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names = std::fs::read_to_string(file).unwrap_or_default();
+    names_of("tcp_available_congestion_control")
+}
+
+/// Those that a host of a namespace may have by default, and sockets without privileges may choose.
+pub fn allowed_congestion_controls() -> Vec<String> {
+    names_of("tcp_allowed_congestion_control")
+}
+
+/// That of this host's sockets that do not choose, if the kernel says.
+pub fn default_congestion_control() -> Option<String> {
+    names_of("tcp_congestion_control").pop()
+}
+
+fn names_of(file: &str) -> Vec<String> {
+    let names = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{file}")).unwrap_or_default();
     names.split_whitespace().map(str::to_string).collect()
 }
 

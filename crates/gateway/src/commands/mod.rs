@@ -114,6 +114,6 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Rows of cells, the first of them the heading, with their columns aligned.
-pub fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     text::table(rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
-use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder};
+use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, traffic};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -73,6 +73,21 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
                 .into(),
         ));
     };
+    // clap does not ask for a scenario beside these: it conflicts with --rate.
+    let of_scenarios = [
+        ("--out", args.out.is_some()),
+        ("--seeds", args.seeds.is_some()),
+        ("--metric", !args.view.metrics.is_empty()),
+        ("--link", args.view.link.is_some()),
+        ("--classes", args.view.classes),
+        ("--segments", args.view.segments),
+    ];
+    if let Some((option, _)) = of_scenarios.iter().find(|(_, given)| *given) {
+        return Err(Failure::BadInput(format!(
+            "{option}: is about the results of a scenario, and a command has none; quell wire SCENARIO {option}, \
+             or --log FILE to keep what happens to a command's packets"
+        )));
+    }
     let rtt = args.rtt.unwrap_or(Duration::ZERO);
     if rtt > Duration::from_secs(10) {
         return Err(Failure::BadInput(format!("--rtt: {rtt} must be at most 10 s")));
@@ -105,16 +120,8 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
     for line in &lines {
         line.build().map_err(|e| Failure::BadInput(e.to_string()))?;
     }
-    let known = quell_gateway::traffic::congestion_controls();
-    if let Some(name) = &args.congestion
-        && !known.contains(name)
-    {
-        return Err(Failure::BadInput(format!(
-            "--congestion: \"{}\" is not one of this kernel's ({}); modprobe tcp_{} may add it",
-            cut(name),
-            known.join(", "),
-            cut(name)
-        )));
+    if let Some(name) = &args.congestion {
+        may_be_default(name)?;
     }
     let half = Delays::all(rtt / 2);
     Ok(WireConfig {
@@ -125,6 +132,26 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
         congestion: args.congestion.clone(),
         packet_sockets: args.packet_sockets,
     })
+}
+
+/// Whether the kernel lets hosts have this congestion control where no socket chooses one.
+fn may_be_default(name: &str) -> Result<(), Failure> {
+    let (known, allowed) = (traffic::congestion_controls(), traffic::allowed_congestion_controls());
+    let shown = cut(name);
+    if !known.iter().any(|known| known == name) {
+        return Err(Failure::BadInput(format!(
+            "--congestion: \"{shown}\" is not one of this kernel's ({}); modprobe tcp_{shown} may add it",
+            known.join(", "),
+        )));
+    }
+    if !allowed.iter().any(|allowed| allowed == name) {
+        let all = allowed.join(" ");
+        return Err(Failure::BadInput(format!(
+            "--congestion: \"{shown}\" is the administrator's alone; sysctl -w \
+             net.ipv4.tcp_allowed_congestion_control=\"{all} {shown}\" allows it to all",
+        )));
+    }
+    Ok(())
 }
 
 /// The log that the options ask for.
@@ -168,7 +195,11 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let child = quell_gateway::wire::spawn(wire.host(Side::Near), with_env(&words));
     let mut child = child.map_err(|e| Failure::cannot(format!("run \"{}\"", words[0]), e))?;
     let ended = ended(&mut child);
+    let congestion = wire.host(Side::Near).run(traffic::default_congestion_control);
+    // It is meant to be there as long as the other command is.
+    let mut far_ended = None;
     if let Some(mut server) = server {
+        far_ended = server.try_wait().ok().flatten().filter(|status| !status.success());
         let _ = server.kill();
         let _ = server.wait();
     }
@@ -178,13 +209,20 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
         terminal::say("");
     }
     terminal::say(&table::table(&lines, &report));
+    if let Some(name) = congestion {
+        terminal::say(&format!("TCP without a choice of its own was {name} (--congestion)"));
+    }
+    if let Some(status) = far_ended {
+        terminal::note(&format!("the command of --far had failed before ({status})"));
+    }
     if let Some(why) = &report.log {
         return Err(Failure::Failed(format!("the log is not whole: {why}")));
     }
-    match ended.map(|status| status.code()) {
-        Ok(Some(0)) => Ok(()),
-        // A command's own failure is ours, as with `time` and `env`.
-        Ok(code) => std::process::exit(code.unwrap_or_else(interrupt::code)),
+    match ended {
+        Ok(status) if status.success() => Ok(()),
+        // A command's own failure is ours, as with `time` and `env`; of one that we ended, the reason.
+        Ok(_) if interrupt::terminated() => std::process::exit(interrupt::code()),
+        Ok(status) => std::process::exit(status.code().unwrap_or_else(|| interrupt::signaled(status))),
         Err(e) => Err(Failure::cannot("wait for the command", e)),
     }
 }

@@ -4,11 +4,13 @@ use quell_gateway::LineConfig;
 use quell_gateway::wire::Report;
 use quell_units::text::{duration, three_digits};
 
+use crate::table::{Column, Tint, figures};
+
 /// One line for each direction.
 pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
-    let mut rows = vec![
-        ["", "algorithm", "rate", "sent", "delay", "P99", "dropped", "marked", "late P99"].map(String::from),
-    ];
+    let titles = ["algorithm", "rate", "sent", "delay", "P99", "dropped", "marked", "late P99"];
+    let mut names = Column::default();
+    let mut columns = titles.map(|title| Column { title: title.into(), ..Column::default() });
     let seconds = report.ran.as_secs_f64().max(1e-9);
     for (line, path) in lines.iter().zip(&report.paths) {
         let Some(line) = line else { continue };
@@ -18,8 +20,8 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         let dropped = counters.refused.total().packets + counters.dropped.total().packets;
         let share = |n: u64| format!("{} %", three_digits(n as f64 / arrived * 100.0));
         let time = |seconds: Option<f64>| seconds.map_or("-".into(), duration);
-        rows.push([
-            line.name.clone(),
+        names.cells.push((line.name.clone(), Tint::Name));
+        let cells = [
             line.aqm.name().to_string(),
             line.rate.to_string(),
             bit_rate(meter.sent.bytes as f64 * 8.0 / seconds),
@@ -28,10 +30,12 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
             share(dropped),
             share(counters.marked.packets),
             time(meter.lateness_p99_s()),
-        ]);
+        ];
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            column.cells.push((cell, Tint::Plain));
+        }
     }
-    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    let mut text = quell_gateway::commands::table(&rows);
+    let mut text = figures(&names, &columns);
     let c = &report.counters;
     let beside = [
         (c.refused, "packets that the receiving host did not take"),
