@@ -27,6 +27,20 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     assert!(bench.path("results/small/run.json").is_file());
 }
 
+/// Two results are compared as they are; what their scenarios do not share is said.
+#[test]
+fn results_of_other_scenarios_are_compared_with_a_note() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--out", "one", "--no-report", "-q"]);
+    bench.ok(&["run", "small.toml", "--out", "same", "--no-report", "-q", "--seeds", "3"]);
+    let longer = ["--set", "duration=\"7 s\"", "--set", "flows.ftp.rtt=\"30 ms\""];
+    bench.ok(&[&["run", "small.toml", "--out", "other", "--no-report", "-q"], &longer[..]].concat());
+    let noted = bench.run(&["compare", "one", "other"]);
+    assert!(noted.err.contains("of scenarios that differ: duration, flows[0].rtt"), "{}", noted.err);
+    let noted = bench.run(&["compare", "one", "same"]);
+    assert!(!noted.err.contains("differ"), "{}", noted.err);
+}
+
 #[test]
 fn results_that_are_there_are_never_lost_unasked() {
     let bench = Bench::new();

@@ -80,6 +80,47 @@ impl Results {
     }
 }
 
+/// The keys in which the scenarios of two results differ, such as `dumbbell.rate`, at the first point of the same
+/// settings; the algorithms and the seeds aside, of which each may have others.
+pub fn differing_keys(one: &Results, other: &Results) -> Vec<String> {
+    let same = |p: &&PointInfo| other.run.points.iter().any(|q| q.settings == p.settings);
+    let Some(point) = one.run.points.iter().find(same) else { return Vec::new() };
+    let twin = other.run.points.iter().find(|q| q.settings == point.settings);
+    let read = |p: &PointInfo| toml::from_str::<toml::Table>(&p.scenario).unwrap_or_default();
+    let [mut a, mut b] = [Some(point), twin].map(|p| p.map(read).unwrap_or_default());
+    for table in [&mut a, &mut b] {
+        for key in ["title", "aqm", "seeds"] {
+            table.remove(key);
+        }
+    }
+    let mut keys = Vec::new();
+    differ("", &toml::Value::Table(a), &toml::Value::Table(b), &mut keys);
+    keys
+}
+
+/// Adds the paths below `at` of what differs.
+fn differ(at: &str, a: &toml::Value, b: &toml::Value, keys: &mut Vec<String>) {
+    let below = |key: &str| if at.is_empty() { key.to_string() } else { format!("{at}.{key}") };
+    match (a, b) {
+        (toml::Value::Table(a), toml::Value::Table(b)) => {
+            let all: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in all {
+                match (a.get(key), b.get(key)) {
+                    (Some(a), Some(b)) => differ(&below(key), a, b, keys),
+                    _ => keys.push(below(key)),
+                }
+            }
+        }
+        (toml::Value::Array(a), toml::Value::Array(b)) if a.len() == b.len() => {
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                differ(&format!("{at}[{i}]"), a, b, keys);
+            }
+        }
+        (a, b) if a != b => keys.push(at.to_string()),
+        _ => {}
+    }
+}
+
 /// With a name among the settings of each point.
 fn named(name: &str, results: Results) -> Results {
     let setting = || Setting { field: JOINED.to_string(), value: name.to_string() };

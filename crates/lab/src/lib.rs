@@ -45,6 +45,7 @@ pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
 pub use columns::{Column, Columns, Texts};
 pub use fingerprint::fingerprint;
+pub use join::differing_keys;
 pub use metrics::{Better, Metric, Values};
 pub use quantity::Quantity;
 pub use read::{files_in, read, read_from};

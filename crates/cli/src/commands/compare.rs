@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Better, Estimate, Quantity, Results, View, files_in};
+use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys, files_in};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
 
@@ -72,6 +72,10 @@ fn two(
     }
     let results = Results::beside((&first, &a), (&second, &b))
         .map_err(|why| Failure::BadInput(format!("{} and {} {why}", one.display(), other.display())))?;
+    let keys = differing_keys(&a, &b);
+    if !keys.is_empty() {
+        terminal::note(&format!("{first} and {second} are of scenarios that differ: {}", keys.join(", ")));
+    }
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
     selection.check(&results)?;
     let args = CompareArgs { baseline: second, ..args.clone() };
