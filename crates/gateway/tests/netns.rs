@@ -73,6 +73,7 @@ fn run<T: Send + 'static>(
     let config = WireConfig {
         lines: lines.map(Some),
         delays: [delays.clone(), delays],
+        courses: Default::default(),
         mtu: 1500,
         ecn,
         congestion: None,
