@@ -382,7 +382,7 @@ fn an_experiment_is_run_live_and_put_on_record() {
     assert!(numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"), "{numbers}");
     assert_eq!(numbers.lines().count(), 3, "{numbers}");
     let record = read("row.toml");
-    assert!(record.starts_with("# Written by `quell reproduce doc-row --live --papers papers`"), "{record}");
+    assert!(record.starts_with("# Written by `quell reproduce doc-row --papers papers --live`"), "{record}");
     assert!(record.contains("measured = \"1.5 s\"") && record.contains("seeds = 1"), "{record}");
     assert!(dir.path().join("results/doc-row-live/run.json").is_file());
     // What is on record is drawn beside what is simulated.
