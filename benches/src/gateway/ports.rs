@@ -138,6 +138,7 @@ fn wire(config: Option<LineConfig>, packet_sockets: bool) -> Outcome<Rig> {
     let config = WireConfig {
         lines: [config, None],
         delays: [none.clone(), none],
+        courses: Default::default(),
         mtu: PACKET as u16,
         ecn: true,
         congestion: None,

@@ -63,6 +63,7 @@ fn measure(config: LineConfig, seconds: u32, sends: bool) -> Outcome<Kept> {
     let config = WireConfig {
         lines: [Some(config), None],
         delays: [none.clone(), none],
+        courses: Default::default(),
         mtu: PACKET as u16,
         ecn: false,
         congestion: None,

@@ -492,7 +492,7 @@ fn part(text: &str) -> Result<Part, String> {
 }
 
 /// What a table of results shows.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ViewArgs {
     /// Metrics to show, by name or title (`quell show --help` lists them), or "all"; NAME[CLASS] for those of a
     /// class, internal:SIGNAL for the average of an algorithm's internal signal, A/B for the ratio of two.
@@ -685,6 +685,7 @@ Examples:
   quell reproduce hred-t2
   quell reproduce vrc/2 --out results/papers
   quell reproduce --quick
+  quell reproduce hred-13 --live    # with real packets, in real time
 
 A printed number agrees, is inside the prediction interval of what was printed, is explained by another reading of the \
 document, is refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, \
@@ -720,6 +721,11 @@ pub struct ReproduceArgs {
     /// Put the verdicts on record.
     #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]
     pub record: bool,
+    /// Run the live side of experiments that have one, with real packets as `quell wire` does, and put its figures on
+    /// record; nothing is simulated.
+    #[cfg(target_os = "linux")]
+    #[arg(long, conflicts_with_all = ["list", "seeds", "quick", "out", "docs", "check", "record"])]
+    pub live: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub watch: WatchArgs,

@@ -11,12 +11,13 @@ use common::{Shared, line, packet};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
-    Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay, Rest, replay,
+    Change, Course, Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay,
+    Rest, replay,
 };
 use quell_sim::network::*;
 use quell_sim::outcome::{Left, Place};
 use quell_sim::{Control, Engine, run};
-use quell_units::{Duration, Time};
+use quell_units::{BitRate, Duration, Time};
 
 /// Ports that give bursts of packets.
 struct Bursts(Rng);
@@ -35,14 +36,40 @@ impl Ports for Bursts {
     }
 }
 
+/// How a line's rate and its wire change by themselves.
+#[derive(Clone)]
+struct Way {
+    rate: Schedule<BitRate>,
+    loss: f64,
+}
+
+impl Way {
+    /// It never changes and loses nothing.
+    fn constant(config: &LineConfig) -> Way {
+        Way { rate: Schedule::constant(config.rate), loss: 0.0 }
+    }
+
+    /// What the gateway follows, up to a time that no run reaches.
+    fn course(&self, seed: u64) -> Course {
+        let mut changes = Vec::new();
+        let mut at = self.rate.next_change(Time::ZERO);
+        while at < Time::from_nanos(100_000_000_000) {
+            changes.push((at, Change::Rate(self.rate.at(at))));
+            at = self.rate.next_change(at);
+        }
+        Course::new(changes).losing(self.loss, Seed(seed).indexed_stream("link.loss", 0))
+    }
+}
+
 /// A log of so many turns of a gateway that wakes late now and then.
-fn log(config: &LineConfig, turns: usize) -> Vec<u8> {
+fn log(config: &LineConfig, way: &Way, turns: usize) -> Vec<u8> {
     let file = Shared::default();
     let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
     let recorder = Recorder::new(file.clone(), &header).unwrap();
     let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
     let ports = Bursts(Seed(5).stream("bursts"));
     let mut relay = Relay::new(ports, paths, Pace::default(), Some(recorder)).unwrap();
+    relay.follow(0, way.course(config.seed));
     let mut rng = Seed(6).stream("wakes");
     let mut now = Time::ZERO;
     for _ in 0..turns {
@@ -71,7 +98,23 @@ const TURNS: usize = 8000;
 #[test]
 fn both_engines_decide_as_the_gateway_did() {
     for entry in CATALOG {
-        decided_alike(&line("up", (entry.default)()), TURNS);
+        let config = line("up", (entry.default)());
+        decided_alike(&config, &Way::constant(&config), TURNS);
+    }
+}
+
+/// A line that is slower, stands still and is fast again, over and over, before a wire that loses packets: each change
+/// happens at its own time, and the same packets are lost.
+#[test]
+fn both_engines_decide_as_the_gateway_did_where_rates_change_and_packets_are_lost() {
+    for entry in CATALOG {
+        let config = line("up", (entry.default)());
+        // Between two nanoseconds of a batch's arrivals too, and at none that the gateway wakes at.
+        let at = |us: u64, mbps: u64| (Time::from_nanos(us * 1000 + 3), BitRate::from_bps(mbps * 1_000_000));
+        let list = vec![at(70_000, 4), at(140_000, 0), at(155_000, 25), at(280_000, 10)];
+        let every = Changes::every(Duration::from_millis(333), list);
+        let way = Way { rate: Schedule::changing(config.rate, every), loss: 0.02 };
+        decided_alike(&config, &way, TURNS);
     }
 }
 
@@ -86,7 +129,7 @@ fn a_million_packets_of_every_algorithm_are_decided_alike() {
     for entry in CATALOG {
         for ecn in [true, false] {
             let config = LineConfig { ecn, ..line("up", (entry.default)()) };
-            let arrivals = decided_alike(&config, 505_000);
+            let arrivals = decided_alike(&config, &Way::constant(&config), 505_000);
             assert!(arrivals >= 1_000_000, "{}: {arrivals}", entry.name);
             all += arrivals;
             println!("{}, {}: {arrivals} packets", entry.name, if ecn { "marks" } else { "drops" });
@@ -96,16 +139,16 @@ fn a_million_packets_of_every_algorithm_are_decided_alike() {
 }
 
 /// Asserts that a replay through the line and both engines decide as the gateway did; gives how many packets came.
-fn decided_alike(config: &LineConfig, turns: usize) -> usize {
+fn decided_alike(config: &LineConfig, way: &Way, turns: usize) -> usize {
     let name = config.aqm.name();
-    let bytes = log(config, turns);
+    let bytes = log(config, way, turns);
     let replayed = replay(&mut LogReader::new(bytes.as_slice()).unwrap(), None).unwrap();
     let again = &replayed.lines[0];
     assert!(replayed.closed && again.compared > again.arrivals, "{name}");
     assert_eq!((again.differ, &again.first), (0, &None), "{name}");
     let mut reader = LogReader::new(bytes.as_slice()).unwrap();
     let (mut arrivals, mut admissions, mut fates) = (Vec::new(), Vec::new(), Vec::new());
-    let mut end = Time::ZERO;
+    let (mut end, mut lost) = (Time::ZERO, Vec::new());
     while let Some(logged) = reader.next_entry().unwrap() {
         end = end.max(logged.time);
         match logged.event {
@@ -129,23 +172,38 @@ fn decided_alike(config: &LineConfig, turns: usize) -> usize {
             Event::Dropped { number, cause, place } => {
                 fates[number as usize] = Some(Fate::Dropped(logged.time, cause, place));
             }
-            Event::Reconfigured(_) | Event::Closed => {}
+            Event::Lost { number } => lost.push(number),
+            Event::Reconfigured(_) | Event::Rate(_) | Event::Closed => {}
         }
     }
+    assert_eq!(again.lost, lost.len() as u64, "{name}");
+    assert_eq!(lost.is_empty(), way.loss == 0.0, "{name}");
+    // A stream of the same name, drawn from when a transmission begins.
+    let mut draws = Seed(config.seed).indexed_stream("link.loss", 0);
+    let mut sent: Vec<(Time, u32)> = Vec::new();
+    for (number, fate) in fates.iter().enumerate() {
+        if let Some(Fate::Sent(start, _)) = fate {
+            sent.push((*start, number as u32));
+        }
+    }
+    sent.sort_unstable();
+    let expected: Vec<u32> =
+        sent.iter().filter(|_| way.loss > 0.0 && draws.chance(way.loss)).map(|(_, number)| *number).collect();
+    assert_eq!(lost, expected, "{name}");
     assert!(reader.closed() && arrivals.len() > 10_000, "{name}: {}", arrivals.len());
     assert_eq!(again.arrivals, arrivals.len() as u64, "{name}");
     let trace = Trace::new(arrivals.clone()).unwrap();
     for engine in [Engine::Fast, Engine::Reference] {
         let link = LinkSpec {
             name: "bottleneck".into(),
-            rate: Schedule::constant(config.rate),
+            rate: way.rate.clone(),
             delay: Schedule::constant(Duration::from_millis(1)),
             queue: Some(Box::new(QueueSpec {
                 buffer: config.buffer,
                 algorithm: config.aqm.build(&config.link()).unwrap(),
                 ecn: config.ecn,
             })),
-            loss: 0.0,
+            loss: way.loss,
             observe: true,
         };
         let flow = FlowSpec {

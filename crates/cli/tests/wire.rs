@@ -65,7 +65,20 @@ tcp = { packet = "1500 B" }
 fn what_no_wire_is_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-    write("lossy.toml", &SCENARIO.replace("delay = \"5 ms\"", "delay = \"5 ms\"\nloss = 0.01"));
+    let film = "kind = \"video\"\nrates = [\"300 kbit/s\", \"1 Mbit/s\"]\nchunk = \"1 s\"\nplayback_buffer = \"9 s\"\nstart_up = \"1 s\"";
+    write(
+        "film.toml",
+        &SCENARIO
+            .replace("name = \"web\"\nkind = \"transfers\"", &format!("name = \"web\"\n{film}"))
+            .replace("size = \"10 packets\"\nthink = { exponential = \"100 ms\" }\n", ""),
+    );
+    write(
+        "late.toml",
+        &SCENARIO.replace(
+            "buffer = \"60 packets\"",
+            "buffer = \"60 packets\"\nchanges = [{ at = \"1 s\", rate = \"20 Gbit/s\" }]",
+        ),
+    );
     write(
         "ledbat.toml",
         &SCENARIO.replace("dialect = \"linux\"\n", "").replace(
@@ -86,9 +99,10 @@ fn what_no_wire_is_is_refused_with_the_reason() {
             "--out: is about the results of a scenario",
         ),
         (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: is about the results"),
-        (vec!["wire", "lossy.toml"], "a wire loses no packets by itself"),
+        (vec!["wire", "film.toml"], "flows.web.kind = \"video\": hosts here have no player"),
+        (vec!["wire", "late.toml"], "dumbbell.rate = 20 Gbit/s: a wire relays at most 10 Gbit/s"),
         (vec!["wire", "ledbat.toml"], "Linux has no congestion control \"ledbat\""),
-        (vec!["gateway", "replay", "lossy.toml"], "is not a log of"),
+        (vec!["gateway", "replay", "film.toml"], "is not a log of"),
         (vec!["gateway", "replay", "missing"], "missing: "),
     ] {
         let done = quell(dir.path(), &args);
@@ -242,7 +256,16 @@ fn hosts_say_what_each_flow_had() {
     };
     use quell_lab::Metric;
     assert_eq!(value("web", Metric::Transfers).map(|n| n > 4.0), Some(true));
-    assert_eq!(value("all", Metric::Timeouts), None, "the kernel does not say");
+    assert_eq!(value("all", Metric::FastRetransmits), None, "the kernel does not say");
+    // The queue of 100 packets takes 120 ms at most.
+    let rtt = value("all", Metric::RttMean).unwrap();
+    assert!((0.02..0.2).contains(&rtt), "{rtt}");
+    let again = value("dropped", Metric::RetransmissionRate).unwrap();
+    assert!((0.001..0.1).contains(&again), "{again}");
+    for flow in of("dropped") {
+        assert!(flow.retransmitted_packets > 0 && flow.sent_packets > 200, "{flow:?}");
+        assert!(flow.round_trip_time_mean_s.is_some_and(|t| (0.02..0.2).contains(&t)), "{flow:?}");
+    }
     let all = value("all", Metric::Goodput).unwrap();
     assert!((5e6..1e7).contains(&all), "{all}");
     // Who asks for ECN is marked, who does not is dropped.
@@ -254,6 +277,138 @@ fn hosts_say_what_each_flow_had() {
     let done = quell(dir.path(), &["gateway", "replay", "log", "--format", "json"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(text(&done.stdout).contains("codel"), "{}", text(&done.stdout));
+}
+
+/// A link whose rate falls and whose delay rises, before a wire that loses packets; clients that ask.
+const CHANGING: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Changing"
+duration = "5 s"
+warmup = "1 s"
+segments = ["3 s"]
+seeds = 1
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+loss = 0.005
+changes = [{ at = "3 s", rate = "4 Mbit/s", delay = "25 ms" }]
+[dumbbell.reverse]
+loss = 0.0
+[[aqm]]
+algorithm = "codel"
+[[flows]]
+name = "bulk"
+count = 4
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "web"
+kind = "transfers"
+connection = "fresh"
+request = "400 B"
+rtt = "20 ms"
+size = "10 packets"
+think = { exponential = "100 ms" }
+tcp = { packet = "1500 B" }
+"#;
+
+#[test]
+fn a_link_that_changes_and_loses_packets_is_live() {
+    use quell_gateway::{Event, LogReader};
+    use quell_lab::Metric;
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("changing.toml"), CHANGING).unwrap();
+    let done = quell(dir.path(), &["wire", "changing.toml", "--out", "live", "--log", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let results = quell_lab::Results::read(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    let row = |scope: &str, segment| {
+        run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == scope && r.segment == segment)
+    };
+    let value = |scope: &str, segment, metric| row(scope, segment).and_then(|r| r.values.get(metric));
+    // What the link carries follows its rate: the share that is used stays, and the rate is 10 Mbit/s, then 4.
+    let used = [0, 1].map(|segment| value("all", Some(segment), Metric::Utilization).unwrap());
+    assert!(used.iter().all(|used| (0.6..=1.0).contains(used)), "{used:?}");
+    let got: Vec<f64> = run.flows.iter().map(|f| f.goodput_bps).collect();
+    assert!((4e6..7.5e6).contains(&got.iter().sum::<f64>()), "{got:?}");
+    // Wire losses are sent again, those of the queue too.
+    let again = value("all", None, Metric::RetransmissionRate).unwrap();
+    assert!((0.004..0.1).contains(&again), "{again}");
+    // Asked, answered and thought about: a round trip to connect, one to ask, and one or two for ten packets.
+    let times: Vec<f64> = run.transfers.iter().map(|t| t.flow_completion_time_s).collect();
+    assert!(times.len() > 4 && times.iter().all(|t| (0.04..3.0).contains(t)), "{times:?}");
+    assert_eq!(value("web", None, Metric::Transfers).map(|n| n > 2.0), Some(true));
+    // The log has all of it, and decides the same once more.
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut sent, mut lost, mut rates) = (0u32, 0u32, Vec::new());
+    while let Some(entry) = log.next_entry().unwrap() {
+        match entry.event {
+            Event::Sent { .. } if entry.line == 0 => sent += 1,
+            Event::Lost { .. } => lost += 1,
+            Event::Rate(rate) if entry.line == 0 => rates.push((entry.time.as_secs_f64(), rate.to_string())),
+            _ => {}
+        }
+    }
+    assert_eq!(rates, [(3.0, "4 Mbit/s".to_string())]);
+    let share = f64::from(lost) / f64::from(sent);
+    assert!((0.001..0.012).contains(&share), "{lost} of {sent}");
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
+}
+
+/// The live side of a small experiment, put on record.
+#[test]
+fn an_experiment_is_run_live_and_put_on_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write("papers/cells.csv", "id,document,table,page,case,algorithm,metric,unit,low,high,note\n");
+    write("papers/doc/document.toml", "title = \"Doc\"\nreference = \"doc\"\n");
+    write("papers/scenario.toml", &SCENARIO.replace("count = 3", "count = 1"));
+    let experiment = |live: &str| {
+        format!(
+            "section = \"1\"\ntitle = \"Two loads\"\ndescribes = \"-\"\n{live}[[run]]\nname = \"main\"\n\
+             scenario = \"../scenario.toml\"\nsweep = {{ \"flows.bulk.count\" = [1, 2] }}\n"
+        )
+    };
+    write("papers/doc/none.toml", &experiment(""));
+    let live = "live = { record = \"live/row.toml\" }\n[[reading]]\nname = \"short\"\nsays = \"-\"\n\
+                basis = \"document\"\nset = { duration = \"2 s\", warmup = \"500 ms\" }\n";
+    let figure = "[[figure]]\nnumber = \"1\"\ntitle = \"Use\"\nkind = \"metric\"\nmetric = \"utilization\"\n\
+                  x = \"flows.bulk.count\"\nlive = \"live/1.csv\"\n";
+    write("papers/doc/row.toml", &(experiment(live) + figure));
+    let done = quell(dir.path(), &["reproduce", "doc-none", "--live"]);
+    assert_eq!(done.status.code(), Some(2));
+    let said = text(&done.stderr);
+    assert!(said.contains("doc-none has no live side") && said.contains("doc-row has"), "{said}");
+    if !possible() {
+        return;
+    }
+    let done = quell(dir.path(), &["reproduce", "doc", "--live"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success() && said.contains("codel"), "{}{said}", text(&done.stderr));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("papers/doc/live").join(name)).unwrap();
+    let numbers = read("1.csv");
+    assert!(numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"), "{numbers}");
+    assert_eq!(numbers.lines().count(), 3, "{numbers}");
+    let record = read("row.toml");
+    assert!(record.starts_with("# Written by `quell reproduce doc-row --papers papers --live`"), "{record}");
+    assert!(record.contains("measured = \"1.5 s\"") && record.contains("seeds = 1"), "{record}");
+    assert!(dir.path().join("results/doc-row-live/run.json").is_file());
+    // What is on record is drawn beside what is simulated.
+    let done = quell(dir.path(), &["reproduce", "doc-row", "--quick", "--out", "page"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let page = std::fs::read_to_string(dir.path().join("page/doc.html")).unwrap();
+    assert!(page.contains("Live / simulated"), "{page}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod commands;
 mod config;
 #[cfg(target_os = "linux")]
 mod confine;
+mod course;
 pub mod header;
 mod meter;
 #[cfg(target_os = "linux")]
@@ -31,6 +32,7 @@ pub mod traffic;
 pub mod wire;
 
 pub use config::{ConfigError, LineConfig, MAX_PACKETS, Shaped, observe};
+pub use course::{Change, Course};
 pub use meter::Meter;
 pub use packet::Packet;
 pub use record::{

@@ -15,6 +15,8 @@ pub struct Meter {
     pub lateness: Histogram<u64>,
     /// What was sent.
     pub sent: Tally,
+    /// Of that, the packets that the wire behind the line lost ([`Course`](crate::Course)).
+    pub lost: u64,
     /// The queue's counters at the end.
     pub counters: Counters,
 }
@@ -33,6 +35,7 @@ impl Meter {
             delay_sum_ns: 0,
             lateness: empty,
             sent: Tally::default(),
+            lost: 0,
             counters: Counters::default(),
         }
     }
@@ -71,6 +74,7 @@ impl Meter {
         self.lateness.reset();
         self.delay_sum_ns = 0;
         self.sent = Tally::default();
+        self.lost = 0;
     }
 }
 

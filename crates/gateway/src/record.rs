@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use quell_aqm::{Cause, Ecn, FlowId, Transport};
 use quell_queue::{Admission, Place};
-use quell_units::Time;
+use quell_units::{BitRate, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::header::Header;
@@ -60,6 +60,13 @@ pub enum Event {
     },
     /// The line has another configuration from here on; what waits stays.
     Reconfigured(Box<LineConfig>),
+    /// The line has another rate from here on and is the same otherwise; a rate of zero sends nothing.
+    Rate(BitRate),
+    /// The wire behind the line loses a packet whose transmission begins: no decision of the line's.
+    Lost {
+        /// Its number among the arrivals.
+        number: u32,
+    },
     /// The log was closed, and nothing is missing before.
     Closed,
 }
@@ -80,6 +87,8 @@ const SENT: u8 = 2;
 const DROPPED: u8 = 3;
 const RECONFIGURED: u8 = 4;
 const CLOSED: u8 = 5;
+const RATE: u8 = 6;
+const LOST: u8 = 7;
 
 /// The longest configuration that a log may hold; a longer one is damage.
 const LONGEST: usize = 1 << 16;
@@ -158,6 +167,9 @@ impl Entry {
                 out.extend_from_slice(&text);
                 return out.resize(out.len().next_multiple_of(RECORD), b' ');
             }
+            // The lower half first.
+            Event::Rate(rate) => (RATE, [0; 2], rate.bps() as u32, (rate.bps() >> 32) as u32, 0),
+            Event::Lost { number } => (LOST, [0; 2], *number, 0, 0),
             Event::Closed => (CLOSED, [0; 2], 0, 0, 0),
         };
         self.put(out, kind, codes, a, b, c);
@@ -339,6 +351,8 @@ impl<R: Read> LogReader<R> {
                 let config = serde_json::from_slice(&text[..length]).map_err(|e| damaged(&e.to_string()))?;
                 Event::Reconfigured(Box::new(config))
             }
+            RATE => Event::Rate(BitRate::from_bps(u64::from(word(16)) << 32 | u64::from(word(12)))),
+            LOST => Event::Lost { number: word(12) },
             CLOSED => {
                 self.closed = true;
                 Event::Closed

@@ -9,6 +9,7 @@ use quell_queue::{Admission, CATCH_UP, Dropped, Host, Sent};
 use quell_units::{Duration, Time};
 
 use crate::config::{ConfigError, LineConfig, Shaped};
+use crate::course::{Change, Course};
 use crate::meter::Meter;
 use crate::packet::Packet;
 use crate::record::{Entry, Event, Recorder};
@@ -61,6 +62,7 @@ impl Delays {
 pub struct Path {
     line: Option<(LineConfig, Shaped)>,
     delays: Delays,
+    course: Course,
     /// Its line's index in the log.
     log: u8,
     number: u32,
@@ -162,6 +164,7 @@ struct Ear<'a, P> {
     path: u8,
     log: u8,
     delays: &'a Delays,
+    course: &'a mut Course,
     due: &'a mut BinaryHeap<Reverse<Due>>,
     order: &'a mut u64,
     recorder: &'a mut Option<Recorder>,
@@ -184,6 +187,11 @@ impl<P: Ports> Host<Packet> for Ear<'_, P> {
         self.meter.sent(start.since(arrived), u64::from(packet.bytes));
         if self.recorder.is_some() {
             self.log(start, Event::Sent { number: packet.number, marked: packet.marked });
+        }
+        if self.course.loses() {
+            self.meter.lost += 1;
+            self.log(start, Event::Lost { number: packet.number });
+            return self.ports.discard(self.path, &packet);
         }
         *self.order += 1;
         let due = end + self.delays.of(&packet);
@@ -240,7 +248,8 @@ impl<P: Ports> Relay<P> {
                 }
             };
             let (meter, shadows) = (Meter::new(), Vec::new());
-            built.push(Path { line, delays, log: number, number: 0, meter, shadows });
+            let course = Course::default();
+            built.push(Path { line, delays, course, log: number, number: 0, meter, shadows });
         }
         Ok(Relay {
             ports,
@@ -254,6 +263,17 @@ impl<P: Ports> Relay<P> {
             passed: Time::ZERO,
             pauses: 0,
         })
+    }
+
+    /// What happens to path `path` by itself. Losses are those of a wire behind a line: without one there are none.
+    pub fn follow(&mut self, path: usize, course: Course) {
+        let Some(path) = self.paths.get_mut(path) else { return };
+        if let Some((config, _)) = &path.line {
+            // Room for what the constant path has not.
+            let config = LineConfig { rate: course.fastest(config.rate), ..config.clone() };
+            self.due.reserve(most_on_the_way(&config, course.longest(path.delays.longest())).min(1 << 21));
+        }
+        path.course = course;
     }
 
     /// Lets another configuration judge beside the one of path `path`.
@@ -314,9 +334,48 @@ impl<P: Ports> Relay<P> {
     /// Departures and updates up to `now`.
     fn run(&mut self, now: Time) {
         for index in 0..self.paths.len() {
+            self.change(index, now);
             self.with(index, |line, ear| line.run(now, ear));
             for shadow in &mut self.paths[index].shadows {
                 shadow.line.run(now, &mut Beside(&mut shadow.meter));
+            }
+        }
+    }
+
+    /// What changes on a path by itself up to `now` does so, each change at its own time.
+    #[inline]
+    fn change(&mut self, index: usize, now: Time) {
+        while self.paths[index].course.next() <= now {
+            self.change_next(index);
+        }
+    }
+
+    #[cold]
+    fn change_next(&mut self, index: usize) {
+        let Some((time, change)) = self.paths[index].course.take() else { return };
+        match change {
+            Change::Rate(rate) => {
+                self.with(index, |line, ear| {
+                    line.set_rate(time, rate, ear);
+                    ear.log(time, Event::Rate(rate));
+                });
+                let path = &mut self.paths[index];
+                if let Some((config, _)) = path.line.as_mut().filter(|_| rate.bps() > 0) {
+                    config.rate = rate;
+                }
+                for shadow in &mut path.shadows {
+                    shadow.line.set_rate(time, rate, &mut Beside(&mut shadow.meter));
+                }
+            }
+            Change::Delay(number, delay) => {
+                // What is sent before that has the delay before that.
+                self.with(index, |line, ear| line.run_before(time, ear));
+                let delays = &mut self.paths[index].delays;
+                let number = usize::from(number);
+                if delays.each.len() <= number {
+                    delays.each.resize(number + 1, delays.others);
+                }
+                delays.each[number] = delay;
             }
         }
     }
@@ -338,6 +397,8 @@ impl<P: Ports> Relay<P> {
                 self.due.push(Reverse(Due { due, order: self.order, path: index, packet }));
                 continue;
             }
+            self.change(usize::from(index), at);
+            let path = &mut self.paths[usize::from(index)];
             for shadow in &mut path.shadows {
                 let _: Admission = shadow.line.arrive(at, packet, &mut Beside(&mut shadow.meter));
             }
@@ -354,13 +415,14 @@ impl<P: Ports> Relay<P> {
     /// Calls `f` with a path's line and what hears of it.
     #[inline]
     fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_, P>)) {
-        let Path { line, delays, log, meter, .. } = &mut self.paths[index];
+        let Path { line, delays, course, log, meter, .. } = &mut self.paths[index];
         let Some((_, line)) = line else { return };
         let mut ear = Ear {
             ports: &mut self.ports,
             path: index as u8,
             log: *log,
             delays,
+            course,
             due: &mut self.due,
             order: &mut self.order,
             recorder: &mut self.recorder,
@@ -391,7 +453,9 @@ impl<P: Ports> Relay<P> {
         for path in &self.paths {
             let Some((config, line)) = &path.line else { continue };
             let departure = line.next_departure();
-            next = [next, departure, line.next()].into_iter().flatten().min();
+            // A line that has stopped goes on with a change.
+            let change = Some(path.course.next()).filter(|time| *time < Time::MAX);
+            next = [next, departure, line.next(), change].into_iter().flatten().min();
             fast |=
                 line.busy_until() > now && config.rate.transmission_time(config.mean_packet) < self.pace.slow;
         }

@@ -34,6 +34,8 @@ pub struct Replayed {
     pub differ: u64,
     /// The first that does.
     pub first: Option<Difference>,
+    /// How many packets the wire behind the line lost, as the log tells.
+    pub lost: u64,
     /// From the first arrival to the last event.
     pub span: (Time, Time),
     /// What the line measured in the replay.
@@ -145,6 +147,7 @@ impl One {
             compared: 0,
             differ: 0,
             first: None,
+            lost: 0,
             span: (Time::ZERO, Time::ZERO),
             meter: Meter::new(),
             counters: Counters::default(),
@@ -217,6 +220,13 @@ pub fn replay(
                 line.reconfigure(entry.time, queue, &mut ear);
                 out.config = config;
             }
+            Event::Rate(rate) => {
+                line.set_rate(entry.time, rate, &mut ear);
+                if rate.bps() > 0 {
+                    out.config.rate = rate;
+                }
+            }
+            Event::Lost { .. } => out.lost += 1,
             Event::Closed => {
                 line.run(entry.time, &mut ear);
             }

@@ -220,6 +220,60 @@ pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
 }
 
+/// What the kernel says of a TCP connection, since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Segments with data that were sent, those sent again included.
+    pub sent: u32,
+    /// Segments that were sent again, also those that open the connection.
+    pub sent_again: u32,
+    /// Retransmission timeouts; kernels before 6.7 do not say.
+    pub timeouts: Option<u16>,
+    /// Segments of which it is known that they arrived.
+    pub delivered: u32,
+    /// The smoothed round-trip time in microseconds.
+    pub rtt_us: u32,
+}
+
+/// What the kernel says of a TCP connection (tcp(7), TCP_INFO; the fields of `struct tcp_info` in linux/tcp.h, of which the
+/// kernel gives as many as it has).
+///
+/// # Errors
+/// If it is no such socket.
+pub fn tcp_info(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<TcpInfo> {
+    const RTT: usize = 68;
+    const TOTAL_RETRANS: usize = 100;
+    const DATA_SEGS_OUT: usize = 156;
+    const DELIVERED: usize = 192;
+    const TOTAL_RTO: usize = 240;
+    let mut bytes = [0u8; 256];
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `bytes`, and how many to `length`; both live until the call
+    // returns.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // What an older kernel does not have is zero.
+    let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let timeouts = u16::from_ne_bytes([bytes[TOTAL_RTO], bytes[TOTAL_RTO + 1]]);
+    Ok(TcpInfo {
+        sent: word(DATA_SEGS_OUT),
+        sent_again: word(TOTAL_RETRANS),
+        timeouts: (length as usize >= TOTAL_RTO + 2).then_some(timeouts),
+        delivered: word(DELIVERED),
+        rtt_us: word(RTT),
+    })
+}
+
 /// Ends `command` when the thread that starts it ends.
 pub fn dies_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;

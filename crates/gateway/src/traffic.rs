@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration as Wait;
+use std::time::{Duration as Wait, Instant};
 
 use quell_units::{Duration, Time};
 use rustix::event::epoll;
@@ -70,10 +70,25 @@ pub enum App {
         /// Each opens a connection of its own.
         fresh: bool,
     },
+    /// Transfers for which the receiver asks: it opens the connection, sends a request, and thinks when it has
+    /// all of the reply.
+    Asked {
+        /// What it asks for.
+        draw: Ask,
+        /// How many, or without end.
+        count: Option<u32>,
+        /// Each opens a connection of its own.
+        fresh: bool,
+    },
 }
+
+/// Draws the next reply's size in bytes, the request's, both without headers, and the time to think after the reply.
+pub type Ask = Box<dyn FnMut() -> (u64, u64, Duration) + Send>;
 
 /// The port that receivers listen at.
 const PORT: u16 = 5201;
+/// The port that senders listen at who are asked.
+const ASKED: u16 = 5202;
 /// The first flow's address; lower ones are the hosts' own.
 const FIRST: u16 = 16;
 /// The most flows: one for each address.
@@ -88,6 +103,109 @@ pub struct Traffic {
     receivers: Vec<JoinHandle<io::Result<u64>>>,
     counts: Arc<Vec<AtomicU64>>,
     transfers: Arc<Mutex<Vec<Transferred>>>,
+    watch: Arc<Watch>,
+}
+
+/// What a flow's senders have done so far, as their kernel tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Done {
+    /// Segments with data that were sent, those sent again included.
+    pub sent: u64,
+    /// Segments that were sent again, also those that open connections.
+    pub sent_again: u64,
+    /// Retransmission timeouts; none if the kernel does not say, or there was no connection yet.
+    pub timeouts: Option<u64>,
+    /// For how many seconds data arrived, of all connections together.
+    pub busy_s: f64,
+    /// How many round trips that were, by the smoothed round-trip times of the kernel.
+    pub round_trips: f64,
+}
+
+/// The connections that send, which are looked at while they are open.
+struct Watch(Mutex<Watched>);
+
+struct Watched {
+    open: Vec<Open>,
+    done: Vec<Done>,
+}
+
+/// A connection, and what was seen of it last.
+struct Open {
+    flow: usize,
+    socket: Arc<Socket>,
+    info: crate::sys::TcpInfo,
+    looked: Instant,
+}
+
+impl Open {
+    /// Takes in what it has done since it was looked at.
+    fn look(&mut self, done: &mut Done) {
+        // A socket that says nothing adds nothing.
+        let Ok(now) = crate::sys::tcp_info(self.socket.as_fd()) else { return };
+        let more = |now: u32, last: u32| u64::from(now.wrapping_sub(last));
+        let last = core::mem::replace(&mut self.info, now);
+        let passed = core::mem::replace(&mut self.looked, Instant::now()).elapsed().as_secs_f64();
+        done.sent += more(now.sent, last.sent);
+        done.sent_again += more(now.sent_again, last.sent_again);
+        if let Some(timeouts) = now.timeouts {
+            *done.timeouts.get_or_insert(0) += u64::from(timeouts.wrapping_sub(last.timeouts.unwrap_or(0)));
+        }
+        if now.delivered != last.delivered && now.rtt_us > 0 {
+            done.busy_s += passed;
+            done.round_trips += passed * 1e6 / f64::from(now.rtt_us);
+        }
+    }
+}
+
+impl Watch {
+    fn new(flows: usize) -> Self {
+        Watch(Mutex::new(Watched { open: Vec::new(), done: vec![Done::default(); flows] }))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Watched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches a connection of flow `flow` until it is dropped.
+    fn over(self: &Arc<Self>, flow: usize, socket: Socket) -> Sending {
+        let socket = Arc::new(socket);
+        let (info, looked) = (crate::sys::TcpInfo::default(), Instant::now());
+        self.lock().open.push(Open { flow, socket: socket.clone(), info, looked });
+        Sending { socket, watch: self.clone() }
+    }
+
+    /// Looks at all that are open; gives what each flow has done.
+    fn look(&self) -> Vec<Done> {
+        let Watched { open, done } = &mut *self.lock();
+        for open in open {
+            open.look(&mut done[open.flow]);
+        }
+        done.clone()
+    }
+}
+
+/// A connection that sends, and is looked at once more before it is closed.
+struct Sending {
+    socket: Arc<Socket>,
+    watch: Arc<Watch>,
+}
+
+impl core::ops::Deref for Sending {
+    type Target = Socket;
+
+    fn deref(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        let Watched { open, done } = &mut *self.watch.lock();
+        if let Some(at) = open.iter().position(|open| Arc::ptr_eq(&open.socket, &self.socket)) {
+            let mut open = open.swap_remove(at);
+            open.look(&mut done[open.flow]);
+        }
+    }
 }
 
 /// A transfer of which all has arrived.
@@ -161,21 +279,40 @@ impl Traffic {
             receivers.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
         for side in [Side::Near, Side::Far] {
-            let asks = |flow: &Flow| flow.from == side && matches!(flow.kind, Kind::Tcp { ecn: true, .. });
+            // Who opens the connection asks.
+            let asks = |flow: &Flow| match &flow.kind {
+                Kind::Tcp { ecn: true, app: App::Asked { .. }, .. } => flow.from != side,
+                Kind::Tcp { ecn: true, .. } => flow.from == side,
+                _ => false,
+            };
             let own = flows.iter().enumerate().filter(|(_, flow)| asks(flow)).map(|(i, _)| address(i));
             wire.ask_for_ecn(side, own)?;
         }
         let transfers = Arc::new(Mutex::new(Vec::new()));
-        let mut flows: Vec<(usize, Flow)> = flows.into_iter().enumerate().collect();
-        flows.sort_by_key(|(_, flow)| flow.start);
+        let watch = Arc::new(Watch::new(flows.len()));
+        let mut ends: Vec<End> =
+            flows.into_iter().enumerate().flat_map(|(i, flow)| End::of(i, flow)).collect();
+        ends.sort_by_key(|end| end.start);
         for side in [Side::Near, Side::Far] {
-            let (own, others): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, f)| f.from == side);
-            flows = others;
-            let (clock, stop, transfers) = (wire.clock, stop.clone(), transfers.clone());
-            let thread = wire.host(side).thread("quell-start", move || start(own, clock, &stop, &transfers));
+            let (own, others): (Vec<_>, Vec<_>) = ends.into_iter().partition(|end| end.at == side);
+            ends = others;
+            let run = Run {
+                clock: wire.clock,
+                stop: stop.clone(),
+                transfers: transfers.clone(),
+                counts: counts.clone(),
+                watch: watch.clone(),
+            };
+            let thread = wire.host(side).thread("quell-start", move || start(own, &run));
             threads.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
-        Ok(Traffic { stop, flows: threads, stop_receivers, receivers, counts, transfers })
+        Ok(Traffic { stop, flows: threads, stop_receivers, receivers, counts, transfers, watch })
+    }
+
+    /// What each flow's senders have done so far. Round-trip times are those of the moments at which this is asked, and
+    /// at which a connection ends: the more often, the nearer their mean.
+    pub fn done(&self) -> Vec<Done> {
+        self.watch.look()
     }
 
     /// The bytes that each flow's receiver has had so far, without headers.
@@ -295,24 +432,80 @@ fn until(time: Time, clock: &MonotonicClock, stop: &AtomicBool) -> bool {
     }
 }
 
-/// Starts each flow when its time comes, in a thread of its own; gives what all of them sent.
-fn start(
-    flows: Vec<(usize, Flow)>,
+/// What a flow does at one of the hosts.
+struct End {
+    /// The flow's number.
+    flow: usize,
+    /// The host.
+    at: Side,
+    start: Duration,
+    stop: Duration,
+    dscp: u8,
+    does: Does,
+}
+
+enum Does {
+    /// Sends by itself.
+    Sends(Kind),
+    /// Sends what it is asked for.
+    Serves { congestion: String, segment: u16, shared: Arc<Exchange> },
+    /// Asks, and receives.
+    Asks { segment: u16, draw: Ask, count: Option<u32>, fresh: bool, shared: Arc<Exchange> },
+}
+
+/// What the two ends of a flow that is asked know of each other.
+#[derive(Default)]
+struct Exchange {
+    /// Who is asked listens.
+    listens: AtomicBool,
+    /// When the transfer at hand began, by the wire's clock.
+    began_ns: AtomicU64,
+}
+
+impl End {
+    fn of(index: usize, flow: Flow) -> Vec<End> {
+        let Flow { from, start, stop, dscp, kind } = flow;
+        let end = |at, does| End { flow: index, at, start, stop, dscp, does };
+        match kind {
+            Kind::Tcp { congestion, segment, app: App::Asked { draw, count, fresh }, .. } => {
+                let shared = Arc::<Exchange>::default();
+                let asks = Does::Asks { segment, draw, count, fresh, shared: shared.clone() };
+                vec![end(from, Does::Serves { congestion, segment, shared }), end(from.other(), asks)]
+            }
+            kind => vec![end(from, Does::Sends(kind))],
+        }
+    }
+}
+
+/// What all flows share while they run.
+#[derive(Clone)]
+struct Run {
     clock: MonotonicClock,
-    stop: &Arc<AtomicBool>,
-    transfers: &Arc<Mutex<Vec<Transferred>>>,
-) -> io::Result<u64> {
+    stop: Arc<AtomicBool>,
+    transfers: Arc<Mutex<Vec<Transferred>>>,
+    counts: Arc<Vec<AtomicU64>>,
+    watch: Arc<Watch>,
+}
+
+impl Run {
+    fn transferred(&self, transfer: Transferred) {
+        self.transfers.lock().unwrap_or_else(PoisonError::into_inner).push(transfer);
+    }
+}
+
+/// Starts each flow's end when its time comes, in a thread of its own; gives what all of them sent.
+fn start(ends: Vec<End>, run: &Run) -> io::Result<u64> {
     /// A flow's thread needs little.
     const STACK: usize = 1 << 17;
     let mut running: Vec<JoinHandle<io::Result<u64>>> = Vec::new();
     let mut sent = 0;
-    for (index, flow) in flows {
-        if !until(Time::ZERO + flow.start, &clock, stop) {
+    for end in ends {
+        if !until(Time::ZERO + end.start, &run.clock, &run.stop) {
             break;
         }
-        let (stop, transfers) = (stop.clone(), transfers.clone());
+        let own = run.clone();
         let thread = std::thread::Builder::new().name("quell-flow".into()).stack_size(STACK);
-        running.push(thread.spawn(move || send(index, flow, &clock, &stop, &transfers))?);
+        running.push(thread.spawn(move || send(end, &own))?);
         let (ended, still) = running.into_iter().partition(JoinHandle::is_finished);
         running = still;
         sent += joined(ended)?;
@@ -327,22 +520,76 @@ fn joined(threads: Vec<JoinHandle<io::Result<u64>>>) -> io::Result<u64> {
     threads.into_iter().map(one).sum()
 }
 
-fn send(
-    index: usize,
-    flow: Flow,
-    clock: &MonotonicClock,
-    stop: &AtomicBool,
-    transfers: &Mutex<Vec<Transferred>>,
-) -> io::Result<u64> {
-    let last = Time::ZERO + flow.stop;
+fn send(end: End, run: &Run) -> io::Result<u64> {
+    let End { flow: index, at, stop: last, dscp, does, .. } = end;
+    let Run { clock, stop, watch, .. } = run;
+    let last = Time::ZERO + last;
     let number = address(index);
-    let from = SocketAddr::V4(SocketAddrV4::new(flow.from.address(number), 0));
-    let to = SocketAddr::V4(SocketAddrV4::new(flow.from.other().address(number), PORT));
-    match flow.kind {
+    let own = |port: u16| SocketAddr::V4(SocketAddrV4::new(at.address(number), port));
+    let other = |port: u16| SocketAddr::V4(SocketAddrV4::new(at.other().address(number), port));
+    let (from, to) = (own(0), other(PORT));
+    let over = || stop.load(Ordering::Relaxed) || clock.now() >= last;
+    let tcp = |congestion: Option<&str>, segment: u16| -> io::Result<Socket> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        if let Some(congestion) = congestion {
+            socket.set_tcp_congestion(congestion.as_bytes())?;
+        }
+        socket.set_tcp_mss(u32::from(segment))?;
+        socket.set_tos_v4(u32::from(dscp) << 2)?;
+        Ok(socket)
+    };
+    let kind = match does {
+        Does::Sends(kind) => kind,
+        Does::Serves { congestion, segment, shared } => {
+            let listener = tcp(Some(&congestion), segment)?;
+            listener.bind(&own(ASKED).into())?;
+            listener.listen(16)?;
+            shared.listens.store(true, Ordering::Relaxed);
+            return serve(&listener, index, &shared, run, &over);
+        }
+        Does::Asks { segment, mut draw, count, fresh, shared } => {
+            while !shared.listens.load(Ordering::Relaxed) {
+                if over() {
+                    return Ok(0);
+                }
+                sleep(Duration::from_millis(1));
+            }
+            let open = || -> io::Result<Socket> {
+                let socket = tcp(None, segment)?;
+                socket.bind(&from.into())?;
+                Ok(socket)
+            };
+            let mut kept = None;
+            for _ in 0..count.unwrap_or(u32::MAX) {
+                let (size, request, think) = draw();
+                shared.began_ns.store(clock.now().nanos(), Ordering::Relaxed);
+                let socket = match kept.take() {
+                    Some(socket) => socket,
+                    None => match connect(&open, &other(ASKED), &over)? {
+                        Some(socket) => socket,
+                        None => break,
+                    },
+                };
+                if !ask(&socket, size, request, &run.counts[index], &over)? {
+                    reset(&socket);
+                    break;
+                }
+                kept = (!fresh).then_some(socket);
+                if !until(clock.now() + think, clock, stop) || clock.now() >= last {
+                    break;
+                }
+            }
+            if let Some(socket) = kept {
+                reset(&socket);
+            }
+            return Ok(0);
+        }
+    };
+    match kind {
         Kind::Udp { mut datagrams, ecn } => {
             let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             socket.bind(&from.into())?;
-            socket.set_tos_v4(u32::from(flow.dscp) << 2 | if ecn { 2 } else { 0 })?;
+            socket.set_tos_v4(u32::from(dscp) << 2 | if ecn { 2 } else { 0 })?;
             socket.connect(&to.into())?;
             // IP's and UDP's headers are part of the size.
             const HEADERS: u64 = 28;
@@ -361,17 +608,15 @@ fn send(
         }
         Kind::Tcp { congestion, segment, app, .. } => {
             let open = || -> io::Result<Socket> {
-                let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-                socket.set_tcp_congestion(congestion.as_bytes())?;
-                socket.set_tcp_mss(u32::from(segment))?;
-                socket.set_tos_v4(u32::from(flow.dscp) << 2)?;
+                let socket = tcp(Some(&congestion), segment)?;
                 socket.bind(&from.into())?;
                 socket.set_write_timeout(Some(LOOK))?;
                 Ok(socket)
             };
-            let over = || stop.load(Ordering::Relaxed) || clock.now() >= last;
+            let open =
+                || Ok::<_, io::Error>(connect(&open, &to, &over)?.map(|socket| watch.over(index, socket)));
             match app {
-                App::Bulk => match connect(&open, &to, &over)? {
+                App::Bulk => match open()? {
                     Some(socket) => {
                         let sent = write(&socket, u64::MAX, &over)?;
                         reset(&socket);
@@ -379,7 +624,7 @@ fn send(
                     }
                     None => Ok(0),
                 },
-                App::Paced(mut draw) => match connect(&open, &to, &over)? {
+                App::Paced(mut draw) => match open()? {
                     Some(socket) => {
                         // A packet is sent when it is handed over, and does not wait for the next one.
                         socket.set_tcp_nodelay(true)?;
@@ -397,13 +642,13 @@ fn send(
                 },
                 App::Transfers { mut draw, count, fresh } => {
                     let mut sent = 0;
-                    let mut kept: Option<Socket> = None;
+                    let mut kept: Option<Sending> = None;
                     for _ in 0..count.unwrap_or(u32::MAX) {
                         let (size, think) = draw();
                         let start = clock.now();
                         let socket = match kept.take() {
                             Some(socket) => socket,
-                            None => match connect(&open, &to, &over)? {
+                            None => match open()? {
                                 Some(socket) => socket,
                                 None => break,
                             },
@@ -418,8 +663,12 @@ fn send(
                             arrived
                         };
                         if arrived && written == size {
-                            let done = Transferred { flow: index, start, end: clock.now(), bytes: size };
-                            transfers.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+                            run.transferred(Transferred {
+                                flow: index,
+                                start,
+                                end: clock.now(),
+                                bytes: size,
+                            });
                         }
                         if !until(clock.now() + think, clock, stop) || clock.now() >= last {
                             break;
@@ -430,9 +679,143 @@ fn send(
                     }
                     Ok(sent)
                 }
+                // It has two ends of its own (`End::of`).
+                App::Asked { .. } => Ok(0),
             }
         }
     }
+}
+
+/// What a request begins with: its own size and the reply's, in bytes.
+const REQUEST: usize = 8;
+
+/// Sends what is asked for, connection after connection: the client has one at a time.
+fn serve(
+    listener: &Socket,
+    index: usize,
+    shared: &Exchange,
+    run: &Run,
+    over: &impl Fn() -> bool,
+) -> io::Result<u64> {
+    listener.set_nonblocking(true)?;
+    let mut sent = 0;
+    while !over() {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        match poll(&mut fds, Some(&crate::port::timespec(Duration::from_millis(50)))) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(e) => return Err(e.into()),
+        }
+        // Who gave up before is no failure.
+        let Ok((socket, _)) = listener.accept() else { continue };
+        socket.set_nonblocking(false)?;
+        socket.set_write_timeout(Some(LOOK))?;
+        // The end of a reply does not wait, as with servers.
+        socket.set_tcp_nodelay(true)?;
+        let socket = run.watch.over(index, socket);
+        let mut head = [0; REQUEST];
+        while receive_exactly(&socket, &mut head, over)? {
+            let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            if !receive_and_forget(&socket, u64::from(word(0)), |_| {}, over)? {
+                break;
+            }
+            let reply = u64::from(word(4));
+            let start = Time::from_nanos(shared.began_ns.load(Ordering::Relaxed));
+            let written = write(&socket, reply, over)?;
+            sent += written;
+            if written < reply || !acknowledged(&socket, over)? {
+                break;
+            }
+            run.transferred(Transferred { flow: index, start, end: run.clock.now(), bytes: reply });
+        }
+        if over() {
+            reset(&socket);
+        }
+    }
+    Ok(sent)
+}
+
+/// Sends a request and receives its reply, which `count` counts; false if all is over first.
+fn ask(
+    socket: &Socket,
+    size: u64,
+    request: u64,
+    count: &AtomicU64,
+    over: &impl Fn() -> bool,
+) -> io::Result<bool> {
+    let size = size.min(u64::from(u32::MAX));
+    let rest = request.saturating_sub(REQUEST as u64).min(u64::from(u32::MAX));
+    let mut head = [0; REQUEST];
+    head[..4].copy_from_slice(&(rest as u32).to_le_bytes());
+    head[4..].copy_from_slice(&(size as u32).to_le_bytes());
+    // In one piece, which is one packet as a rule.
+    let mut bytes = head.to_vec();
+    bytes.resize(REQUEST + rest as usize, 0);
+    socket.set_write_timeout(Some(LOOK))?;
+    let mut left = &bytes[..];
+    while !left.is_empty() {
+        if over() {
+            return Ok(false);
+        }
+        match socket.send(left) {
+            Ok(n) => left = &left[n..],
+            Err(e) if waits(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    receive_and_forget(socket, size, |n| _ = count.fetch_add(n, Ordering::Relaxed), over)
+}
+
+/// Whether it may succeed when it is tried once more.
+fn waits(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// Fills `to`; false if the connection ends before, or all is over.
+fn receive_exactly(socket: &Socket, mut to: &mut [u8], over: &impl Fn() -> bool) -> io::Result<bool> {
+    socket.set_read_timeout(Some(LOOK))?;
+    while !to.is_empty() {
+        if over() {
+            return Ok(false);
+        }
+        match rustix::net::recv(socket, &mut *to, RecvFlags::empty()).map_err(io::Error::from) {
+            Ok((_, 0)) => return Ok(false),
+            Ok((_, n)) => to = &mut to[n..],
+            Err(e) if waits(&e) => {}
+            // The other end is gone.
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Receives so many bytes, tells how many came, and drops them in the kernel (tcp(7), MSG_TRUNC); false if the connection
+/// ends before, or all is over.
+fn receive_and_forget(
+    socket: &Socket,
+    mut bytes: u64,
+    mut came: impl FnMut(u64),
+    over: &impl Fn() -> bool,
+) -> io::Result<bool> {
+    socket.set_read_timeout(Some(LOOK))?;
+    let mut room = [0u8; 1 << 14];
+    while bytes > 0 {
+        if over() {
+            return Ok(false);
+        }
+        let most = bytes.min(room.len() as u64) as usize;
+        match rustix::net::recv(socket, &mut room[..most], RecvFlags::TRUNC).map_err(io::Error::from) {
+            Ok((_, 0)) => return Ok(false),
+            Ok((_, n)) => {
+                came(n as u64);
+                bytes = bytes.saturating_sub(n as u64);
+            }
+            Err(e) if waits(&e) => {}
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// Opens a connection; `None` if all is over first. What the path loses TCP sends again.

@@ -17,6 +17,7 @@ use quell_units::{Bytes, Duration};
 
 use crate::config::LineConfig;
 use crate::confine::confine;
+use crate::course::Course;
 use crate::header::FlowKey;
 use crate::port::pair::{Framing, Pair, PairCounters};
 use crate::port::{MonotonicClock, sleep};
@@ -59,6 +60,8 @@ pub struct WireConfig {
     pub lines: [Option<LineConfig>; 2],
     /// What each direction delays its packets by, after they were sent.
     pub delays: [Delays; 2],
+    /// What happens to each direction by itself.
+    pub courses: [Course; 2],
     /// The largest IP packet.
     pub mtu: u16,
     /// Whether the hosts ask for ECN with every connection (`net.ipv4.tcp_ecn`); they grant it in any case.
@@ -265,7 +268,10 @@ impl Prepared {
         let [up, down] = config.lines;
         let [there, back] = config.delays;
         let paths = vec![(up, there), (down, back)];
-        let relay = Relay::new(pair, paths, Pace::default(), recorder).map_err(|e| refuse(&e))?;
+        let mut relay = Relay::new(pair, paths, Pace::default(), recorder).map_err(|e| refuse(&e))?;
+        for (path, course) in config.courses.into_iter().enumerate() {
+            relay.follow(path, course);
+        }
         Ok(Prepared { near, far, relay, framing })
     }
 
@@ -365,14 +371,15 @@ fn turns(mut relay: Relay<Pair>, clock: &MonotonicClock, stop: &AtomicBool) -> i
 fn buffers(config: &WireConfig) -> usize {
     const SMALLEST: Bytes = Bytes::new(64);
     let mut packets = 4096;
-    for (line, delays) in config.lines.iter().zip(&config.delays) {
+    for ((line, delays), course) in config.lines.iter().zip(&config.delays).zip(&config.courses) {
         let Some(line) = line else {
             packets += 1 << 14;
             continue;
         };
         // Small packets fill a buffer of bytes with many; on the way the mean holds, with a margin.
         packets += line.most_packets(SMALLEST);
-        let way = line.rate.bytes_per_sec() * delays.longest().as_secs_f64();
+        let (rate, delay) = (course.fastest(line.rate), course.longest(delays.longest()));
+        let way = rate.bytes_per_sec() * delay.as_secs_f64();
         packets += (way / line.mean_packet.get() as f64 * 4.0) as usize;
     }
     packets.min(1 << 18)

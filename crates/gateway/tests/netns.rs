@@ -76,6 +76,7 @@ fn run<T: Send + 'static>(
     let config = WireConfig {
         lines: lines.map(Some),
         delays: [delays.clone(), delays],
+        courses: Default::default(),
         mtu: MTU,
         ecn,
         congestion: None,

@@ -9,7 +9,8 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
-    Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay, Rest, replay,
+    Change, Course, Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay,
+    Rest, replay,
 };
 use quell_units::{BitRate, Duration, Time};
 
@@ -242,24 +243,27 @@ fn a_bad_configuration_changes_nothing() {
 }
 
 /// A packet leaves at the end of its transmission plus its delay, and not before.
+/// Ports that give so many packets of 1250 bytes at once, and keep the order in which they leave.
+struct Burst(u32, Vec<u32>);
+
+impl Ports for Burst {
+    fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
+        for n in 0..core::mem::take(&mut self.0) {
+            arrivals.push((0, Packet::new(n, 1250, Header::default())));
+        }
+        Ok(())
+    }
+    fn forward(&mut self, _: u8, packet: &Packet) {
+        self.1.push(packet.handle);
+    }
+    fn discard(&mut self, _: u8, _: &Packet) {}
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn departures_have_the_rate_and_the_delay() {
-    struct Burst(u32, Vec<u32>);
-    impl Ports for Burst {
-        fn receive(&mut self, _: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
-            for n in 0..core::mem::take(&mut self.0) {
-                arrivals.push((0, Packet::new(n, 1250, Header::default())));
-            }
-            Ok(())
-        }
-        fn forward(&mut self, _: u8, packet: &Packet) {
-            self.1.push(packet.handle);
-        }
-        fn discard(&mut self, _: u8, _: &Packet) {}
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
     let paths = vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::from_millis(5)))];
     let mut relay = Relay::new(Burst(10, Vec::new()), paths, Pace::default(), None).unwrap();
     // 1250 B at 10 Mbit/s take 1 ms: the first leaves after 6 ms, the tenth after 15.
@@ -268,4 +272,45 @@ fn departures_have_the_rate_and_the_delay() {
         let expected = (us / 1000).saturating_sub(5).min(10) as usize;
         assert_eq!(relay.ports.1.len(), expected, "{us} us");
     }
+}
+
+/// Changes happen at their own times, and losses leave room on the link.
+#[test]
+fn a_course_is_followed_however_seldom_the_relay_wakes() {
+    let ms = |ms: f64| Time::from_nanos((ms * 1e6) as u64);
+    let mbps = |n: u64| Change::Rate(BitRate::from_bps(n * 1_000_000));
+    let course = || {
+        let delay = Change::Delay(0, Duration::from_millis(9));
+        Course::new(vec![(ms(3.5), mbps(5)), (ms(7.0), delay), (ms(13.0), mbps(0)), (ms(30.0), mbps(10))])
+    };
+    let paths = || vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::from_millis(5)))];
+    // Transmissions begin at 0, 1, 2 and 3 ms and take 1 ms, then at 4, 6, 8, 10 and 12 ms and take two, and the last
+    // begins when the link is there again, at 30 ms. From 7 ms on packets are 9 ms on their way.
+    let leave = [6.0, 7.0, 8.0, 9.0, 11.0, 13.0, 19.0, 21.0, 23.0, 40.0];
+    for step_us in [10, 700, 4300] {
+        let (log, recorder) = recorder(&config(named("drop-tail"), 1));
+        let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), Some(recorder)).unwrap();
+        relay.follow(0, course());
+        for us in (0..60_000).step_by(step_us) {
+            relay.turn(|| Time::from_nanos(us * 1000)).unwrap();
+            let expected = leave.iter().filter(|at| ms(**at) <= Time::from_nanos(us * 1000)).count();
+            assert_eq!(relay.ports.1.len(), expected, "{us} us, every {step_us} us");
+        }
+        relay.close(Time::from_nanos(60_000_000)).unwrap().2.unwrap();
+        let bytes = log.bytes();
+        let found = replay(&mut LogReader::new(bytes.as_slice()).unwrap(), None).unwrap();
+        assert_eq!((found.lines[0].differ, found.lines[0].lost, found.closed), (0, 0, true));
+        assert_eq!(found.lines[0].config.rate, BitRate::from_bps(10_000_000));
+    }
+    // A link that stands still is woken by its next change.
+    let mut relay = Relay::new(Burst(1, Vec::new()), paths(), Pace::default(), None).unwrap();
+    relay.follow(0, Course::new(vec![(Time::ZERO, mbps(0)), (ms(4.0), mbps(10))]));
+    assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Rest::Input(Duration::from_millis(4)));
+    let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), None).unwrap();
+    relay.follow(0, Course::default().losing(0.5, Seed(1).stream("loss")));
+    relay.turn(|| Time::ZERO).unwrap();
+    let (ports, paths, _) = relay.close(ms(100.0)).unwrap();
+    let lost = paths[0].meter.lost;
+    assert!((1..10).contains(&lost) && paths[0].meter.sent.packets == 10, "{lost}");
+    assert_eq!(ports.1.len() as u64, 10 - lost);
 }

@@ -44,6 +44,9 @@ pub struct RunInfo {
     pub scenario_file: String,
     /// The scenario as it was written, if it came from a text.
     pub scenario_text: Option<String>,
+    /// Real packets were sent, in real time; otherwise it was simulated.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub live: bool,
     /// The points of the study, resolved.
     pub points: Vec<PointInfo>,
     /// The combinations of a sweep's values that are not scenarios, and why.
@@ -73,6 +76,12 @@ pub struct RunInfo {
     /// written, and in results of versions that had none.
     #[serde(default)]
     pub sha256: String,
+}
+
+/// For results that were simulated.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// For results in which nothing was verified.

@@ -274,6 +274,7 @@ pub fn run_in_parts(
             command: options.command.clone(),
             scenario_file: study.name().to_string(),
             scenario_text: study.text().map(str::to_string),
+            live: false,
             points: parts[part].clone().map(|point| info(point).clone()).collect(),
             holes: study.holes.clone(),
             partial,

@@ -9,7 +9,7 @@ use quell_scenario::dialect::Dialect;
 
 use crate::cells::{Cell, matches};
 use crate::error::PaperError;
-use crate::experiment::{Document, Experiment, Papers};
+use crate::experiment::{Document, Experiment, Figure, Papers};
 
 impl Experiment {
     /// The error that something in its file breaks a rule; the steps lead to it, and numbers into lists.
@@ -126,12 +126,40 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
             let known = name.as_ref().map_or(Ok(()), |name| one_of(key, name, &names));
             known.map_err(|rule| e.wrong(&[&"figure", &i, &key], rule))?;
         }
-        if let Some(live) = &figure.live {
-            crate::figures::recorded(e, live)
-                .map_err(|rule| e.wrong(&[&"figure", &i, &"live"], format!("live: {rule}")))?;
-        }
+        live_figure(e, figure).map_err(|rule| e.wrong(&[&"figure", &i, &"live"], format!("live: {rule}")))?;
     }
-    Ok(())
+    live_side(e)
+}
+
+/// A live figure is a quantity over a field, of the run that is live.
+fn live_figure(e: &Experiment, figure: &Figure) -> Result<(), String> {
+    let Some(file) = &figure.live else { return Ok(()) };
+    let Some(live) = &e.live else {
+        return Err("needs a table [live], which says what is run with real packets".into());
+    };
+    if figure.kind != "metric" || figure.x.is_none() || figure.by.is_some() {
+        return Err("must be of a figure with kind = \"metric\" and x, and without by".into());
+    }
+    let run = |name: &Option<String>| name.clone().or_else(|| e.runs.first().map(|r| r.name.clone()));
+    let reading = |name: &Option<String>| name.clone().or_else(|| e.readings.first().map(|r| r.name.clone()));
+    if run(&figure.run) != run(&live.run) || reading(&figure.reading) != reading(&live.reading) {
+        return Err("the figure must be of the run and the reading that [live] names".into());
+    }
+    crate::live::recorded(e, file).map(|_| ())
+}
+
+/// What is run with real packets.
+fn live_side(e: &Experiment) -> Result<(), PaperError> {
+    let Some(live) = &e.live else { return Ok(()) };
+    if live.seeds == 0 {
+        return Err(e.wrong(&[&"live", &"seeds"], "seeds = 0: must be at least 1"));
+    }
+    let readings = e.readings.iter().map(|r| r.name.as_str()).collect();
+    for (key, name, names) in [("run", &live.run, names_of_runs(e)), ("reading", &live.reading, readings)] {
+        let known = name.as_ref().map_or(Ok(()), |name| one_of(key, name, &names));
+        known.map_err(|rule| e.wrong(&[&"live", &key], rule))?;
+    }
+    crate::live::LiveRecord::read(e).map(|_| ()).map_err(|rule| e.wrong(&[&"live", &"record"], rule))
 }
 
 fn names_of_runs(e: &Experiment) -> Vec<&str> {

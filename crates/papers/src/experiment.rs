@@ -112,6 +112,32 @@ pub struct Experiment {
     /// What the document computes rather than simulates.
     #[serde(default)]
     pub computed: Vec<Computed>,
+    /// How it is run with real packets, if it is.
+    #[serde(default)]
+    pub live: Option<LiveSide>,
+}
+
+/// How an experiment is run with real packets. What is measured is put on record, since it
+/// cannot be had wherever experiments are run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LiveSide {
+    /// Where it is on record how the figures were made, by a path from the experiment's file.
+    pub record: PathBuf,
+    /// The run; none for the first.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// The reading; none for the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
+    /// then stand beside.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// How many seeds.
+    #[serde(default = "one")]
+    pub seeds: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 fn ten() -> u32 {
@@ -469,19 +495,10 @@ pub struct Figure {
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,
-    /// What the same scenario gave with real packets, to draw beside.
+    /// Where the same of the live side is on record, to draw beside: numbers as `quell plot --csv` writes them, by a path
+    /// from the experiment's file. The figure is then of the run and the reading of the live side.
     #[serde(default)]
-    pub live: Option<Live>,
-}
-
-/// Figures of a live run on record: they cannot be had wherever experiments are run.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Live {
-    /// The numbers as `quell plot --csv` writes them, by a path from the experiment's file.
-    pub file: PathBuf,
-    /// The commands that made them, and where.
-    pub made_by: String,
+    pub live: Option<PathBuf>,
 }
 
 /// Numbers that the document gives for a figure.

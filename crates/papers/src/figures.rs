@@ -6,7 +6,8 @@ use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
-use crate::experiment::{Experiment, Figure, Live, Place, PrintedCurve};
+use crate::experiment::{Experiment, Figure, Place, PrintedCurve};
+use crate::live::{Recorded, recorded};
 use crate::plan::{Found, same, text_of};
 
 /// A figure that was drawn, or why it was not.
@@ -154,18 +155,7 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
         (Diagram::Metric, true) => 0,
         _ => found.spot(e, figure.reading.as_deref(), &place)?.view.point,
     };
-    let metric = figure.metric.as_ref();
-    let choice = Choice {
-        point,
-        link: figure.link.as_deref(),
-        seed: None,
-        algorithms: figure.algorithms.as_deref(),
-        scope: figure.scope.as_deref().unwrap_or("all"),
-        metric,
-        over: figure.x.as_deref(),
-        by: figure.by.as_deref(),
-    };
-    let mut chart = Chart::of(results, diagram, &choice)?;
+    let mut chart = Chart::of(results, diagram, &choice(figure, point))?;
     if let Some(log) = figure.log_x {
         chart.x.log = log;
     }
@@ -186,43 +176,24 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
     }
     let mut chart = if figure.panels { chart.apart() } else { chart };
     let beside = match &figure.live {
-        Some(live) => beside(&mut chart, &recorded(e, live)?),
+        Some(file) => recorded(e, file)?.map_or_else(Vec::new, |live| beside(&mut chart, &live)),
         None => Vec::new(),
     };
     Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart) })
 }
 
-/// Figures on record: the quantity with its unit, and for each algorithm its points.
-pub(crate) struct Recorded {
-    y: String,
-    curves: Vec<(String, Vec<[f64; 2]>)>,
-}
-
-/// Reads figures on record, as [`csv`] writes them of a chart with one panel.
-pub(crate) fn recorded(e: &Experiment, live: &Live) -> Result<Recorded, String> {
-    let file = e.file.with_file_name(&live.file);
-    let of = |rule: String| format!("{}: {rule}", live.file.display());
-    let mut reader = ::csv::Reader::from_path(&file).map_err(|e| of(e.to_string()))?;
-    let header = reader.headers().map_err(|e| of(e.to_string()))?.clone();
-    if header.len() < 3 || header.get(0) != Some("algorithm") {
-        return Err(of(
-            "its columns must be algorithm, a field and a quantity, as `quell plot --csv` writes them".into(),
-        ));
+/// What a figure shows of its results.
+pub(crate) fn choice(figure: &Figure, point: usize) -> Choice<'_> {
+    Choice {
+        point,
+        link: figure.link.as_deref(),
+        seed: None,
+        algorithms: figure.algorithms.as_deref(),
+        scope: figure.scope.as_deref().unwrap_or("all"),
+        metric: figure.metric.as_ref(),
+        over: figure.x.as_deref(),
+        by: figure.by.as_deref(),
     }
-    let mut found = Recorded { y: header[2].to_string(), curves: Vec::new() };
-    for record in reader.records() {
-        let record = record.map_err(|e| of(e.to_string()))?;
-        let number = |at: usize| {
-            let number = record[at].parse().ok().filter(|x: &f64| x.is_finite());
-            number.ok_or_else(|| of(format!("\"{}\" must be a number", &record[at])))
-        };
-        let point = [number(1)?, number(2)?];
-        match found.curves.iter_mut().find(|(label, _)| *label == record[0]) {
-            Some((_, points)) => points.push(point),
-            None => found.curves.push((record[0].to_string(), vec![point])),
-        }
-    }
-    Ok(found)
 }
 
 /// Adds live points to the panels of their algorithms, and says which simulated ones they stand beside.

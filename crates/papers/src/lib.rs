@@ -15,6 +15,7 @@ mod error;
 mod experiment;
 mod figures;
 mod judge;
+mod live;
 mod page;
 mod plan;
 mod record;
@@ -26,11 +27,12 @@ pub use claims::{Read, Says, Term, Test};
 pub use computed::{Border, Compute, Computed, Raised};
 pub use error::PaperError;
 pub use experiment::{
-    About, Basis, CellsOf, Claim, Document, Experiment, Figure, Open, Papers, Place, PrintedCurve, PrintedOf,
-    Reading, Refuted, Run, Value,
+    About, Basis, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers, Place, PrintedCurve,
+    PrintedOf, Reading, Refuted, Run, Value,
 };
 pub use figures::{Drawn, draw};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
+pub use live::{LiveRecord, live_files};
 pub use page::{Page, WRITTEN, html, markdown, scoreboard};
 pub use plan::{Extent, Found, Plan, Ran, Spot};
 pub use record::Record;

@@ -8,6 +8,7 @@ use askama::Template;
 use crate::experiment::{Document, Experiment, Papers, Reading, Run};
 use crate::figures::{Beside, Drawn};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
+use crate::live::LiveRecord;
 use crate::plan::lexical;
 use crate::record::Record;
 use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores, scores_on_record};
@@ -252,7 +253,9 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
 /// What was live, beside what was simulated: a row for each algorithm.
 fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
     let of = e.figures.iter().find(|f| f.number == number);
-    let Some((figure, live)) = of.and_then(|f| Some((f, f.live.as_ref()?))) else { return String::new() };
+    // Without figures on record there is nothing to say of them.
+    let record = LiveRecord::read(e).ok().flatten();
+    let (Some(figure), Some(record), false) = (of, record, beside.is_empty()) else { return String::new() };
     let mut xs: Vec<f64> = Vec::new();
     let mut labels: Vec<&str> = Vec::new();
     for point in beside {
@@ -278,7 +281,7 @@ fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
         }
         out.push('\n');
     }
-    out + &format!("\nThe live figures are on record ({}).\n", live.made_by)
+    out + &format!("\nThe live figures are on record ({}).\n", record.sentence())
 }
 
 fn scenarios(judged: &JudgedExperiment<'_>) -> String {

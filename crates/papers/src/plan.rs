@@ -101,6 +101,30 @@ impl Plan {
     }
 }
 
+impl Papers {
+    /// The live side of an experiment, as one study.
+    ///
+    /// # Errors
+    /// If the experiment has none, or its scenario cannot be used.
+    pub fn live_study(&self, e: &Experiment) -> Result<Study, PaperError> {
+        let Some(live) = &e.live else {
+            return Err(PaperError::of(&e.file, "has no [live]: nothing of it is run with real packets"));
+        };
+        let mut runs = e.runs.iter().filter(|run| live.run.as_ref().is_none_or(|name| *name == run.name));
+        let mut readings = e
+            .readings
+            .iter()
+            .filter(|reading| live.reading.as_ref().is_none_or(|name| *name == reading.name));
+        let (Some(run), Some(reading)) = (runs.next(), readings.next()) else {
+            return Err(e.wrong(&[&"live"], "live: there is no such run or reading"));
+        };
+        // The live side's own seeds: those of the run and the reading are for simulations.
+        let run = Run { seeds: Some(live.seeds), ..run.clone() };
+        let reading = Reading { seeds: None, ..reading.clone() };
+        study(self.document_of(e), e, &reading, &run, Extent::default())
+    }
+}
+
 /// How many of the replications that were planned are finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use quell_lab::Options;
 use quell_papers::{
-    Extent, Holds, JudgedExperiment, Page, Papers, Plan, Record, Verdict, draw, html, judge, markdown, scores,
+    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Verdict, draw, html, judge,
+    live_files, markdown, scores,
 };
 use tempfile::TempDir;
 
@@ -226,26 +227,54 @@ fn numbers_and_claims_are_judged() {
 /// refused before anything is run.
 #[test]
 fn live_figures_stand_beside() {
-    let experiment = EXPERIMENT.replace(
-        "[[figure.printed]]\nlabel = \"red\"\npoints = [[4, 8], [8, 9]]\n",
-        "[figure.live]\nfile = \"live.csv\"\nmade_by = \"quell wire, at night\"\n",
-    );
-    let folder = folder(&experiment, &CELLS.replace("QUEUE", "20"), "");
-    let refused = |text: Option<&str>| {
-        match text {
-            Some(text) => fs::write(folder.path().join("doc/live.csv"), text).unwrap(),
-            None => assert!(!folder.path().join("doc/live.csv").exists()),
-        }
+    let printed = "[[figure.printed]]\nlabel = \"red\"\npoints = [[4, 8], [8, 9]]\n";
+    let without = EXPERIMENT.replace(printed, "live = \"live.csv\"\n");
+    let text = without.clone() + "\n[live]\nrecord = \"live.toml\"\nseeds = 2\n";
+    let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+    let write = |name: &str, text: &str| fs::write(folder.path().join("doc").join(name), text).unwrap();
+    let refused = |name: &str, text: &str| {
+        write(name, text);
         Papers::read(folder.path()).unwrap_err().to_string()
     };
-    assert!(refused(None).contains("live: live.csv: "));
-    assert!(refused(Some("flow,x\n1,2\n")).contains("its columns must be algorithm, a field and a quantity"));
-    assert!(refused(Some("algorithm,x,y\nred,4,many\n")).contains("\"many\" must be a number"));
+    // What is not on record yet is not missed.
+    let papers = Papers::read(folder.path()).unwrap();
+    let study = papers.live_study(papers.experiments().next().unwrap()).unwrap();
+    assert_eq!(study.points.len(), 2);
+    let scenario = &study.points[0].scenario;
+    assert_eq!((scenario.duration.to_string(), scenario.seeds.list()), ("6 s".to_string(), vec![1, 2]));
+    assert!(
+        refused("live.csv", "flow,x\n1,2\n")
+            .contains("its columns must be algorithm, a field and a quantity")
+    );
+    assert!(refused("live.csv", "algorithm,x,y\nred,4,many\n").contains("\"many\" must be a number"));
     let head = "algorithm,flows.ftp.count,mean queue (packets)";
-    fs::write(folder.path().join("doc/live.csv"), format!("{head}\nred,4,11.5\nred,8,12.5\nother,4,1\n"))
-        .unwrap();
+    write("live.csv", &format!("{head}\nred,4,11.5\nred,8,12.5\nother,4,1\n"));
+    assert!(refused("live.toml", "command = 1\n").contains("live.toml: "));
+    assert!(refused("row.toml", &without).contains("needs a table [live]"));
+    let other = format!("{text}reading = \"large\"\n");
+    assert!(refused("row.toml", &other).contains("must be of the run and the reading that [live] names"));
+    write("row.toml", &text);
+    let record = LiveRecord {
+        command: "quell reproduce doc-row --live".into(),
+        version: "1".into(),
+        duration: "3 s".parse().unwrap(),
+        measured: "2 s".parse().unwrap(),
+        seeds: 1,
+        kernel: "6.1".into(),
+        processors: 2,
+        load: 1.5,
+        real_time: true,
+        late_p99_s: 0.0003,
+    };
     judged(folder.path(), |papers, judged, found| {
         let drawn = draw(judged[0].experiment, found);
+        // A run's results become files that read as they were.
+        let results = found.results(judged[0].experiment, None, None).unwrap();
+        let files = live_files(judged[0].experiment, results, &record).unwrap();
+        let [(csv, numbers), (toml, how)] = &files[..] else { panic!("{files:?}") };
+        assert!(csv.ends_with("doc/live.csv") && numbers.starts_with(head), "{numbers}");
+        assert!(toml.ends_with("doc/live.toml") && how.starts_with("# Written by `quell reproduce"), "{how}");
+        fs::write(toml, how).unwrap();
         let picture = drawn[0].picture.as_ref().unwrap();
         assert!(picture.svg.contains("red, live"), "{}", picture.csv);
         let beside: Vec<_> = picture.beside.iter().map(|b| (b.label.as_str(), b.x, b.live)).collect();
@@ -254,7 +283,12 @@ fn live_figures_stand_beside() {
         let experiments = vec![(judged[0].clone(), drawn)];
         let text = markdown(&Page { papers, document: &papers.documents[0], experiments }, "images");
         assert!(text.contains("| red | 11.5 / "), "{text}");
-        assert!(text.contains("on record (quell wire, at night)"), "{text}");
+        assert!(
+            text.contains(
+                "on record (`quell reproduce doc-row --live`, version 1: 2 s measured of 3 s, one seed; "
+            ),
+            "{text}"
+        );
     });
 }
 

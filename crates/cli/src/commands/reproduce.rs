@@ -1,5 +1,8 @@
 //! `quell reproduce`.
 
+#[cfg(target_os = "linux")]
+mod live;
+
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -28,6 +31,10 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
             Format::Json => json::print(&listed(&papers, &chosen)),
             Format::Table => terminal::print(&list(&papers, &chosen)),
         };
+    }
+    #[cfg(target_os = "linux")]
+    if args.live {
+        return live::live(&papers, &chosen, args, line);
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;

@@ -356,6 +356,7 @@ fn read<R: io::Read>(
                 arrived(line, entry.time, packet)?;
             }
             Event::Reconfigured(config) => seen[line].rates.push((entry.time, config.rate.bps() as f64)),
+            Event::Rate(rate) => seen[line].rates.push((entry.time, rate.bps() as f64)),
             _ => {}
         }
     }

@@ -201,7 +201,8 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
         if let (Some(duration), Some((from, _)), Some((_, to))) =
             (text_of(point, "duration"), point.segments.first(), point.segments.last())
         {
-            facts.push(("Simulated", duration));
+            let what = if run.live { "Run with real packets" } else { "Simulated" };
+            facts.push((what, duration));
             let warmup = text_of(point, "warmup").unwrap_or_else(|| "0 s".to_string());
             facts.push((
                 "Measured",

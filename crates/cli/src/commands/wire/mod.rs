@@ -1,6 +1,6 @@
 //! `quell wire`: a bottleneck on this machine, with real packets.
 
-mod live;
+pub(super) mod live;
 mod table;
 
 use std::ffi::OsString;
@@ -28,12 +28,8 @@ pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(file) => Plan::Scenario(live::Live::read(file, args)?),
         None => Plan::Command(Box::new(config(args)?)),
     };
-    if let Some(code) = outside()? {
-        return match code.code() {
-            Some(0) => Ok(()),
-            // It has said why.
-            code => std::process::exit(code.unwrap_or(1)),
-        };
+    if outside()? {
+        return Ok(());
     }
     match plan {
         Plan::Scenario(live) => live.run(args, line),
@@ -46,10 +42,11 @@ enum Plan {
     Command(Box<WireConfig>),
 }
 
-/// Runs this program again in a user namespace, unless it is there or needs none; gives how that ended.
-fn outside() -> Result<Option<ExitStatus>, Failure> {
+/// Runs this program again in a user namespace, unless it is there or needs none; whether all is done by that. Where that
+/// run fails, so does this one.
+pub(super) fn outside() -> Result<bool, Failure> {
     if std::env::var_os(INSIDE).is_some() || may_make_namespaces() {
-        return Ok(None);
+        return Ok(false);
     }
     let program = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -61,7 +58,11 @@ fn outside() -> Result<Option<ExitStatus>, Failure> {
         let namespaces = quell_gateway::wire::NAMESPACES;
         Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
     })?;
-    Ok(Some(status))
+    match status.code() {
+        Some(0) => Ok(true),
+        // It has said why.
+        code => std::process::exit(code.unwrap_or(1)),
+    }
 }
 
 /// The wire that the options describe.
@@ -127,6 +128,7 @@ fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
     Ok(WireConfig {
         lines: lines.map(Some),
         delays: [half.clone(), half],
+        courses: Default::default(),
         mtu: args.mtu,
         ecn: args.ecn,
         congestion: args.congestion.clone(),

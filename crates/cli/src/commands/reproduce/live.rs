@@ -1,0 +1,116 @@
+//! `quell reproduce --live`: experiments with real packets, and their figures on record.
+
+use quell_papers::{Experiment, LiveRecord, Papers, live_files};
+
+use crate::args::{Format, ReproduceArgs, ViewArgs};
+use crate::commands::run;
+use crate::commands::wire::live::{How, Live, show};
+use crate::failure::Failure;
+use crate::folder::{self, Place};
+use crate::selection::{self, Selection};
+use crate::{json, terminal};
+
+/// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
+/// are put on record when all of an experiment's are there.
+pub fn live(
+    papers: &Papers,
+    chosen: &[&Experiment],
+    args: &ReproduceArgs,
+    line: Vec<String>,
+) -> Result<(), Failure> {
+    let mut sides = Vec::new();
+    for e in chosen.iter().filter(|e| e.live.is_some()) {
+        let study = papers.live_study(e).map_err(|error| Failure::BadInput(error.to_string()))?;
+        let Some((duration, warmup)) =
+            study.points.first().map(|point| (point.scenario.duration, point.scenario.warmup))
+        else {
+            continue;
+        };
+        sides.push((*e, (duration, duration - warmup), Live::of(study)?));
+    }
+    if sides.is_empty() {
+        let have: Vec<&str> =
+            papers.experiments().filter(|e| e.live.is_some()).map(|e| e.id.as_str()).collect();
+        let have =
+            if have.is_empty() { "nothing here has".into() } else { format!("{} has", have.join(", ")) };
+        return Err(Failure::BadInput(format!(
+            "--live: {} has no live side, which a table [live] in an experiment's file declares; {have}",
+            if args.what.is_empty() { "all of it".into() } else { args.what.join(", ") }
+        )));
+    }
+    for (e, ..) in &sides {
+        let record = e.live.iter().map(|live| &live.record);
+        for file in e.figures.iter().filter_map(|figure| figure.live.as_ref()).chain(record) {
+            let file = e.file.with_file_name(file);
+            let folder = file.parent().unwrap_or(&papers.folder);
+            std::fs::create_dir_all(folder)
+                .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
+            folder::check_writable(&file)?;
+        }
+    }
+    if crate::commands::wire::outside()? {
+        return Ok(());
+    }
+    let selection = Selection::of(&ViewArgs::default())?;
+    for (e, (duration, measured_for), side) in sides {
+        let place = Place::choose(None, &format!("{}-live", e.id), false)?;
+        let measured = side.measure(&How { quiet: args.watch.quiet, ..How::default() }, line.clone())?;
+        let results = &measured.results;
+        match args.format.format {
+            Format::Table => show(place, results, &selection)?,
+            Format::Json => {
+                let kept = run::keep(Some(place), results, true, true);
+                let path = |p: &std::path::PathBuf| p.display().to_string();
+                json::print(&json::Output {
+                    schema: json::SCHEMA,
+                    run: selection::json_run(
+                        results,
+                        kept.folder.as_ref().map(path),
+                        kept.report.as_ref().map(path),
+                    ),
+                    points: selection::json_points(results, &selection),
+                })?;
+                kept.failure.map_or(Ok(()), Err)?;
+                run::interrupted(results, kept.folder.as_deref())?;
+            }
+        }
+        // All of it is there.
+        let record = LiveRecord {
+            command: format!("{} --live", papers.command(&e.id)),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            duration,
+            measured: measured_for,
+            seeds: e.live.as_ref().map_or(0, |live| live.seeds),
+            kernel: kernel(),
+            processors: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+            load: measured.load,
+            real_time: real_time(),
+            late_p99_s: measured.late_p99_s,
+        };
+        let files = live_files(e, results, &record)
+            .map_err(|why| Failure::Failed(format!("{}: cannot be put on record: {why}", e.id)))?;
+        for (file, text) in &files {
+            folder::write_whole(text, file)?;
+        }
+        if args.format.format == Format::Table {
+            let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
+            terminal::print(&format!("record   {}\n", names.join("\n         ")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's version, without what its builder adds.
+fn kernel() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().split('-').next().unwrap_or_default().to_string()
+}
+
+/// Whether this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
+/// parentheses).
+fn real_time() -> bool {
+    const FIFO_OR_ROUND_ROBIN: [&str; 2] = ["1", "2"];
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = text.rsplit(')').next().unwrap_or_default();
+    after.split_whitespace().nth(41 - 3).is_some_and(|policy| FIFO_OR_ROUND_ROBIN.contains(&policy))
+}

@@ -1,0 +1,89 @@
+//! What happens to a path by itself: its rate and its delays change at times that are known before, and its wire loses
+//! packets.
+
+use quell_aqm::Rng;
+use quell_units::{BitRate, Duration, Time};
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The line has this rate from then on; the packet in transmission keeps its own. At a rate of zero nothing is
+    /// sent, and the algorithm keeps the rate that it knew.
+    Rate(BitRate),
+    /// Packets with this [`Packet::delay`](crate::Packet::delay) whose transmission begins from then on have this delay.
+    Delay(u16, Duration),
+}
+
+/// What changes on a path, and what its wire loses; by default nothing.
+///
+/// Changes happen at their own times, however late the relay wakes: departures before them are those of the old rate. So
+/// a simulation that has the same changes decides the same.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Changes in the order of time.
+    changes: Vec<(Time, Change)>,
+    /// How many of them have happened.
+    done: usize,
+    /// When the next one does.
+    next: Time,
+    loss: Option<(f64, Rng)>,
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Course { changes: Vec::new(), done: 0, next: Time::MAX, loss: None }
+    }
+}
+
+impl Course {
+    /// Changes at times of the relay's clock; those of one time happen in the order in which they are here.
+    pub fn new(mut changes: Vec<(Time, Change)>) -> Self {
+        changes.sort_by_key(|(time, _)| *time);
+        let next = changes.first().map_or(Time::MAX, |c| c.0);
+        Course { changes, done: 0, next, loss: None }
+    }
+
+    /// The wire behind the line loses each packet with this probability, drawn when its transmission begins.
+    pub fn losing(mut self, probability: f64, rng: Rng) -> Self {
+        self.loss = (probability > 0.0).then_some((probability, rng));
+        self
+    }
+
+    /// When the next change happens; [`Time::MAX`] if none does.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Takes the next change.
+    pub(crate) fn take(&mut self) -> Option<(Time, Change)> {
+        let change = self.changes.get(self.done).copied()?;
+        self.done += 1;
+        self.next = self.changes.get(self.done).map_or(Time::MAX, |c| c.0);
+        Some(change)
+    }
+
+    /// Whether the wire loses the packet whose transmission begins.
+    #[inline]
+    pub(crate) fn loses(&mut self) -> bool {
+        self.loss.as_mut().is_some_and(|(probability, rng)| rng.chance(*probability))
+    }
+
+    /// The highest of its rates and `rate`.
+    pub(crate) fn fastest(&self, rate: BitRate) -> BitRate {
+        let rates = self.changes.iter().filter_map(|(_, change)| match change {
+            Change::Rate(rate) => Some(*rate),
+            Change::Delay(..) => None,
+        });
+        rates.fold(rate, |most, rate| if rate.bps() > most.bps() { rate } else { most })
+    }
+
+    /// The longest of its delays and `delay`.
+    pub(crate) fn longest(&self, delay: Duration) -> Duration {
+        let delays = self.changes.iter().filter_map(|(_, change)| match change {
+            Change::Delay(_, delay) => Some(*delay),
+            Change::Rate(_) => None,
+        });
+        delays.fold(delay, Duration::max)
+    }
+}
