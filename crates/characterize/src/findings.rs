@@ -96,6 +96,16 @@ impl Tally {
     }
 }
 
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Tally>>(each: I) -> Tally {
+        each.fold(Tally::default(), |all, t| Tally {
+            better: all.better + t.better,
+            same: all.same + t.same,
+            worse: all.worse + t.worse,
+        })
+    }
+}
+
 impl SectionFound {
     /// How an algorithm compares with drop-tail in the section's figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
@@ -128,12 +138,7 @@ impl Findings {
 
     /// How an algorithm compares with drop-tail in all figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
-        let each = self.sections.iter().map(|section| section.tally(algorithm));
-        each.fold(Tally::default(), |all, t| Tally {
-            better: all.better + t.better,
-            same: all.same + t.same,
-            worse: all.worse + t.worse,
-        })
+        self.sections.iter().map(|section| section.tally(algorithm)).sum()
     }
 }
 

@@ -3,11 +3,12 @@
 use askama::Template;
 use quell_lab::Results;
 use quell_units::text::three_digits;
-use quell_view::figures::{Figure as Rounded, round, scale_of};
+use quell_view::figures::Figure as Rounded;
 
 use crate::ellipse::{Ellipse, picture, tradeoff};
 use crate::facts::{Facts, network};
 use crate::findings::{Cell, Findings, PointFound, SectionFound, Tally, Verdict};
+use crate::heading::Heading;
 use crate::plan::Plan;
 use crate::suite::{Figure, Section, Wish};
 
@@ -64,27 +65,18 @@ fn sign(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// The unit and the factor that fit all of a column.
-fn column(results: &Results, figure: &Figure, point: &PointFound, at: usize) -> (Column, f64) {
-    let values = point.rows.iter().filter_map(|row| row.cells[at].as_ref());
-    let largest = values.map(|cell| cell.value.mean.abs()).fold(0.0, f64::max);
-    let (scale, unit) = scale_of(&figure.of, &results.unit(&figure.of), largest);
-    let title = match &figure.link {
-        Some(link) => format!("{} at {link}", figure.of.title()),
-        None => figure.of.title(),
-    };
-    let wish = match figure.wish {
+/// Which way is better, in words.
+fn wish(figure: &Figure) -> &'static str {
+    match figure.wish {
         Wish::More => "more is better",
         Wish::Less => "less is better",
         Wish::NearOne => "nearer to 1 is better",
         Wish::Neither => "not judged",
-    };
-    (Column { title, unit, wish }, scale.factor)
+    }
 }
 
-fn shown(cell: &Cell, factor: f64, baseline: &str) -> Shown {
-    let scale = quell_view::figures::Scale { factor, unit: "" };
-    let Rounded { mean, half_width } = round(&cell.value, scale, false);
+fn shown(cell: &Cell, heading: &Heading, baseline: &str) -> Shown {
+    let Rounded { mean, half_width } = heading.figure(cell);
     let word = |verdict: Option<Verdict>| match verdict {
         Some(Verdict::Better) => "better than",
         Some(Verdict::Worse) => "worse than",
@@ -111,17 +103,22 @@ fn shown(cell: &Cell, factor: f64, baseline: &str) -> Shown {
 }
 
 fn table(plan: &Plan, results: &Results, section: &Section, point: &PointFound) -> PointTable {
-    let (columns, factors): (Vec<Column>, Vec<f64>) =
-        section.figures.iter().enumerate().map(|(i, figure)| column(results, figure, point, i)).unzip();
+    let headings = Heading::all(results, section, point);
     let line = |row: &crate::findings::Row| Line {
         algorithm: row.algorithm.clone(),
         cells: row
             .cells
             .iter()
-            .zip(&factors)
-            .map(|(cell, factor)| Some(shown(cell.as_ref()?, *factor, plan.baseline())))
+            .zip(&headings)
+            .map(|(cell, heading)| Some(shown(cell.as_ref()?, heading, plan.baseline())))
             .collect(),
     };
+    let column = |(heading, figure): (&Heading, &Figure)| Column {
+        title: heading.title.clone(),
+        unit: heading.unit.clone(),
+        wish: wish(figure),
+    };
+    let columns = headings.iter().zip(&section.figures).map(column).collect();
     PointTable { setting: point.setting.clone(), columns, lines: point.rows.iter().map(line).collect() }
 }
 
