@@ -76,7 +76,7 @@ impl Shorthand {
     /// The scenario, as a file.
     pub fn to_toml(&self) -> String {
         let Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn, scalables, algorithms } = self;
-        let sender = sender(congestion.name());
+        let own = sender(congestion.name());
         // Long enough for slow loops to settle: hundreds of round trips, and a minute.
         // No longer than packets can be numbered (docs/senders.md).
         let longest = MOST_PACKETS / rate.packets_per_sec(*packet);
@@ -108,11 +108,11 @@ name = "tcp"
 count = {flows}
 rtt = "{rtt}"
 start = {{ between = ["0 s", "5 s"] }}
-tcp = {{ {sender}ecn = {ecn}, packet = "{packet}" }}
+tcp = {{ {own}ecn = {ecn}, packet = "{packet}" }}
 "#
         ));
         if let Some((flows, congestion)) = scalables {
-            let sender = sender(congestion.name());
+            let keys = sender(congestion.name());
             text.push_str(&format!(
                 r#"
 [[flows]]
@@ -120,7 +120,7 @@ name = "scalable"
 count = {flows}
 rtt = "{rtt}"
 start = {{ between = ["0 s", "5 s"] }}
-tcp = {{ {sender}ecn = true, packet = "{packet}" }}
+tcp = {{ {keys}ecn = true, packet = "{packet}" }}
 "#
             ));
         }
