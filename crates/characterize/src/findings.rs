@@ -136,6 +136,18 @@ impl Findings {
         Findings { sections: sections.collect() }
     }
 
+    /// Those of each section of the RFC together, of which some have several scenarios.
+    pub fn by_number(&self) -> Vec<(&'static str, Vec<&SectionFound>)> {
+        let mut numbers: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
+        for found in &self.sections {
+            match numbers.last_mut().filter(|(number, _)| *number == found.section.section) {
+                Some((_, all)) => all.push(found),
+                None => numbers.push((&found.section.section, vec![found])),
+            }
+        }
+        numbers
+    }
+
     /// How an algorithm compares with drop-tail in all figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
         self.sections.iter().map(|section| section.tally(algorithm)).sum()

@@ -173,14 +173,7 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         cells: others.iter().map(|a| counts(&of(a))).collect(),
     };
     let mut columns: Vec<Column> = Vec::new();
-    let mut sections: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
-    for found in &findings.sections {
-        match sections.last_mut().filter(|(number, _)| *number == found.section.section) {
-            Some((_, all)) => all.push(found),
-            None => sections.push((&found.section.section, vec![found])),
-        }
-    }
-    for (number, all) in &sections {
+    for (number, all) in findings.by_number() {
         columns.push(column(number, &|a| all.iter().map(|found| found.tally(a)).sum()));
     }
     columns.push(column("all", &|a| findings.tally(a)));
