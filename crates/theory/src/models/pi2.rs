@@ -59,11 +59,11 @@ enum Place {
     Low,
 }
 
-/// Where PI2 puts the packets of a sender.
-fn of_pi2(scalable: Scalable, congestion: &Congestion) -> Place {
-    match (congestion, scalable) {
-        (Congestion::Scalable(_), Scalable::Ect) => Place::Coupled,
-        (_, Scalable::Ect1) if congestion.is_l4s() => Place::Coupled,
+/// How PI2 signals a sender, by its packets' ECN field; `marked` says whether it uses ECN.
+fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
+    match scalable {
+        Scalable::Ect if marked => Place::Coupled,
+        Scalable::Ect1 if congestion.is_l4s() => Place::Coupled,
         _ => Place::Classic,
     }
 }
@@ -101,9 +101,10 @@ impl Pi2 {
             interval: params.update_interval,
             target: params.target,
         };
-        let place = |congestion: &Congestion| of_pi2(params.scalable, congestion);
-        let beside = network.scalables.map(|s| place(&s.congestion));
-        Ok(Pi2::with(steps, link, (place(&network.congestion), beside), params.coupling))
+        let place = |congestion: &Congestion, marked| of_pi2(params.scalable, congestion, marked);
+        let own = place(&network.congestion, network.signal == Signal::Mark);
+        let beside = network.scalables.map(|s| place(&s.congestion, true));
+        Ok(Pi2::with(steps, link, (own, beside), params.coupling))
     }
 
     /// DualPI2 with its parameters on a link whose senders are `network`'s.
