@@ -7,7 +7,7 @@ use quell_theory::models::AnyModel;
 use quell_theory::rules::analysis::{Analysis, analyze};
 use quell_theory::rules::criteria::Criterion;
 use quell_theory::rules::reach::{Reach, robustness};
-use quell_theory::{FluidNetwork, Loop, Plant, Share, Stability, TheoryError};
+use quell_theory::{FluidNetwork, Loop, Plant, Scalables, Share, Stability, TheoryError};
 use quell_units::text::{duration as time, three_digits as short};
 use serde::Serialize;
 
@@ -72,9 +72,9 @@ pub struct Assessment {
 /// The equilibrium of a network and an algorithm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The queue.
+    /// The queue; where scalable packets have one of their own, the Classic one.
     pub queue_packets: f64,
-    /// The time that it takes to drain.
+    /// How long a packet waits in it.
     pub queue_delay_s: f64,
     /// The probability of a signal.
     pub probability: f64,
@@ -291,7 +291,7 @@ impl Figures {
         let flows: f64 = point.classes.iter().map(|c| c.flows).sum();
         let mean = |f: fn(&Share) -> f64| point.classes.iter().map(|c| c.flows * f(c)).sum::<f64>() / flows;
         Figures {
-            queue_packets: point.queue,
+            queue_packets: point.queue / point.speed,
             queue_delay_s: point.queue / point.capacity,
             probability: point.probability,
             window_packets: mean(|c| c.window),
@@ -316,6 +316,31 @@ impl MarginFigures {
             settling_s: mode.settling,
         }
     }
+}
+
+/// What flows of two kinds get beside each other.
+fn kinds(classes: &[Share], scalables: &Scalables) -> String {
+    let (classic, scalable) = classes.split_at(scalables.from);
+    let mean = |of: &[Share], f: fn(&Share) -> f64| {
+        of.iter().map(|c| c.flows * f(c)).sum::<f64>() / of.iter().map(|c| c.flows).sum::<f64>()
+    };
+    let rate = |of: &[Share]| mean(of, |c| c.rate() / c.flows);
+    let each = |of: &[Share]| {
+        format!(
+            "a window of {} packets, a round trip of {} and {} % of its packets signaled",
+            short(mean(of, |c| c.window)),
+            time(mean(of, |c| c.rtt)),
+            short(100.0 * mean(of, |c| c.signaled.0))
+        )
+    };
+    format!(
+        "A {} flow has {} times the rate of a {} flow: {}, against {}.",
+        scalable[0].congestion.name(),
+        short(rate(scalable) / rate(classic)),
+        classic[0].congestion.name(),
+        each(scalable),
+        each(classic)
+    )
 }
 
 /// The verdict in sentences.
@@ -349,6 +374,9 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
     for c in criteria {
         let meets = if c.holds { "meets" } else { "does not meet" };
         all.push(format!("It {meets} {}: {}.", c.statement, c.reason));
+    }
+    if let Some(scalables) = &network.scalables {
+        all.push(kinds(&equilibrium.point.classes, scalables));
     }
     all.extend(equilibrium.remark.as_deref().map(|r| format!("Equilibrium: {r}.")));
     let window = equilibrium.point.classes.iter().map(|c| c.window).fold(f64::INFINITY, f64::min);

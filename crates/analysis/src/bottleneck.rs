@@ -7,7 +7,7 @@ use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
 use quell_tcp::Growth;
 use quell_theory::rules::design::Design;
-use quell_theory::{Class, Congestion, FluidNetwork, Signal};
+use quell_theory::{Class, Congestion, Coupling, FluidNetwork, Scalables, Signal, TheoryError};
 use quell_units::Time;
 use quell_units::text::{cut, seconds};
 
@@ -125,29 +125,24 @@ fn see(
     let capacity = rate.packets_per_sec(link.mean_packet);
     // A packet also takes its own transmission time.
     let transmission = 1.0 / capacity;
-    let mut rtts = Vec::new();
-    let (mut marked, mut delayed, mut others, mut later) = (0_usize, 0_usize, 0_usize, 0_usize);
-    let mut laws: Vec<(String, usize)> = Vec::new();
+    let mut senders: Vec<Sender> = Vec::new();
+    let (mut others, mut later) = (0_usize, 0_usize);
     let end = Time::ZERO + s.duration;
     for (spec, fact) in &point.flows_at(link_name, time, seed)? {
         let comes_or_goes = fact.start > time || fact.stop.is_some_and(|stop| stop > time && stop < end);
         later += usize::from(is_long_lived(spec, fact) && comes_or_goes);
         match &spec.traffic {
-            Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => {
-                rtts.push(fact.base_rtt.as_secs_f64() + transmission);
-                marked += usize::from(ecn && tcp.ecn);
-                delayed += usize::from(tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments);
-                let name = tcp.congestion.show();
-                match laws.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, flows)) => *flows += 1,
-                    None => laws.push((name, 1)),
-                }
-            }
+            Traffic::Tcp { tcp, .. } if fact.bulk && sends(fact, time) => senders.push(Sender {
+                law: tcp.congestion.show().to_string(),
+                rtt: fact.base_rtt.as_secs_f64() + transmission,
+                marked: ecn && tcp.ecn,
+                delayed: tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments,
+            }),
             _ if fact.bulk => {}
             _ => others += 1,
         }
     }
-    if rtts.is_empty() {
+    if senders.is_empty() {
         let rule = format!(
             "no long-lived TCP flow crosses the link {link_name} at {} s: the fluid models apply to TCP flows that always have data to send; {}",
             seconds((1e3 * time.as_secs_f64()).round() / 1e3),
@@ -155,51 +150,23 @@ fn see(
         );
         return Err(point.refuse(rule));
     }
-    let most = |n: usize| 2 * n > rtts.len();
-    // Of equally many, the one that comes first in the scenario.
-    let (name, alike) = laws.iter().rev().max_by_key(|(_, flows)| *flows).expect("a flow has a law");
-    let congestion = Congestion::named(name).map_err(|e| {
-        let rule = format!("{alike} of the {} long-lived flows over the link {link_name}: {e}", rtts.len());
+    let all = senders.len();
+    let (name, alike) = most_frequent(&senders);
+    let most_are_scalable = is_scalable(&name).map_err(|e| {
+        let rule = format!("{alike} of the {all} long-lived flows over the link {link_name}: {e}");
         point.refuse(rule)
     })?;
-    let congestion = if most(delayed) { congestion.growing(0.5) } else { congestion };
+    // A law that is not known is neither.
+    let (scalable, classic): (Vec<Sender>, Vec<Sender>) =
+        senders.into_iter().partition(|s| is_scalable(&s.law).unwrap_or(most_are_scalable));
     let mut left_out = Vec::new();
-    if *alike < rtts.len() {
-        let others = laws.iter().filter(|(other, _)| other != name);
-        let listed: Vec<String> = others
-            .map(|(other, flows)| match Congestion::named(other) {
-                Ok(_) => format!("{flows} {other}"),
-                Err(_) => format!("{flows} {other}, which has no law of this kind"),
-            })
-            .collect();
-        let tie = laws.iter().filter(|(_, flows)| flows == alike).count() > 1;
-        left_out.push(format!(
-            "{} of {} flows have another congestion control ({}): the model gives all of them the law of {name}, which {}",
-            rtts.len() - alike,
-            rtts.len(),
-            listed.join("; "),
-            if tie { "of equally many comes first in the scenario" } else { "most have" }
-        ));
-    }
-    if matches!(congestion, Congestion::Cubic(_)) && delayed > 0 {
-        left_out.push(format!(
-            "{delayed} of {} receivers delay acknowledgments, each of which counts as one packet to the window; the cubic \
-             function is that of growth by packets",
-            rtts.len()
-        ));
-    }
+    let kinds: Vec<Kind> = [classic, scalable]
+        .into_iter()
+        .filter(|kind| !kind.is_empty())
+        .map(|kind| Kind::of(kind, &mut left_out))
+        .collect();
     if others > 0 {
         left_out.push(format!("{others} short-lived or unresponsive flows"));
-    }
-    let mixed = |n: usize| n > 0 && n < rtts.len();
-    if mixed(marked) {
-        left_out.push(format!("{marked} of {} flows use ECN; all are treated alike", rtts.len()));
-    }
-    if mixed(delayed) && !matches!(congestion, Congestion::Cubic(_)) {
-        left_out.push(format!(
-            "{delayed} of {} receivers delay acknowledgments; all are treated alike",
-            rtts.len()
-        ));
     }
     let mut moves = Vec::new();
     if changes || s.flows.iter().flat_map(|f| &f.rtt_changes).any(|c| Time::ZERO + c.at > time) {
@@ -215,18 +182,116 @@ fn see(
             moves.join(", ")
         ));
     }
+    let classes: Vec<Class> =
+        kinds.iter().flat_map(|kind| grouped(kind.rtts.clone(), MOST_CLASSES / kinds.len())).collect();
+    let scalables = kinds.get(1).map(|second| Scalables {
+        from: grouped(kinds[0].rtts.clone(), MOST_CLASSES / kinds.len()).len(),
+        congestion: second.congestion,
+        coupling: Coupling::default(),
+    });
     let network = FluidNetwork {
         capacity,
         buffer: link.buffer.in_packets(link.mean_packet),
-        congestion,
-        signal: if most(marked) { Signal::Mark } else { Signal::Drop },
-        classes: grouped(rtts),
+        congestion: kinds[0].congestion,
+        signal: if kinds[0].marked { Signal::Mark } else { Signal::Drop },
+        classes,
+        scalables,
     };
     Ok(Bottleneck { name: link_name.to_string(), link, algorithms, network, left_out })
 }
 
+/// A long-lived flow.
+struct Sender {
+    /// The name of its congestion control.
+    law: String,
+    /// In seconds, without queueing.
+    rtt: f64,
+    /// Whether it can be marked.
+    marked: bool,
+    /// Whether its window grows by delayed acknowledgments.
+    delayed: bool,
+}
+
+/// Senders of one kind, Classic or scalable, as the models have them.
+struct Kind {
+    congestion: Congestion,
+    rtts: Vec<f64>,
+    marked: bool,
+}
+
+impl Kind {
+    /// What most of some senders, of which one at least has a law, are; what is not said of them is noted.
+    fn of(senders: Vec<Sender>, left_out: &mut Vec<String>) -> Kind {
+        let all = senders.len();
+        let most = |n: usize| 2 * n > all;
+        let mixed = |n: usize| n > 0 && n < all;
+        let count = |of: fn(&Sender) -> bool| senders.iter().filter(|s| of(s)).count();
+        let (marked, delayed) = (count(|s| s.marked), count(|s| s.delayed));
+        let known = |s: &&Sender| Congestion::named(&s.law).is_ok();
+        let (name, alike) = most_frequent(senders.iter().filter(known));
+        let congestion = Congestion::named(&name).expect("only laws that are known were counted");
+        let congestion = if most(delayed) { congestion.growing(0.5) } else { congestion };
+        if alike < all {
+            let laws = laws(&senders);
+            let listed: Vec<String> = laws
+                .iter()
+                .filter(|(other, _)| *other != name)
+                .map(|(other, flows)| match Congestion::named(other) {
+                    Ok(_) => format!("{flows} {other}"),
+                    Err(_) => format!("{flows} {other}, which has no law of this kind"),
+                })
+                .collect();
+            let tie = laws.iter().filter(|(_, flows)| *flows == alike).count() > 1;
+            left_out.push(format!(
+                "{} of {all} flows have another congestion control ({}): the model gives all of them the law of {name}, which {}",
+                all - alike,
+                listed.join("; "),
+                if tie { "of equally many comes first in the scenario" } else { "most have" }
+            ));
+        }
+        if matches!(congestion, Congestion::Cubic(_)) && delayed > 0 {
+            left_out.push(format!(
+                "{delayed} of {all} receivers delay acknowledgments, each of which counts as one packet to the window; the \
+                 cubic function is that of growth by packets"
+            ));
+        }
+        if mixed(marked) {
+            left_out.push(format!("{marked} of {all} flows use ECN; all are treated alike"));
+        }
+        if mixed(delayed) && !matches!(congestion, Congestion::Cubic(_)) {
+            left_out
+                .push(format!("{delayed} of {all} receivers delay acknowledgments; all are treated alike"));
+        }
+        Kind { congestion, marked: most(marked), rtts: senders.iter().map(|s| s.rtt).collect() }
+    }
+}
+
+/// Whether a congestion control is scalable (RFC 9332 section 1.2).
+fn is_scalable(law: &str) -> Result<bool, TheoryError> {
+    Congestion::named(law).map(|law| matches!(law, Congestion::Scalable(_)))
+}
+
+/// The congestion controls of some senders, each with how many have it.
+fn laws<'s>(senders: impl IntoIterator<Item = &'s Sender>) -> Vec<(&'s str, usize)> {
+    let mut laws: Vec<(&str, usize)> = Vec::new();
+    for sender in senders {
+        match laws.iter_mut().find(|(known, _)| *known == sender.law) {
+            Some((_, flows)) => *flows += 1,
+            None => laws.push((&sender.law, 1)),
+        }
+    }
+    laws
+}
+
+/// That of most; of equally many, the one that comes first in the scenario.
+fn most_frequent<'s>(senders: impl IntoIterator<Item = &'s Sender>) -> (String, usize) {
+    let laws = laws(senders);
+    let (name, flows) = laws.iter().rev().max_by_key(|(_, flows)| *flows).expect("there is a sender");
+    (name.to_string(), *flows)
+}
+
 /// Flows of neighboring round-trip times together, as equally many to a class as possible.
-fn grouped(mut rtts: Vec<f64>) -> Vec<Class> {
+fn grouped(mut rtts: Vec<f64>, most: usize) -> Vec<Class> {
     rtts.sort_by(f64::total_cmp);
     let n = rtts.len();
     // Equal ones are one class, however many there are.
@@ -237,12 +302,12 @@ fn grouped(mut rtts: Vec<f64>) -> Vec<Class> {
             _ => distinct.push(Class { flows: 1.0, propagation: rtt }),
         }
     }
-    if distinct.len() <= MOST_CLASSES {
+    if distinct.len() <= most {
         return distinct;
     }
-    (0..MOST_CLASSES)
+    (0..most)
         .map(|k| {
-            let part = &rtts[k * n / MOST_CLASSES..(k + 1) * n / MOST_CLASSES];
+            let part = &rtts[k * n / most..(k + 1) * n / most];
             Class { flows: part.len() as f64, propagation: part.iter().sum::<f64>() / part.len() as f64 }
         })
         .collect()
@@ -369,10 +434,17 @@ think = "500 ms"
         };
         let dctcp = ", congestion = \"dctcp\", recovery = \"sack\", feedback = \"exact\"";
         let seen = see(dctcp, "").unwrap();
-        assert_eq!(seen.network.congestion.name(), "dctcp");
+        // Two kinds of senders are two populations.
+        assert_eq!(seen.network.congestion.name(), "reno");
+        let scalables = seen.network.scalables.unwrap();
+        assert_eq!((scalables.from, scalables.congestion.name()), (1, "dctcp"));
+        let flows: Vec<f64> = seen.network.classes.iter().map(|c| c.flows).collect();
+        assert_eq!(flows, [10.0, 30.0]);
+        assert!(seen.left_out.iter().all(|l| !l.contains("congestion control")), "{:?}", seen.left_out);
+        let seen = see(", congestion = \"cubic\"", "").unwrap();
         assert_eq!(
             seen.left_out[0],
-            "10 of 40 flows have another congestion control (10 reno): the model gives all of them the law of dctcp, \
+            "10 of 40 flows have another congestion control (10 reno): the model gives all of them the law of cubic, \
              which most have"
         );
         let bbr = "tcp = { congestion = \"bbr3\", recovery = \"rack\", pacing = true }";
@@ -417,7 +489,7 @@ think = "500 ms"
     fn round_trip_times_are_grouped() {
         let rtts: Vec<f64> = (0..1000).map(|i| 0.05 + 0.0001 * i as f64).collect();
         let mean = rtts.iter().sum::<f64>() / 1000.0;
-        let classes = grouped(rtts);
+        let classes = grouped(rtts, MOST_CLASSES);
         assert_eq!(classes.len(), MOST_CLASSES);
         assert_eq!(classes.iter().map(|c| c.flows).sum::<f64>(), 1000.0);
         let grouped_mean = classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / 1000.0;

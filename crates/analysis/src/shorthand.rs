@@ -23,6 +23,8 @@ pub struct Shorthand {
     pub congestion: Congestion,
     /// Whether packets are marked.
     pub ecn: bool,
+    /// Scalable flows beside those, whose packets always are: how many, and their congestion control.
+    pub scalables: Option<(u32, Congestion)>,
     /// The tables of the algorithms, as in a file: see [`changed`].
     pub algorithms: Vec<String>,
 }
@@ -35,7 +37,8 @@ impl Shorthand {
     pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Shorthand {
         let buffer = Shorthand::ample_buffer(rate, rtt, packet);
         let congestion = Congestion::default();
-        Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn: true, algorithms: Vec::new() }
+        let (scalables, algorithms) = (None, Vec::new());
+        Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn: true, scalables, algorithms }
     }
 
     /// Twice the bandwidth-delay product, at least 100 packets.
@@ -50,6 +53,10 @@ impl Shorthand {
             buffer: design.link.buffer,
             congestion: design.network.congestion,
             ecn: design.network.signal == Signal::Mark,
+            scalables: design.network.scalables.map(|s| {
+                let flows: f64 = design.network.classes[s.from..].iter().map(|c| c.flows).sum();
+                (flows.round() as u32, s.congestion)
+            }),
             algorithms,
             ..Shorthand::new(
                 design.link.rate,
@@ -68,8 +75,8 @@ impl Shorthand {
 
     /// The scenario, as a file.
     pub fn to_toml(&self) -> String {
-        let Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn, algorithms } = self;
-        let sender = sender(congestion.name());
+        let Shorthand { rate, rtt, flows, packet, buffer, congestion, ecn, scalables, algorithms } = self;
+        let own = sender(congestion.name());
         // Long enough for slow loops to settle: hundreds of round trips, and a minute.
         // No longer than packets can be numbered (docs/senders.md).
         let longest = MOST_PACKETS / rate.packets_per_sec(*packet);
@@ -85,10 +92,11 @@ seeds = 3
 rate = "{rate}"
 delay = "{}"
 buffer = "{buffer}"
-ecn = {ecn}
+ecn = {}
 "#,
             3.0 * warmup,
             *rtt / 10,
+            *ecn || scalables.is_some(),
         );
         for table in algorithms {
             text.push_str(&format!("\n[[aqm]]\n{table}"));
@@ -100,9 +108,22 @@ name = "tcp"
 count = {flows}
 rtt = "{rtt}"
 start = {{ between = ["0 s", "5 s"] }}
-tcp = {{ {sender}ecn = {ecn}, packet = "{packet}" }}
+tcp = {{ {own}ecn = {ecn}, packet = "{packet}" }}
 "#
         ));
+        if let Some((flows, congestion)) = scalables {
+            let keys = sender(congestion.name());
+            text.push_str(&format!(
+                r#"
+[[flows]]
+name = "scalable"
+count = {flows}
+rtt = "{rtt}"
+start = {{ between = ["0 s", "5 s"] }}
+tcp = {{ {keys}ecn = true, packet = "{packet}" }}
+"#
+            ));
+        }
         text
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn picture(title: &str, ellipses: &[Ellipse]) -> Option<String> {
         };
         let (dx, dy) = (arm(|p| p.0), arm(|p| p.1));
         let (x, y) = (e.delay_median_s, e.goodput_median_bps);
-        let cross = [(x - dx, y), (x + dx, y), (f64::NAN, f64::NAN), (x, y - dy), (x, y + dy)];
+        let cross = [(x - dx, y), (x + dx, y), (f64::NAN, f64::NAN), (x, (y - dy).max(0.0)), (x, y + dy)];
         let all = e.outline().into_iter().chain([(f64::NAN, f64::NAN)]).chain(cross);
         all.map(|(x, y)| (1e3 * x, 1e-6 * y)).unzip::<f64, f64, Vec<_>, Vec<_>>()
     };

@@ -96,6 +96,16 @@ impl Tally {
     }
 }
 
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Tally>>(each: I) -> Tally {
+        each.fold(Tally::default(), |all, t| Tally {
+            better: all.better + t.better,
+            same: all.same + t.same,
+            worse: all.worse + t.worse,
+        })
+    }
+}
+
 impl SectionFound {
     /// How an algorithm compares with drop-tail in the section's figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
@@ -126,14 +136,21 @@ impl Findings {
         Findings { sections: sections.collect() }
     }
 
+    /// Those of each section of the RFC together, of which some have several scenarios.
+    pub fn by_number(&self) -> Vec<(&'static str, Vec<&SectionFound>)> {
+        let mut numbers: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
+        for found in &self.sections {
+            match numbers.last_mut().filter(|(number, _)| *number == found.section.section) {
+                Some((_, all)) => all.push(found),
+                None => numbers.push((&found.section.section, vec![found])),
+            }
+        }
+        numbers
+    }
+
     /// How an algorithm compares with drop-tail in all figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
-        let each = self.sections.iter().map(|section| section.tally(algorithm));
-        each.fold(Tally::default(), |all, t| Tally {
-            better: all.better + t.better,
-            same: all.same + t.same,
-            worse: all.worse + t.worse,
-        })
+        self.sections.iter().map(|section| section.tally(algorithm)).sum()
     }
 }
 

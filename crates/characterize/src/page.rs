@@ -3,11 +3,12 @@
 use askama::Template;
 use quell_lab::Results;
 use quell_units::text::three_digits;
-use quell_view::figures::{Figure as Rounded, round, scale_of};
+use quell_view::figures::Figure as Rounded;
 
 use crate::ellipse::{Ellipse, picture, tradeoff};
 use crate::facts::{Facts, network};
 use crate::findings::{Cell, Findings, PointFound, SectionFound, Tally, Verdict};
+use crate::heading::Heading;
 use crate::plan::Plan;
 use crate::suite::{Figure, Section, Wish};
 
@@ -51,6 +52,8 @@ struct Block<'a> {
     points: Vec<PointTable>,
     left_out: &'a [(String, String)],
     picture: Option<String>,
+    /// Whether the picture has some of the algorithms only.
+    some: bool,
     scenario: String,
 }
 
@@ -64,27 +67,18 @@ fn sign(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// The unit and the factor that fit all of a column.
-fn column(results: &Results, figure: &Figure, point: &PointFound, at: usize) -> (Column, f64) {
-    let values = point.rows.iter().filter_map(|row| row.cells[at].as_ref());
-    let largest = values.map(|cell| cell.value.mean.abs()).fold(0.0, f64::max);
-    let (scale, unit) = scale_of(&figure.of, &results.unit(&figure.of), largest);
-    let title = match &figure.link {
-        Some(link) => format!("{} at {link}", figure.of.title()),
-        None => figure.of.title(),
-    };
-    let wish = match figure.wish {
+/// Which way is better, in words.
+fn wish(figure: &Figure) -> &'static str {
+    match figure.wish {
         Wish::More => "more is better",
         Wish::Less => "less is better",
         Wish::NearOne => "nearer to 1 is better",
         Wish::Neither => "not judged",
-    };
-    (Column { title, unit, wish }, scale.factor)
+    }
 }
 
-fn shown(cell: &Cell, factor: f64, baseline: &str) -> Shown {
-    let scale = quell_view::figures::Scale { factor, unit: "" };
-    let Rounded { mean, half_width } = round(&cell.value, scale, false);
+fn shown(cell: &Cell, heading: &Heading, baseline: &str) -> Shown {
+    let Rounded { mean, half_width } = heading.figure(cell);
     let word = |verdict: Option<Verdict>| match verdict {
         Some(Verdict::Better) => "better than",
         Some(Verdict::Worse) => "worse than",
@@ -111,27 +105,55 @@ fn shown(cell: &Cell, factor: f64, baseline: &str) -> Shown {
 }
 
 fn table(plan: &Plan, results: &Results, section: &Section, point: &PointFound) -> PointTable {
-    let (columns, factors): (Vec<Column>, Vec<f64>) =
-        section.figures.iter().enumerate().map(|(i, figure)| column(results, figure, point, i)).unzip();
+    let headings = Heading::all(results, section, point);
     let line = |row: &crate::findings::Row| Line {
         algorithm: row.algorithm.clone(),
         cells: row
             .cells
             .iter()
-            .zip(&factors)
-            .map(|(cell, factor)| Some(shown(cell.as_ref()?, *factor, plan.baseline())))
+            .zip(&headings)
+            .map(|(cell, heading)| Some(shown(cell.as_ref()?, heading, plan.baseline())))
             .collect(),
     };
+    let column = |(heading, figure): (&Heading, &Figure)| Column {
+        title: heading.title.clone(),
+        unit: heading.unit.clone(),
+        wish: wish(figure),
+    };
+    let columns = headings.iter().zip(&section.figures).map(column).collect();
     PointTable { setting: point.setting.clone(), columns, lines: point.rows.iter().map(line).collect() }
 }
 
+/// More than these a picture cannot tell apart.
+const MOST_DRAWN: usize = 12;
+
+/// Of more, those are drawn first that routers have, and that others are compared with.
+const KNOWN: [&str; MOST_DRAWN] = [
+    "drop-tail",
+    "red",
+    "ared",
+    "pi",
+    "codel",
+    "cobalt",
+    "pie",
+    "pi2",
+    "dualpi2",
+    "fq-codel",
+    "fq-pie",
+    "cake",
+];
+
 /// Ellipses are drawn where several long flows share the link.
 fn ellipses(found: &SectionFound, results: &Results, plan: &Plan) -> Vec<Ellipse> {
-    // More than a picture can tell apart are left out.
-    const MOST: usize = 12;
-    let few = &plan.algorithms[..plan.algorithms.len().min(MOST)];
+    // Drop-tail stands first.
+    let rank = |a: &String| KNOWN.iter().position(|known| known == a).unwrap_or(KNOWN.len());
+    let mut few = plan.algorithms.clone();
+    if few.len() > MOST_DRAWN {
+        few.sort_by_key(rank);
+        few.truncate(MOST_DRAWN);
+    }
     if found.section.figures.iter().any(|f| f.of.to_string().starts_with("goodput_bps")) {
-        tradeoff(found, results, few)
+        tradeoff(found, results, &few)
     } else {
         Vec::new()
     }
@@ -149,6 +171,7 @@ fn block<'a>(plan: &'a Plan, results: &Results, found: &SectionFound) -> Block<'
         says: &section.says,
         points: found.points.iter().map(|point| table(plan, results, section, point)).collect(),
         left_out: left_out(plan, section),
+        some: plan.algorithms.len() > MOST_DRAWN,
         picture: picture(&title, &ellipses(found, results, plan)),
         scenario: info.map(|info| info.scenario.clone()).unwrap_or_default(),
     }
@@ -167,9 +190,13 @@ struct MatrixRow {
 }
 
 fn matrix(plan: &Plan, findings: &Findings) -> Vec<MatrixRow> {
+    let by_number = findings.by_number();
     let row = |algorithm: &String| MatrixRow {
         algorithm: algorithm.clone(),
-        cells: findings.sections.iter().map(|section| section.tally(algorithm)).collect(),
+        cells: by_number
+            .iter()
+            .map(|(_, all)| all.iter().map(|found| found.tally(algorithm)).sum())
+            .collect(),
         all: findings.tally(algorithm),
     };
     // Drop-tail is what they are compared with.
@@ -215,6 +242,7 @@ struct Page<'a> {
     digest: &'a str,
     version: &'a str,
     partial: bool,
+    /// The first scenario of each section of the RFC.
     sections: Vec<&'static Section>,
     matrix: Vec<MatrixRow>,
     blocks: Vec<Block<'a>>,
@@ -251,7 +279,7 @@ pub fn html(plan: &Plan, results: &Results, findings: &Findings, facts: &[Facts]
         digest: &results.run.digest,
         version: &results.run.version,
         partial: results.run.partial,
-        sections: findings.sections.iter().map(|s| s.section).collect(),
+        sections: findings.by_number().iter().map(|(_, all)| all[0].section).collect(),
         matrix: matrix(plan, findings),
         blocks: findings.sections.iter().map(|found| block(plan, results, found)).collect(),
         stability: stability(facts),
@@ -279,7 +307,7 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
         "A figure is better (▲) or worse (▼) than drop-tail's if the 95 % interval of the difference, paired by seed, excludes zero \
          and the difference is more than 2 %. The first table counts them.\n\n",
     );
-    let heads: Vec<String> = findings.sections.iter().map(|s| s.section.section.clone()).collect();
+    let heads: Vec<&str> = findings.by_number().iter().map(|(number, _)| *number).collect();
     text.push_str(&format!("| algorithm | {} | all |\n", heads.join(" | ")));
     text.push_str(&format!("| --- |{}\n", " --- |".repeat(heads.len() + 1)));
     for row in matrix(plan, findings) {

@@ -996,6 +996,9 @@ pub struct NetworkArgs {
     /// with what it needs.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub congestion: Option<Congestion>,
+    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    #[arg(long, value_name = "NAME=N", conflicts_with = "scenario", value_parser = beside)]
+    pub beside: Option<(u32, Congestion)>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
     pub drops: bool,
@@ -1025,6 +1028,7 @@ Examples:
   quell analyze scenarios/theory.toml --check
   quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
   quell analyze --rate 100Mbit/s --rtt 20ms --flows 10 --congestion dctcp --aqm pi
+  quell analyze --rate 40Mbit/s --rtt 20ms --flows 10 --beside prague=10 --drops --aqm dualpi2,pi2
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
 The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
@@ -1068,6 +1072,7 @@ Examples:
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
   quell design --rate 100Mbit/s --rtt 40ms --flows 20 --congestion cubic --aqm pi --check
+  quell design --rate 40Mbit/s --rtt 60ms --flows 10 --beside prague=10 --aqm dualpi2 --check
   quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
 
 Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
@@ -1093,9 +1098,13 @@ pub struct DesignArgs {
     /// Size of a packet on the wire.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     pub packet: Bytes,
-    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague.
+    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague, with pi2 and dualpi2 also
+    /// cubic.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub congestion: Option<Congestion>,
+    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    #[arg(long, value_name = "NAME=N", value_parser = beside)]
+    pub beside: Option<(u32, Congestion)>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long)]
     pub drops: bool,
@@ -1205,6 +1214,19 @@ fn congestion(text: &str) -> Result<Congestion, String> {
         Some(name) => suggest(&e.to_string(), Some(&name), None),
         None => e.to_string(),
     })
+}
+
+/// Scalable flows, as a name and how many.
+fn beside(text: &str) -> Result<(u32, Congestion), String> {
+    let (name, count) = text.split_once('=').ok_or("must be a name and how many, such as prague=10")?;
+    let law = congestion(name)?;
+    if !matches!(law, Congestion::Scalable(_)) {
+        return Err(format!("{name} is not scalable: dctcp and prague are"));
+    }
+    match count.parse() {
+        Ok(flows @ 1..=200_000) => Ok((flows, law)),
+        _ => Err(format!("{count} flows: must be a number from 1 to 200000")),
+    }
 }
 
 /// A size that a packet can have.

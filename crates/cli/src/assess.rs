@@ -100,17 +100,31 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
             congestion.name()
         )));
     }
+    check_beside(args.beside, congestion)?;
     let packet = args.packet.unwrap_or(Bytes::new(1000));
     let shorthand = Shorthand {
         buffer: args.buffer.unwrap_or_else(|| Shorthand::ample_buffer(rate, rtt, packet)),
         congestion,
         ecn: !args.drops,
+        scalables: args.beside,
         algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
         ..Shorthand::new(rate, rtt, flows, packet)
     };
     let mut document = shorthand.document(FROM_OPTIONS);
     simulate::change(&mut document, &args.changes)?;
     Ok(document.study(&Plugins::new())?)
+}
+
+/// Refuses scalable flows beside scalable ones: of one kind the models have one law.
+pub fn check_beside(beside: Option<(u32, Congestion)>, congestion: Congestion) -> Result<(), Failure> {
+    match (beside, congestion) {
+        (Some(_), Congestion::Scalable(_)) => Err(Failure::BadInput(format!(
+            "--beside: stands for scalable flows beside Classic ones, and --congestion {} is scalable, too: name reno or \
+             cubic there",
+            congestion.name()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses names that the catalog does not have, and names given twice.

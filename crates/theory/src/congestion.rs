@@ -215,6 +215,11 @@ impl Congestion {
     /// The laws by their names in scenarios.
     pub const NAMES: [&'static str; 4] = ["reno", "cubic", "dctcp", "prague"];
 
+    /// Whether its packets say that they are of a scalable sender: ECT(1) (RFC 9331 section 4.1). DCTCP's are ECT(0).
+    pub fn is_l4s(&self) -> bool {
+        matches!(self, Congestion::Scalable(s) if s.reference > 0.0)
+    }
+
     /// The law of a congestion control, with the constants of its specification.
     ///
     /// # Errors

@@ -40,5 +40,5 @@ pub use congestion::{Congestion, Cubic, Scalable, Tcp};
 pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};
-pub use network::{Class, FluidNetwork, OperatingPoint, Share, Signal};
+pub use network::{Class, Coupling, FluidNetwork, OperatingPoint, Scalables, Share, Signal};
 pub use num::{Poly, Rational, Real, Wide};

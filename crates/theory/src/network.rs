@@ -1,6 +1,6 @@
 //! What the models say a network is: flows, a link, and how the flows answer a signal.
 
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Tcp, rising_root};
 use crate::error::{TheoryError, positive, require};
 use crate::text::figure;
 
@@ -23,11 +23,49 @@ pub struct Class {
     pub propagation: f64,
 }
 
+/// How an algorithm treats scalable senders beside Classic ones: the static part of the coupling of RFC 9332.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Coupling {
+    /// k of `p_CL = k sqrt(p_C)` (RFC 9332 section 2.1, eq. 1); without it one probability is everybody's.
+    pub factor: Option<f64>,
+    /// Whether scalable packets have a queue of their own, which is served first and taken to be empty.
+    pub apart: bool,
+}
+
+impl Coupling {
+    /// The probability of scalable senders, where that of Classic ones is `p`.
+    pub fn probability(&self, p: f64) -> f64 {
+        self.factor.map_or(p, |k| (k * p.sqrt()).min(1.0))
+    }
+
+    /// How that follows p: 0 where it is held at 1.
+    pub fn slope(&self, p: f64) -> f64 {
+        match self.factor {
+            None => 1.0,
+            Some(k) if k * p.sqrt() < 1.0 => 0.5 * k / p.sqrt(),
+            Some(_) => 0.0,
+        }
+    }
+}
+
+/// Scalable senders beside Classic ones. Their signals are marks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalables {
+    /// The classes of the network from this one on are theirs.
+    pub from: usize,
+    /// How their windows move.
+    pub congestion: Congestion,
+    /// How the algorithm treats them, which [`AnyModel::network`](crate::models::AnyModel::network) fills in.
+    pub coupling: Coupling,
+}
+
 /// One link and the flows that share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FluidNetwork {
     /// The flows.
     pub classes: Vec<Class>,
+    /// Which of them are of a second kind.
+    pub scalables: Option<Scalables>,
     /// C in packets of mean size per second.
     pub capacity: f64,
     /// B in packets.
@@ -44,6 +82,7 @@ impl FluidNetwork {
     pub fn new(flows: f64, propagation: f64, capacity: f64, buffer: f64) -> Self {
         FluidNetwork {
             classes: vec![Class { flows, propagation }],
+            scalables: None,
             capacity,
             buffer,
             congestion: Tcp::SAWTOOTH.into(),
@@ -63,22 +102,79 @@ impl FluidNetwork {
         }
         positive("capacity C", self.capacity, "packets/s")?;
         positive("buffer B", self.buffer, "packets")?;
+        if let Some(scalables) = &self.scalables {
+            require(
+                scalables.from > 0 && scalables.from < self.classes.len(),
+                "first class of scalable flows",
+                scalables.from,
+                format!("must leave classes of both kinds among {}", self.classes.len()),
+            )?;
+            scalables.congestion.check(Signal::Mark)?;
+        }
         self.congestion.check(self.signal)
     }
 
-    /// Park et al. 2004, eq. 8: the round-trip time of a class with a queue of `q` packets, in seconds.
-    pub fn rtt(&self, class: &Class, q: f64) -> f64 {
-        class.propagation + q / self.capacity
+    /// The scalable senders among the classes, if class `i` is one of theirs.
+    pub(crate) fn scalable(&self, i: usize) -> Option<&Scalables> {
+        self.scalables.as_ref().filter(|s| i >= s.from)
+    }
+
+    /// The law of the windows of class `i`.
+    pub(crate) fn law(&self, i: usize) -> Congestion {
+        self.scalable(i).map_or(self.congestion, |s| s.congestion)
+    }
+
+    /// Whether some senders keep an estimate of the share of marks.
+    pub(crate) fn estimates(&self) -> bool {
+        self.congestion.estimates() || self.scalables.is_some_and(|s| s.congestion.estimates())
+    }
+
+    /// Whether the packets of class `i` wait in the queue that is modeled.
+    pub(crate) fn waits(&self, i: usize) -> bool {
+        !self.scalable(i).is_some_and(|s| s.coupling.apart)
+    }
+
+    /// What is signaled to class `i` where p is the algorithm's probability, and how it follows p.
+    pub(crate) fn signaled(&self, i: usize, p: f64) -> (f64, f64) {
+        self.scalable(i).map_or((p, 1.0), |s| (s.coupling.probability(p), s.coupling.slope(p)))
+    }
+
+    /// What of the packets of class `i` goes on where they are signaled with a probability.
+    pub(crate) fn admitted(&self, i: usize, p: f64) -> f64 {
+        if self.signal == Signal::Drop && self.scalable(i).is_none() { 1.0 - p } else { 1.0 }
+    }
+
+    /// Park et al. 2004, eq. 8: the round-trip time of class `i` with a queue of `q` packets, in seconds.
+    pub fn rtt(&self, i: usize, q: f64) -> f64 {
+        let wait = if self.waits(i) { q / self.capacity } else { 0.0 };
+        self.classes[i].propagation + wait
     }
 
     /// The rate of all flows together if every window were one packet, in packets per second.
     pub(crate) fn rate_per_window(&self, q: f64) -> f64 {
-        self.classes.iter().map(|c| c.flows / self.rtt(c, q)).sum()
+        self.flows(q).iter().map(|(n, r)| n / r).sum()
     }
 
     /// N and R of each class with a queue of `q` packets.
     fn flows(&self, q: f64) -> Vec<(f64, f64)> {
-        self.classes.iter().map(|c| (c.flows, self.rtt(c, q))).collect()
+        (0..self.classes.len()).map(|i| (self.classes[i].flows, self.rtt(i, q))).collect()
+    }
+
+    /// What arrives at the queue with a probability and a queue of `q` packets, and what of it goes on.
+    fn offered(&self, p: f64, q: f64) -> (f64, f64) {
+        let of = |i: usize, (n, r): (f64, f64)| {
+            let signaled = self.signaled(i, p).0;
+            let rate = n / r * self.law(i).window(signaled, r);
+            (rate, rate * self.admitted(i, signaled))
+        };
+        let each = self.flows(q).into_iter().enumerate().map(|(i, flows)| of(i, flows));
+        each.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1))
+    }
+
+    /// The probability with which flows of two kinds together bring `rate`; more than 1 if none does.
+    fn shared_probability(&self, q: f64, rate: f64) -> f64 {
+        let lack = |p: f64| rate - self.offered(p, q).1;
+        if lack(1.0) < 0.0 { f64::INFINITY } else { rising_root(1e-30, 1.0, lack) }
     }
 
     /// Park et al. 2004, eq. 13, Chen 2010, eq. 4.7: the probability with which the flows together bring
@@ -87,7 +183,10 @@ impl FluidNetwork {
     /// # Errors
     /// Even signaling every packet would leave them faster.
     pub fn needed_probability(&self, q: f64, rate: f64) -> Result<f64, TheoryError> {
-        let p = self.congestion.probability(&self.flows(q), rate, self.signal);
+        let p = match self.scalables {
+            None => self.congestion.probability(&self.flows(q), rate, self.signal),
+            Some(_) => self.shared_probability(q, rate),
+        };
         require(
             p > 0.0 && p <= 1.0,
             "signal probability p",
@@ -115,6 +214,30 @@ pub struct Share {
     pub rtt: f64,
     /// W in packets.
     pub window: f64,
+    /// How their windows move.
+    pub congestion: Congestion,
+    /// With which probability they are signaled, and how that follows the algorithm's p.
+    pub signaled: (f64, f64),
+    /// Whether they wait in the queue.
+    pub waits: bool,
+    /// What of their packets goes on: less than 1 where signals are drops.
+    pub admitted: f64,
+}
+
+impl Share {
+    /// What the class sends, in packets per second.
+    pub fn rate(&self) -> f64 {
+        self.flows * self.window / self.rtt
+    }
+}
+
+/// What is left to the Classic queue at least, so that a bound on the speed keeps the fluid finite: the weight of RFC
+/// 9332 section 4.2.2.
+pub(crate) const LEFT: f64 = 0.0625;
+
+/// What a packet in excess adds to a queue whose delay counts, where `first` packets per second need not wait.
+fn speed(capacity: f64, first: f64) -> f64 {
+    capacity / (capacity - first).max(LEFT * capacity)
 }
 
 /// The equilibrium of a network.
@@ -124,8 +247,12 @@ pub struct OperatingPoint {
     pub classes: Vec<Share>,
     /// C in packets per second.
     pub capacity: f64,
-    /// q in packets. With an empty one the rate of arrivals moves freely below the capacity.
+    /// q in packets. With an empty one the rate of arrivals moves freely below the capacity. Where some packets do
+    /// not wait, what the link would send in the time that the others do: C times their delay.
     pub queue: f64,
+    /// What is added to q for each packet in excess: 1 where all packets wait. The others' rate r_L is taken from the
+    /// link first, so that a packet of the queue delays it by `1/(C - r_L)` seconds: `C/(C - r_L)`.
+    pub speed: f64,
     /// p: the probability of a signal.
     pub probability: f64,
     /// What arrives at the queue, dropped packets included, in packets per second.
@@ -177,16 +304,27 @@ impl FluidNetwork {
     /// No probability leads there.
     pub fn point(&self, q: f64, rate: f64) -> Result<OperatingPoint, TheoryError> {
         let probability = self.needed_probability(q, rate)?;
-        let share = |c: &Class| {
-            let rtt = self.rtt(c, q);
-            Share { flows: c.flows, rtt, window: self.congestion.window(probability, rtt) }
+        let share = |i: usize| {
+            let (rtt, signaled) = (self.rtt(i, q), self.signaled(i, probability));
+            let congestion = self.law(i);
+            Share {
+                flows: self.classes[i].flows,
+                rtt,
+                window: congestion.window(signaled.0, rtt),
+                congestion,
+                signaled,
+                waits: self.waits(i),
+                admitted: self.admitted(i, signaled.0),
+            }
         };
-        let classes: Vec<Share> = self.classes.iter().map(share).collect();
-        let arrivals = classes.iter().map(|c| c.flows * c.window / c.rtt).sum();
+        let classes: Vec<Share> = (0..self.classes.len()).map(share).collect();
+        let arrivals = classes.iter().map(Share::rate).sum();
+        let first: f64 = classes.iter().filter(|c| !c.waits).map(Share::rate).sum();
         Ok(OperatingPoint {
             classes,
             capacity: self.capacity,
             queue: q,
+            speed: speed(self.capacity, first),
             probability,
             arrivals,
             congestion: self.congestion,

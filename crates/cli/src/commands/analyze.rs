@@ -38,6 +38,9 @@ struct PointOutput<'a> {
     buffer_packets: f64,
     rtt_s: f64,
     congestion: &'static str,
+    /// That of flows of a second kind, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scalable: Option<&'static str>,
     left_out: &'a [String],
     algorithms: &'a [Assessment],
 }
@@ -172,6 +175,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
         buffer_packets: network.buffer,
         rtt_s: network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows,
         congestion: network.congestion.name(),
+        scalable: network.scalables.map(|s| s.congestion.name()),
         left_out: &found.bottleneck.left_out,
         algorithms: &found.assessments,
     }
@@ -197,9 +201,10 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
             quell_theory::Signal::Mark => "marks",
             quell_theory::Signal::Drop => "drops",
         },
-        match out.congestion {
-            "reno" => String::new(),
-            other => format!(", windows are those of {other}"),
+        match (out.congestion, out.scalable) {
+            ("reno", None) => String::new(),
+            (other, None) => format!(", windows are those of {other}"),
+            (classic, Some(scalable)) => format!(", windows are those of {classic} and of {scalable}"),
         }
     );
     for left in &found.bottleneck.left_out {

@@ -2,11 +2,10 @@
 
 use quell_aqm::catalog::CATALOG;
 use quell_characterize::{
-    Candidate, DROP_TAIL, Ellipse, Facts, Findings, Plan, PointFound, Request, Section, SectionFound, Tally,
-    Weight, Wish, html, markdown, select, tradeoff,
+    Candidate, Cell, DROP_TAIL, Ellipse, Facts, Findings, Heading, Plan, PointFound, Request, Section,
+    SectionFound, Tally, Verdict, Weight, Wish, html, markdown, select, tradeoff,
 };
 use quell_lab::{Results, Series};
-use quell_view::figures::{round, scale_of};
 use serde::Serialize;
 
 use super::run;
@@ -174,21 +173,8 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         cells: others.iter().map(|a| counts(&of(a))).collect(),
     };
     let mut columns: Vec<Column> = Vec::new();
-    let mut sections: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
-    for found in &findings.sections {
-        match sections.last_mut().filter(|(number, _)| *number == found.section.section) {
-            Some((_, all)) => all.push(found),
-            None => sections.push((&found.section.section, vec![found])),
-        }
-    }
-    for (number, all) in &sections {
-        columns.push(column(number, &|a| {
-            all.iter().map(|found| found.tally(a)).fold(Tally::default(), |x, t| Tally {
-                better: x.better + t.better,
-                same: x.same + t.same,
-                worse: x.worse + t.worse,
-            })
-        }));
+    for (number, all) in findings.by_number() {
+        columns.push(column(number, &|a| all.iter().map(|found| found.tally(a)).sum()));
     }
     columns.push(column("all", &|a| findings.tally(a)));
     format!("{text}\n{}\n", table::figures(&names, &columns))
@@ -206,38 +192,34 @@ fn counts(tally: &Tally) -> (String, Tint) {
 
 /// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.
 fn point_table(results: &Results, section: &Section, point: &PointFound) -> String {
-    use quell_characterize::Verdict;
     let names = Column {
         title: "algorithm".to_string(),
         unit: String::new(),
         cells: point.rows.iter().map(|row| (row.algorithm.clone(), Tint::Name)).collect(),
     };
-    let column = |(i, figure): (usize, &quell_characterize::Figure)| {
-        let cells = || point.rows.iter().map(move |row| row.cells[i].as_ref());
-        let largest = cells().flatten().map(|c| c.value.mean.abs()).fold(0.0, f64::max);
-        let (scale, unit) = scale_of(&figure.of, &results.unit(&figure.of), largest);
-        let shown = |cell: Option<&quell_characterize::Cell>| match cell {
-            None => ("-".to_string(), Tint::Plain),
-            Some(cell) => {
-                let figure = round(&cell.value, scale, false);
-                let half = figure.half_width.map_or(String::new(), |h| format!(" ± {h}"));
-                let (sign, tint) = match cell.against_drop_tail {
-                    Some(Verdict::Better) => (" +", Tint::Good),
-                    Some(Verdict::Worse) => (" -", Tint::Bad),
-                    _ => ("  ", Tint::Plain),
-                };
-                (format!("{}{half}{sign}", figure.mean), tint)
-            }
-        };
-        let at = figure.link.as_ref().map_or(String::new(), |link| format!(" at {link}"));
-        let wish = if figure.wish == Wish::NearOne { " (1 is fair)" } else { "" };
-        Column {
-            title: format!("{}{at}{wish}", figure.of.title()),
-            unit,
-            cells: cells().map(shown).collect(),
+    let shown = |heading: &Heading, cell: Option<&Cell>| match cell {
+        None => ("-".to_string(), Tint::Plain),
+        Some(cell) => {
+            let figure = heading.figure(cell);
+            let half = figure.half_width.map_or(String::new(), |h| format!(" ± {h}"));
+            let (sign, tint) = match cell.against_drop_tail {
+                Some(Verdict::Better) => (" +", Tint::Good),
+                Some(Verdict::Worse) => (" -", Tint::Bad),
+                _ => ("  ", Tint::Plain),
+            };
+            (format!("{}{half}{sign}", figure.mean), tint)
         }
     };
-    let columns: Vec<Column> = section.figures.iter().enumerate().map(column).collect();
+    let column = |(i, heading): (usize, &Heading)| {
+        let wish = if section.figures[i].wish == Wish::NearOne { " (1 is fair)" } else { "" };
+        Column {
+            title: format!("{}{wish}", heading.title),
+            unit: heading.unit.clone(),
+            cells: point.rows.iter().map(|row| shown(heading, row.cells[i].as_ref())).collect(),
+        }
+    };
+    let headings = Heading::all(results, section, point);
+    let columns: Vec<Column> = headings.iter().enumerate().map(column).collect();
     let setting = if point.setting.is_empty() { String::new() } else { format!("{}\n", point.setting) };
     format!("{setting}{}\n", table::figures(&names, &columns))
 }

@@ -34,7 +34,9 @@ struct DesignOutput<'a> {
 
 /// Finds parameters by the published rules, and with `--check` lets packets confirm them.
 pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
+    assess::check_beside(args.beside, args.congestion.unwrap_or_default())?;
     let target = Target {
+        scalables: args.beside.map(|(flows, congestion)| (f64::from(flows), congestion)),
         buffer: args.buffer.map(|b| b.in_packets(args.packet)),
         queue: args.queue.map(|q| q.in_packets(args.packet)),
         congestion: args.congestion.unwrap_or_default(),

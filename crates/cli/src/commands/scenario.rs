@@ -193,7 +193,7 @@ fn marks_note(s: &Scenario) -> Option<String> {
 }
 
 /// Algorithms that tell ECT(1) from ECT(0).
-const L4S: &[&str] = &["dualpi2"];
+const L4S: &[&str] = &["curvy-red", "dualpi2", "pi2", "step"];
 
 /// ECT(1) where it means no more than ECT(0).
 fn l4s_note(s: &Scenario) -> Option<String> {

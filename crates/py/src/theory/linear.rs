@@ -237,7 +237,7 @@ impl Loop {
             let class = |(&flows, r): (&f64, &f64)| Class { flows, propagation: r - queue / capacity };
             let classes = flows.iter().zip(&rtt).map(class).collect();
             let buffer = queue.max(1.0);
-            let network = FluidNetwork { classes, capacity, buffer, congestion, signal };
+            let network = FluidNetwork { classes, scalables: None, capacity, buffer, congestion, signal };
             network.check()?;
             let point = network.point(queue, capacity)?;
             quell_theory::Loop::new(&point, &Controller { transfer, input }, plant)

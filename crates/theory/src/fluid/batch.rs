@@ -38,6 +38,7 @@ pub fn queues(
     let like = |a: &Fluid, b: &Fluid| {
         std::mem::discriminant(&a.model) == std::mem::discriminant(&b.model)
             && a.network().classes.len() == b.network().classes.len()
+            && a.network().scalables == b.network().scalables
             && a.legs.iter().map(|l| l.0).eq(b.legs.iter().map(|l| l.0))
     };
     let mut packs: Vec<Vec<usize>> = Vec::new();

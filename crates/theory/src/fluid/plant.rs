@@ -4,7 +4,7 @@ use super::setup::{Fluid, Options, Overflow};
 use crate::congestion::{Congestion, Heard, Sender, Tcp};
 use crate::error::TheoryError;
 use crate::models::{Law, Seen};
-use crate::network::{FluidNetwork, Signal};
+use crate::network::{FluidNetwork, LEFT, Scalables, Signal};
 use crate::num::Real;
 use crate::num::dde::{Past, System};
 
@@ -15,7 +15,8 @@ pub(super) struct Leg<V, const D: usize> {
     pub(super) flows: [V; D],
     pub(super) propagation: [V; D],
     pub(super) capacity: V,
-    pub(super) per_capacity: V,
+    /// The wait for each packet of the queue: `1/C`, and 0 of classes that do not wait.
+    pub(super) per_packet: [V; D],
 }
 
 /// Networks side by side, and where they start. The variables are the windows, the queue, the law's, and where the
@@ -33,6 +34,8 @@ pub(super) struct Net<V, const D: usize> {
     per_decrease: V,
     /// Another law of the windows.
     other: Option<Congestion>,
+    /// The classes of a second kind.
+    scalables: Option<Scalables>,
     /// 1 where signals are drops.
     dropping: V,
     pub(super) drops: bool,
@@ -60,13 +63,15 @@ impl<V: Real, const D: usize> Net<V, D> {
                     of(&|n| n.classes.get(k).map_or(1.0, |c| c.propagation), leg)
                 }),
                 capacity: of(&|n| n.capacity, leg),
-                per_capacity: of(&|n| 1.0 / n.capacity, leg),
+                per_packet: std::array::from_fn(|k| {
+                    of(&|n| if n.waits(k) { 1.0 / n.capacity } else { 0.0 }, leg)
+                }),
             })
             .collect();
         let longest = fluids
             .iter()
             .flat_map(|f| &f.legs)
-            .flat_map(|(_, n)| n.classes.iter().map(|c| n.rtt(c, n.buffer)))
+            .flat_map(|(_, n)| (0..n.classes.len()).map(|k| n.rtt(k, n.buffer)))
             .fold(0.0, f64::max);
         let units = first.model.variables().iter().map(|(_, unit)| if *unit == "1" { 1e-3 } else { 1.0 });
         let scale: Vec<f64> = std::iter::repeat_n(1.0, classes + 1).chain(units).collect();
@@ -76,7 +81,7 @@ impl<V: Real, const D: usize> Net<V, D> {
             _ => Tcp::SAWTOOTH,
         };
         let law = first.network().congestion;
-        let estimates = if law.estimates() { classes } else { 0 };
+        let estimates = if first.network().estimates() { classes } else { 0 };
         Ok(Net {
             classes,
             variables: first.model.variables().len(),
@@ -86,6 +91,7 @@ impl<V: Real, const D: usize> Net<V, D> {
             increase: of(&|n| reno(n).increase, 0),
             per_decrease: of(&|n| 1.0 / reno(n).decrease, 0),
             other: (!matches!(law, Congestion::Reno(_))).then_some(law),
+            scalables: first.network().scalables,
             dropping: of(&|n| f64::from(u8::from(n.signal == Signal::Drop)), 0),
             drops: fluids.iter().any(|f| f.network().signal == Signal::Drop),
             overflow: options.overflow == Overflow::Signals,
@@ -99,6 +105,49 @@ impl<V: Real, const D: usize> Net<V, D> {
     /// Whether the senders estimate the share of marks.
     pub(super) fn estimates(&self) -> bool {
         self.other.is_some_and(|law| law.estimates())
+            || self.scalables.is_some_and(|s| s.congestion.estimates())
+    }
+
+    /// The scalable senders among the classes, if class `i` is one of theirs.
+    #[inline(always)]
+    fn scalable(&self, i: usize) -> Option<&Scalables> {
+        self.scalables.as_ref().filter(|s| i >= s.from)
+    }
+
+    /// The law of the windows of class `i`, if it is not Reno's.
+    #[inline(always)]
+    fn other(&self, i: usize) -> Option<&Congestion> {
+        self.scalable(i).map(|s| &s.congestion).or(self.other.as_ref())
+    }
+
+    /// What class `i` is signaled where p is the algorithm's probability.
+    #[inline(always)]
+    fn coupled(&self, i: usize, p: V) -> V {
+        match self.scalable(i).and_then(|s| s.coupling.factor) {
+            Some(k) => (V::of(k) * p.sqrt()).min(V::of(1.0)),
+            None => p,
+        }
+    }
+
+    /// Of what arrives, that which drops may take.
+    #[inline(always)]
+    fn droppable(&self, leg: &Leg<V, D>, queue: V, y: &[V; D], arrivals: V) -> V {
+        match &self.scalables {
+            Some(s) => arrivals - self.arrivals_of(s.from, leg, queue, y),
+            None => arrivals,
+        }
+    }
+
+    /// What a packet in excess adds to the queue: see `OperatingPoint::speed`.
+    #[inline(always)]
+    pub(super) fn speed(&self, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
+        match &self.scalables {
+            Some(s) if s.coupling.apart => {
+                let left = leg.capacity - self.arrivals_of(s.from, leg, queue, y);
+                leg.capacity / left.max(V::of(LEFT) * leg.capacity)
+            }
+            _ => V::of(1.0),
+        }
     }
 
     /// The times of change within a duration.
@@ -109,9 +158,15 @@ impl<V: Real, const D: usize> Net<V, D> {
     /// r: what all flows together bring.
     #[inline(always)]
     pub(super) fn arrivals(&self, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
+        self.arrivals_of(0, leg, queue, y)
+    }
+
+    /// What the flows from a class on bring.
+    #[inline(always)]
+    fn arrivals_of(&self, from: usize, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
         let mut arrivals = V::of(0.0);
-        for (i, window) in y.iter().enumerate().take(self.classes) {
-            arrivals = arrivals + leg.flows[i] * *window / (leg.propagation[i] + queue * leg.per_capacity);
+        for (i, window) in y.iter().enumerate().take(self.classes).skip(from) {
+            arrivals = arrivals + leg.flows[i] * *window / (leg.propagation[i] + queue * leg.per_packet[i]);
         }
         arrivals
     }
@@ -133,9 +188,9 @@ impl<V: Real, const D: usize> Net<V, D> {
             for k in 0..self.classes {
                 mixed.flows[k] = V::select(before, earlier.flows[k], mixed.flows[k]);
                 mixed.propagation[k] = V::select(before, earlier.propagation[k], mixed.propagation[k]);
+                mixed.per_packet[k] = V::select(before, earlier.per_packet[k], mixed.per_packet[k]);
             }
             mixed.capacity = V::select(before, earlier.capacity, mixed.capacity);
-            mixed.per_capacity = V::select(before, earlier.per_capacity, mixed.per_capacity);
         }
         mixed
     }
@@ -157,10 +212,11 @@ impl<V: Real, const D: usize> Net<V, D> {
     /// What the senders see of a queue that may be full: signals and losses.
     #[cold]
     #[inline(never)]
-    fn with_losses(&self, then: &Leg<V, D>, queue: V, y: &[V; D], p: V) -> V {
+    fn with_losses(&self, then: &Leg<V, D>, queue: V, y: &[V; D], p: V, signaled: V) -> V {
         let one = V::of(1.0);
-        let admitted = self.arrivals(then, queue, y) * (one - self.dropping * p);
-        one - (one - p) * (one - self.lost(queue, admitted, then.capacity))
+        let arrivals = self.arrivals(then, queue, y);
+        let admitted = arrivals - self.droppable(then, queue, y, arrivals) * self.dropping * p;
+        one - (one - signaled) * (one - self.lost(queue, admitted, then.capacity))
     }
 }
 
@@ -188,19 +244,25 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
     pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> Seen<V> {
         let leg = &self.net.legs[leg];
         let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
-        self.seen_with(leg.capacity, y, queue, self.net.arrivals(leg, queue, y))
+        self.seen_with(leg, y, queue, self.net.arrivals(leg, queue, y))
     }
 
     #[inline(always)]
-    fn seen_with(&self, capacity: V, y: &[V; D], queue: V, arrivals: V) -> Seen<V> {
-        let zero = V::of(0.0);
+    fn seen_with(&self, leg: &Leg<V, D>, y: &[V; D], queue: V, arrivals: V) -> Seen<V> {
+        let (zero, capacity) = (V::of(0.0), leg.capacity);
         let admitted = if self.net.drops {
             let p = self.law.probability(queue, capacity, self.state(y));
-            arrivals * (V::of(1.0) - self.net.dropping * p)
+            let dropped = self.net.dropping * p;
+            if ONE {
+                arrivals * (V::of(1.0) - dropped)
+            } else {
+                arrivals - self.net.droppable(leg, queue, y, arrivals) * dropped
+            }
         } else {
             arrivals
         };
-        let net = admitted - capacity;
+        let excess = admitted - capacity;
+        let net = if ONE { excess } else { excess * self.net.speed(leg, queue, y) };
         let low = V::select(zero.lt(queue), net, net.max(zero));
         let growth = V::select(queue.lt(self.net.full), low, net.min(zero));
         Seen { queue, growth, arrivals, admitted, capacity }
@@ -216,12 +278,13 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
             then = &mixed;
         }
         let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
-        let rtt = then.propagation[class] + queue * then.per_capacity;
+        let rtt = then.propagation[class] + queue * then.per_packet[class];
         let p = self.law.probability(queue, then.capacity, self.state(y));
+        let signaled = if ONE { p } else { self.net.coupled(class, p) };
         if self.net.overflow && V::any(self.net.full.lt(queue)) {
-            return (self.net.with_losses(then, queue, y, p), rtt);
+            return (self.net.with_losses(then, queue, y, p, signaled), rtt);
         }
-        (p, rtt)
+        (signaled, rtt)
     }
 }
 
@@ -246,7 +309,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant
         let mut dy = [V::of(0.0); D];
         let mut arrivals = V::of(0.0);
         for i in 0..k {
-            let rtt = now.propagation[i] + queue * now.per_capacity;
+            let rtt = now.propagation[i] + queue * now.per_packet[i];
             let then = V::of(t) - rtt;
             let old = past.at(i, then);
             let (p, rtt_then) = self.signaled(leg, then, &old, i);
@@ -254,7 +317,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant
             let both = V::of(1.0) / (rtt * rtt_then);
             let rate = both * rtt_then;
             arrivals = arrivals + now.flows[i] * y[i] * rate;
-            if let Some(law) = &self.net.other {
+            if let Some(law) = self.net.other(i) {
                 let estimate = k + 1 + self.net.variables + i;
                 let share = if law.estimates() { y[estimate] } else { V::of(0.0) };
                 let [window, share] = self.net.others(law, [y[i], share, rtt], [old[i], rtt_then, p]);
@@ -266,7 +329,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant
             }
             dy[i] = self.net.increase * rate - self.net.per_decrease * y[i] * old[i] * p * (both * rtt);
         }
-        let seen = self.seen_with(now.capacity, y, queue, arrivals);
+        let seen = self.seen_with(now, y, queue, arrivals);
         dy[k] = seen.growth;
         let state = self.state(y);
         self.law.rates(&seen, state, if ONE { &mut dy[2..] } else { &mut dy[k + 1..] });

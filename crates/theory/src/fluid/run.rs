@@ -37,7 +37,7 @@ impl Fluid {
         let classes = self.network().classes.len();
         if classes > 1 {
             of::<M, VARIABLES, false>(model, self, duration, options)
-        } else if const { M::STATE.len() <= 2 } && !self.network().congestion.estimates() {
+        } else if const { M::STATE.len() <= 2 } && !self.network().estimates() {
             of::<M, 4, true>(model, self, duration, options)
         } else {
             of::<M, 8, true>(model, self, duration, options)
@@ -47,14 +47,15 @@ impl Fluid {
 
 /// What a sample of a trajectory needs of the law.
 trait Sampled<const D: usize>: System<f64, D> {
-    /// What the law sees in a state, and p.
-    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64);
+    /// What the law sees in a state, p, and what a packet in excess adds to the queue.
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64, f64);
 }
 
 impl<M: Law<f64>, const D: usize, const ONE: bool> Sampled<D> for Plant<'_, M, f64, D, ONE> {
-    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64) {
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64, f64) {
         let seen = self.seen(leg, y);
-        (seen, self.law.probability(seen.queue, seen.capacity, self.state(y)))
+        let p = self.law.probability(seen.queue, seen.capacity, self.state(y));
+        (seen, p, self.net.speed(&self.net.legs[leg], seen.queue, y))
     }
 }
 
@@ -81,15 +82,16 @@ fn sampled<const D: usize>(
             }
             let mut y = piece.at(t);
             plant.confine(&mut y);
-            let (seen, p) = plant.sample(leg, &y);
+            let (seen, p, speed) = plant.sample(leg, &y);
             out.time.push(t);
-            out.queue.push(y[k]);
+            out.queue.push(y[k] / speed);
             out.probability.push(p);
             out.arrivals.push(seen.arrivals);
             out.lost.push(net.lost(y[k], seen.admitted, seen.capacity));
             for i in 0..k {
                 out.windows[i].push(y[i]);
-                out.rtts[i].push(net.legs[leg].propagation[i] + y[k] / seen.capacity);
+                let leg = &net.legs[leg];
+                out.rtts[i].push(leg.propagation[i] + y[k] * leg.per_packet[i]);
             }
             for i in 0..variables {
                 out.state[i].push(y[k + 1 + i]);

@@ -2,7 +2,7 @@
 
 use crate::error::{TheoryError, positive, require};
 use crate::models::{AnyModel, Law, Model, Seen, with_model};
-use crate::network::{FluidNetwork, Signal};
+use crate::network::FluidNetwork;
 use crate::num::dde::Tolerance;
 
 /// What the losses of a full queue are to the senders.
@@ -70,7 +70,8 @@ impl Fluid {
     /// Names what is not physical.
     pub fn new(network: FluidNetwork, model: AnyModel) -> Result<Fluid, TheoryError> {
         network.check()?;
-        let own = if network.congestion.estimates() { 2 } else { 1 };
+        let network = model.network(&network);
+        let own = if network.estimates() { 2 } else { 1 };
         let most = (VARIABLES - 1 - model.variables().len()) / own;
         require(
             network.classes.len() <= most,
@@ -103,6 +104,7 @@ impl Fluid {
     /// The change is not one of N, C and propagation delays.
     pub fn changing(mut self, at: f64, network: FluidNetwork) -> Result<Fluid, TheoryError> {
         network.check()?;
+        let network = self.model.network(&network);
         let (last, first) = (&self.legs[self.legs.len() - 1], &self.legs[0].1);
         require(
             at.is_finite() && at > last.0,
@@ -119,6 +121,7 @@ impl Fluid {
         require(
             network.buffer == first.buffer
                 && network.congestion == first.congestion
+                && network.scalables == first.scalables
                 && network.signal == first.signal,
             "buffer, window rule and signal",
             format!("{}, {:?}, {:?}", network.buffer, network.congestion, network.signal),
@@ -191,8 +194,8 @@ impl Fluid {
             format!("must lie in [0, {}], the buffer", network.buffer),
         )?;
         let k = network.classes.len();
-        if network.congestion.estimates() {
-            before.extend(std::iter::repeat_n(share, k));
+        if network.estimates() {
+            before.extend((0..k).map(|i| network.signaled(i, share).0));
         }
         let mut now = before.clone();
         now[k] = queue;
@@ -212,10 +215,10 @@ impl Fluid {
         fn of<M: Model>(m: &M, network: &FluidNetwork, y: &[f64]) -> Vec<f64> {
             let k = network.classes.len();
             let (windows, queue, x) = (&y[..k], y[k], &y[k + 1..][..M::STATE.len()]);
-            let arrivals =
-                network.classes.iter().zip(windows).map(|(c, w)| c.flows * w / network.rtt(c, queue)).sum();
             let p = m.probability(queue, network.capacity, x);
-            let admitted = if network.signal == Signal::Drop { arrivals * (1.0 - p) } else { arrivals };
+            let rate = |i: usize| network.classes[i].flows * windows[i] / network.rtt(i, queue);
+            let arrivals = (0..k).map(rate).sum();
+            let admitted: f64 = (0..k).map(|i| rate(i) * network.admitted(i, p)).sum();
             let growth = admitted - network.capacity;
             let mut dx = vec![0.0; x.len()];
             let seen = Seen { queue, growth, arrivals, admitted, capacity: network.capacity };

@@ -54,6 +54,12 @@ impl Windows {
         }
     }
 
+    /// Whether the windows of both have one equation of motion, with the same answer to the queue but for its size.
+    fn moves_as(&self, other: &Windows) -> bool {
+        (self.rtt, self.tau, self.own, self.turns, self.filter)
+            == (other.rtt, other.tau, other.own, other.turns, other.filter)
+    }
+
     /// Whether the windows alone may have a growing mode: their past outweighs their present.
     pub(super) fn may_grow(&self) -> bool {
         self.own.1 > self.own.0
@@ -156,32 +162,38 @@ impl Loop {
             "0/0 at s = 0",
             "must not have a pole and a zero at the origin: cancel them",
         )?;
-        let share = match point.signal {
-            Signal::Drop if *input == Input::Queue => 1.0 - point.probability,
-            _ => 1.0,
-        };
         let mut classes: Vec<Windows> = Vec::new();
-        let mut leak = 0.0;
+        let (mut leak, mut direct) = (0.0, 0.0);
         for c in &point.classes {
             let (n, r, w) = (c.flows, c.rtt, c.window);
             for (name, x) in [("flows N", n), ("round-trip time R", r), ("window W", w)] {
                 crate::error::positive(name, x, "at equilibrium")?;
             }
-            leak += share * n * w / (r * r * point.capacity);
-            let near = point.congestion.near(w, r, point.probability);
+            let (p, follows) = c.signaled;
+            let share = if drops { point.speed * c.admitted } else { point.speed };
+            // What does not wait is not delayed by the queue.
+            let late = if c.waits { w / (r * point.capacity) } else { 0.0 };
+            let near = c.congestion.near(w, r, p);
             let rate = share * n / r;
+            leak += rate * late;
+            // Only what is dropped is missing at once.
+            direct += if drops && c.admitted < 1.0 { point.speed * c.rate() } else { 0.0 };
             let windows = Windows {
                 rtt: r,
                 tau: near.tau,
                 own: (near.tau * near.own.0, near.tau * near.own.1),
-                coupling: rate * near.tau * w / (r * point.capacity),
+                coupling: rate * near.tau * late,
                 turns: (-near.rtt.0, -near.rtt.1),
-                gain: rate * near.signal,
-                share: rate * near.share,
+                gain: rate * follows * near.signal,
+                share: rate * follows * near.share,
                 filter: near.filter,
             };
-            match classes.iter_mut().find(|k| k.rtt == r) {
-                // Classes of one round-trip time differ only in modes that the queue does not see.
+            if windows.coupling == 0.0 && (windows.gain, windows.share) == (0.0, 0.0) {
+                // It is signaled all the same whatever the queue is, and does not feel it.
+                continue;
+            }
+            match classes.iter_mut().find(|k| k.moves_as(&windows)) {
+                // Such classes differ only in modes that the queue does not see.
                 Some(k) => {
                     k.gain += windows.gain;
                     k.share += windows.share;
@@ -191,7 +203,9 @@ impl Loop {
             }
         }
         require(!classes.is_empty(), "flows", "none", "a loop has at least one class of flows")?;
-        let yields = |c: &Windows| (c.own.0 + c.tau * c.turns.0, c.own.1 + c.tau * c.turns.1) != (0.0, 0.0);
+        let yields = |c: &Windows| {
+            c.coupling != 0.0 && (c.own.0 + c.tau * c.turns.0, c.own.1 + c.tau * c.turns.1) != (0.0, 0.0)
+        };
         let integrates = *input == Input::Queue && !classes.iter().any(yields);
         let factor = if integrates { Poly::new([0.0, 1.0]) } else { Poly::new([1.0]) };
         Ok(Loop {
@@ -202,7 +216,7 @@ impl Loop {
             plant,
             classes,
             leak,
-            direct: if drops { point.arrivals } else { 0.0 },
+            direct,
             extra: 0.0,
         })
     }

@@ -6,7 +6,7 @@ use quell_aqm::params::ParamError;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::{FluidNetwork, OperatingPoint};
+use crate::network::{Coupling, FluidNetwork, OperatingPoint};
 use crate::num::{Real, Wide};
 use crate::text::figure;
 
@@ -111,7 +111,13 @@ pub trait Model: Law<f64> {
     where
         Self: Sized;
 
-    /// Its equilibrium on a network.
+    /// How it treats scalable senders beside Classic ones, which is p's static function; without a word of its own,
+    /// like all others.
+    fn coupling(&self) -> Coupling {
+        Coupling::default()
+    }
+
+    /// Its equilibrium on a network, whose coupling is its own.
     ///
     /// # Errors
     /// There is no equilibrium; the error says why.

@@ -29,7 +29,7 @@ use quell_aqm::catalog::AqmConfig;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
-use crate::network::FluidNetwork;
+use crate::network::{FluidNetwork, Scalables};
 
 pub use law::{Equilibrium, Law, Model, Pack, Seen, Variable};
 
@@ -102,13 +102,19 @@ impl AnyModel {
         })
     }
 
+    /// A network under this algorithm: with its coupling, where there are two kinds of senders.
+    pub fn network(&self, network: &FluidNetwork) -> FluidNetwork {
+        let coupled = |s: Scalables| Scalables { coupling: with_model!(self, m => m.coupling()), ..s };
+        FluidNetwork { scalables: network.scalables.map(coupled), ..network.clone() }
+    }
+
     /// Its equilibrium on a network.
     ///
     /// # Errors
     /// There is no equilibrium; the error says why.
     pub fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
         network.check()?;
-        with_model!(self, m => m.equilibrium(network))
+        with_model!(self, m => m.equilibrium(&self.network(network)))
     }
 
     /// What it is near an equilibrium.

@@ -13,11 +13,6 @@ const REASONS: &[(&str, &str)] = &[
     ("ared-dt", "the thresholds follow past losses; see the map of Jou et al. 2003, section VI"),
     ("fuzzy-red", "the weight changes with every packet; bracket it by red with its two weights"),
     (
-        "dualpi2",
-        "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is pi \
-         whose probability is squared",
-    ),
-    (
         "curvy-red",
         "it has two probabilities for two kinds of senders, and the models have one; its Classic queue alone is a \
          red of the delay whose probability is squared",

@@ -67,7 +67,10 @@ pub(super) fn published(
     network: &FluidNetwork,
 ) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(equilibrium);
-    // They are about Reno's window.
+    // They are about Reno's window, and one kind of senders.
+    if network.scalables.is_some() {
+        return Ok(Vec::new());
+    }
     let Congestion::Reno(tcp) = network.congestion else { return Ok(Vec::new()) };
     Ok(match model {
         AnyModel::Red(red) => red_criteria(red, equilibrium)?,

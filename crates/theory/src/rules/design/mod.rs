@@ -9,6 +9,7 @@ mod digits;
 mod dred;
 mod hred;
 mod pi;
+mod pi2;
 mod pid;
 mod red;
 mod rem;
@@ -74,6 +75,8 @@ rules! {
     ared::Ared,
     auto_tuning_red::AutoTuningRed,
     pi::Pi,
+    pi2::Pi2,
+    pi2::DualPi2,
     pid::Pid,
     vrc::Vrc,
     dred::Dred,
@@ -93,10 +96,6 @@ pub fn without_rule(name: &str) -> &'static str {
         "pie" => {
             "RFC 8033 section 4.2 says how its gains follow its target and its interval: the link and the flows \
              have no part in them, and a rule of stability is not written here"
-        }
-        "pi2" => {
-            "RFC 9332 Appendix A says how its gains follow its interval and the longest round-trip time: the link and \
-             the flows have no part in them, and a rule of stability is not written here"
         }
         _ => "no rule for its parameters is written here",
     }
@@ -137,6 +136,12 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
         figure(now.capacity),
         target.mean_packet.get()
     ));
+    if let Some((flows, scalable)) = &target.scalables {
+        notes.assume(format!(
+            "{flows} flows of {} beside them, with the same R but for the queue",
+            scalable.name()
+        ));
+    }
     if target.buffer.is_none() {
         notes.assume(format!(
             "a buffer of {} packets (R C, at least 20), because none was given",

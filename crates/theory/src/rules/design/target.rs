@@ -7,7 +7,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 use super::digits::round;
 use crate::congestion::{Congestion, Tcp};
 use crate::error::{TheoryError, positive, require};
-use crate::network::{FluidNetwork, Signal};
+use crate::network::{Class, Coupling, FluidNetwork, Scalables, Signal};
 
 /// What parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,9 @@ pub struct Target {
     pub congestion: Congestion,
     /// How a signal reaches the senders.
     pub signal: Signal,
+    /// Scalable senders beside those: how many, and how their windows move; without queueing their round-trip time is
+    /// the others'.
+    pub scalables: Option<(f64, Congestion)>,
 }
 
 impl Target {
@@ -44,6 +47,7 @@ impl Target {
             queue: None,
             congestion: Congestion::default(),
             signal: Signal::Mark,
+            scalables: None,
         }
     }
 
@@ -109,11 +113,15 @@ impl Target {
                 q / now.capacity
             ),
         )?;
-        let network = FluidNetwork {
+        let mut network = FluidNetwork {
             congestion: self.congestion,
             signal: self.signal,
             ..FluidNetwork::new(now.flows, propagation, now.capacity, self.buffer())
         };
+        if let Some((flows, congestion)) = self.scalables {
+            network.classes.push(Class { flows, propagation });
+            network.scalables = Some(Scalables { from: 1, congestion, coupling: Coupling::default() });
+        }
         network.check()?;
         Ok(network)
     }
