@@ -29,8 +29,8 @@ pub use anomaly::{Anomaly, Kind, Level, Notice, Raised, Thresholds};
 pub use monitor::{Monitor, STEP, WINDOW};
 pub use server::{Endpoint, Listening, Server};
 pub use status::{
-    Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
-    Status,
+    Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal,
+    Spread, Status,
 };
 
 /// How often the worker publishes.

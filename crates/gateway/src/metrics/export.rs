@@ -297,7 +297,9 @@ fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
     queues().for_each(|(q, base)| text.one("quell_marked_bytes_total", base, q.marked.bytes as f64));
     let of = |of_packets: bool| move |c: Count| if of_packets { c.packets as f64 } else { c.bytes as f64 };
     for (family, packets) in [("quell_dropped_packets_total", true), ("quell_dropped_bytes_total", false)] {
-        queues().for_each(|(queue, base)| drops(text, family, base, places(&queue.refused, &queue.dropped), of(packets)));
+        queues().for_each(|(queue, base)| {
+            drops(text, family, base, places(&queue.refused, &queue.dropped), of(packets))
+        });
     }
     for (family, packets) in
         [("quell_dropped_ecn_capable_packets_total", true), ("quell_dropped_ecn_capable_bytes_total", false)]
@@ -401,7 +403,9 @@ fn shadows(text: &mut Text, status: &Status) {
     }
     for (shadow, labels) in each() {
         let family = "quell_shadow_dropped_packets_total";
-        drops(text, family, &borrow(&labels), places(&shadow.queue.refused, &shadow.queue.dropped), |c| c.packets as f64);
+        drops(text, family, &borrow(&labels), places(&shadow.queue.refused, &shadow.queue.dropped), |c| {
+            c.packets as f64
+        });
     }
     for (shadow, labels) in each() {
         text.histogram("quell_shadow_sojourn_seconds", &borrow(&labels), &shadow.delay);
