@@ -515,6 +515,193 @@ fn pie_decides_as_the_enhanced_pseudo_code_of_rfc_8033() {
     assert!(drops > 500 && marks > 100, "{drops} drops, {marks} marks");
 }
 
+/// RFC 8034 Appendix A, on a link whose peak rate is its sustained rate. Delays in seconds, times in milliseconds.
+mod rfc8034 {
+    use super::*;
+
+    const LATENCY_TARGET: f64 = 0.010;
+    const RATE: f64 = 1_250_000.0;
+    pub const BUFFER_SIZE: u64 = 100_000;
+    const A: f64 = 0.25;
+    const B: f64 = 2.5;
+    pub const INTERVAL: u64 = 16;
+    const BURST_RESET_TIMEOUT: u64 = 1000;
+    const MAX_BURST: u64 = 142;
+    const MEAN_PKTSIZE: u64 = 1024;
+    const MIN_PKTSIZE: u64 = 64;
+    const PROB_LOW: f64 = 0.85;
+    const PROB_HIGH: f64 = 8.5;
+    const LATENCY_LOW: f64 = 0.005;
+    const LATENCY_HIGH: f64 = 0.2;
+
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum State {
+        #[default]
+        Inactive,
+        Quiescent,
+        Active,
+    }
+
+    #[derive(Default)]
+    pub struct DocsisPie {
+        pub drop_prob: f64,
+        accu_prob: f64,
+        qdelay_old: f64,
+        burst_allowance: u64,
+        burst_reset: u64,
+        pub aqm_state: State,
+    }
+
+    impl DocsisPie {
+        pub fn calculate_drop_prob(&mut self, byte_length: u64) {
+            // The bucket is empty, or does not matter.
+            let qdelay = byte_length as f64 / RATE;
+            if self.burst_allowance > 0 {
+                self.drop_prob = 0.0;
+                self.burst_allowance = self.burst_allowance.saturating_sub(INTERVAL);
+            } else {
+                let mut p = A * (qdelay - LATENCY_TARGET) + B * (qdelay - self.qdelay_old);
+                p /= match self.drop_prob {
+                    x if x < 0.000001 => 2048.0,
+                    x if x < 0.00001 => 512.0,
+                    x if x < 0.0001 => 128.0,
+                    x if x < 0.001 => 32.0,
+                    x if x < 0.01 => 8.0,
+                    x if x < 0.1 => 2.0,
+                    x if x < 1.0 => 0.5,
+                    x if x < 10.0 => 0.125,
+                    _ => 0.03125,
+                };
+                if self.drop_prob >= 0.1 && p > 0.02 {
+                    p = 0.02;
+                }
+                self.drop_prob += p;
+                if qdelay < LATENCY_LOW && self.qdelay_old < LATENCY_LOW {
+                    self.drop_prob *= 0.98;
+                } else if qdelay > LATENCY_HIGH {
+                    self.drop_prob += 0.02;
+                }
+                self.drop_prob = self.drop_prob.max(0.0);
+                self.drop_prob = self.drop_prob.min(PROB_LOW * MEAN_PKTSIZE as f64 / MIN_PKTSIZE as f64);
+            }
+            let quiet = qdelay < 0.5 * LATENCY_TARGET
+                && self.qdelay_old < 0.5 * LATENCY_TARGET
+                && self.drop_prob == 0.0
+                && self.burst_allowance == 0;
+            if self.aqm_state == State::Active && quiet {
+                self.aqm_state = State::Quiescent;
+                self.burst_reset = 0;
+            } else if self.aqm_state == State::Quiescent {
+                if quiet {
+                    self.burst_reset += INTERVAL;
+                    if self.burst_reset > BURST_RESET_TIMEOUT {
+                        self.burst_reset = 0;
+                        self.aqm_state = State::Inactive;
+                    }
+                } else {
+                    self.burst_reset = 0;
+                }
+            }
+            self.qdelay_old = qdelay;
+        }
+
+        pub fn drop_early(&mut self, size: u64, byte_length: u64, rng: &mut Rng) -> bool {
+            if self.burst_allowance > 0 {
+                return false;
+            }
+            if self.drop_prob == 0.0 {
+                self.accu_prob = 0.0;
+            }
+            if self.aqm_state == State::Inactive {
+                if (byte_length as f64) < BUFFER_SIZE as f64 / 3.0 {
+                    return false;
+                }
+                self.aqm_state = State::Quiescent;
+            }
+            let p1 = (self.drop_prob * size as f64 / MEAN_PKTSIZE as f64).min(PROB_LOW);
+            self.accu_prob += p1;
+            if (self.qdelay_old < 0.5 * LATENCY_TARGET && self.drop_prob < 0.2)
+                || byte_length <= 2 * MEAN_PKTSIZE
+            {
+                return false;
+            }
+            if self.accu_prob < PROB_LOW {
+                return false;
+            }
+            if self.accu_prob >= PROB_HIGH {
+                rng.uniform();
+            } else if !below(rng, p1) {
+                return false;
+            }
+            self.accu_prob = 0.0;
+            if self.aqm_state == State::Quiescent {
+                self.aqm_state = State::Active;
+                self.burst_allowance = MAX_BURST;
+            }
+            true
+        }
+    }
+}
+
+#[test]
+fn docsis_pie_decides_as_the_pseudo_code_of_rfc_8034() {
+    let (mut drops, mut most) = (0, 0.0f64);
+    let mut states = std::collections::BTreeMap::new();
+    for seed in 0..60 {
+        let mut pie = build("algorithm = \"docsis-pie\"");
+        let mut rfc = rfc8034::DocsisPie::default();
+        let (mut mine, mut its) = (Seed(seed).stream("pie"), Seed(seed).stream("pie"));
+        let mut rng = Seed(seed).stream("queue");
+        let mut queue: VecDeque<(Time, u64)> = VecDeque::new();
+        let interval = rfc8034::INTERVAL * 1_000_000;
+        let (mut update, mut load, mut now) = (interval, 1.2, 0u64);
+        for _ in 0..20_000 {
+            // Now and then nothing comes for long enough to forget everything.
+            let pause = if rng.chance(0.0005) { 3e9 } else { 1e6 };
+            now += (rng.uniform() * pause) as u64 + 1;
+            let bytes: u64 = queue.iter().map(|(_, size)| size).sum();
+            let head = queue.front().map(|(at, _)| *at);
+            while update <= now {
+                let seen = view(queue.len() as u32, bytes, head);
+                pie.on_update(&mut Ctx::new(at(update), seen, &mut mine));
+                rfc.calculate_drop_prob(bytes);
+                assert!((p(&pie) - rfc.drop_prob.min(1.0)).abs() < 1e-12, "seed {seed} at {now}");
+                most = most.max(rfc.drop_prob);
+                update += interval;
+            }
+            if rng.chance(0.002) {
+                load = rng.uniform() * 1.5;
+            }
+            if rng.chance(load / (1.0 + load)) {
+                let size = [64, 500, 1000, 1500][(rng.uniform() * 4.0) as usize];
+                // pinned: a full buffer is the host's.
+                if bytes + size > rfc8034::BUFFER_SIZE {
+                    continue;
+                }
+                let pkt = PacketMeta { bytes: Bytes::new(size), enqueued_at: at(now), ..Default::default() };
+                let seen = view(queue.len() as u32, bytes, head);
+                let got = pie.on_enqueue(&mut Ctx::new(at(now), seen, &mut mine), &pkt);
+                let was = rfc.aqm_state;
+                let want = rfc.drop_early(size, bytes, &mut its);
+                assert_eq!(got != Verdict::Pass, want, "seed {seed} at {now}");
+                *states.entry((was, rfc.aqm_state)).or_insert(0) += 1;
+                drops += u32::from(want);
+                if !want {
+                    queue.push_back((at(now), size));
+                }
+            } else {
+                queue.pop_front();
+            }
+        }
+    }
+    use rfc8034::State::{Active, Inactive, Quiescent};
+    assert!(drops > 5000 && most > 1.0, "{drops} drops, probability up to {most}");
+    for change in [(Inactive, Quiescent), (Quiescent, Active)] {
+        assert!(states.get(&change).is_some_and(|n| *n > 10), "{states:?}");
+    }
+    println!("{drops} drops, probability up to {most}, {states:?}");
+}
+
 /// RFC 9332 Appendix A, of which PI2 in one queue is the part about the base probability, the classic
 /// packets and overload.
 mod rfc9332 {

@@ -2,7 +2,7 @@
 
 use core::hash::Hasher;
 
-use quell_aqm::{Ecn, FlowId, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use siphasher::sip::SipHasher13;
 
 /// What the header of a packet says.
@@ -18,6 +18,8 @@ pub struct Header {
     pub syn: bool,
     /// The DSCP, 0 to 63 (RFC 2474 section 3).
     pub dscp: u8,
+    /// Keyed hashes of its two addresses.
+    pub hosts: Hosts,
 }
 
 /// What makes flow hashes unpredictable to hosts that would aim collisions.
@@ -43,6 +45,19 @@ impl FlowKey {
     #[inline]
     fn hasher(&self) -> SipHasher13 {
         SipHasher13::new_with_key(&self.0)
+    }
+
+    /// The number of a host, by its address: the same whether it sends or receives, and not 0, which nobody has.
+    #[inline]
+    fn host(&self, address: &[u8]) -> u16 {
+        let mut hash = self.hasher();
+        hash.write(address);
+        (hash.finish() as u16).max(1)
+    }
+
+    #[inline]
+    fn hosts(&self, source: &[u8], destination: &[u8]) -> Hosts {
+        Hosts { source: self.host(source), destination: self.host(destination) }
     }
 }
 
@@ -105,7 +120,8 @@ fn ipv4(bytes: &[u8], key: &FlowKey) -> Option<Header> {
     let mut hash = key.hasher();
     hash.write(&fixed[12..20]);
     let payload = if whole { bytes.get(length..) } else { None };
-    Some(transport(fixed[1], fixed[9], payload, hash))
+    let hosts = key.hosts(&fixed[12..16], &fixed[16..20]);
+    Some(Header { hosts, ..transport(fixed[1], fixed[9], payload, hash) })
 }
 
 #[inline]
@@ -136,10 +152,11 @@ fn ipv6(bytes: &[u8], key: &FlowKey) -> Option<Header> {
         return None;
     }
     let payload = if whole { bytes.get(at..) } else { None };
-    Some(transport(class, next, payload, hash))
+    let hosts = key.hosts(&fixed[8..24], &fixed[24..40]);
+    Some(Header { hosts, ..transport(class, next, payload, hash) })
 }
 
-/// The rest, from the traffic class, the protocol and what follows the IP header.
+/// The rest but the hosts, from the traffic class, the protocol and what follows the IP header.
 #[inline]
 fn transport(class: u8, protocol: u8, payload: Option<&[u8]>, mut hash: SipHasher13) -> Header {
     hash.write_u8(protocol);
@@ -157,7 +174,8 @@ fn transport(class: u8, protocol: u8, payload: Option<&[u8]>, mut hash: SipHashe
         // Of the control bits SYN and ACK (RFC 9293 section 3.1).
         syn = transport == Transport::Tcp && payload.get(13).is_some_and(|bits| bits & 0x12 == 0x02);
     }
-    Header { flow: FlowId(hash.finish() as u32), ecn: ecn(class), transport, syn, dscp: class >> 2 }
+    let (flow, hosts) = (FlowId(hash.finish() as u32), Hosts::default());
+    Header { flow, ecn: ecn(class), transport, syn, dscp: class >> 2, hosts }
 }
 
 /// The ECN field of a traffic class (RFC 3168 section 5).
@@ -287,6 +305,27 @@ mod tests {
             for (i, (a, b)) in before.iter().zip(&bytes).enumerate() {
                 prop_assert!(a == b || i == 1 || (version == 4 && (10..12).contains(&i)));
             }
+        }
+    }
+
+    #[test]
+    fn hosts_are_told_apart_by_their_addresses_and_by_the_key() {
+        let key = FlowKey::known();
+        for v6 in [false, true] {
+            let forth = packet(v6, 0, true, (1, 2), 0, b"");
+            let mut back = forth.clone();
+            let (at, length) = if v6 { (8, 16) } else { (12, 4) };
+            for i in 0..length {
+                back.swap(at + i, at + length + i);
+            }
+            let hosts = |bytes: &[u8], key: &FlowKey| Header::parse(bytes, key).unwrap().hosts;
+            let (forth, back) = (hosts(&forth, &key), hosts(&back, &key));
+            assert_eq!((forth.source, forth.destination), (back.destination, back.source));
+            assert!(forth.source != forth.destination && forth.source > 0 && forth.destination > 0);
+            // Other ports are other flows of the same hosts; another key is other numbers.
+            let other = packet(v6, 0, false, (3, 4), 0, b"x");
+            assert_eq!(hosts(&other, &key), forth);
+            assert_ne!(hosts(&other, &FlowKey([8; 16])), forth);
         }
     }
 

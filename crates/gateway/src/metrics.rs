@@ -29,8 +29,8 @@ pub use anomaly::{Anomaly, Kind, Level, Notice, Raised, Thresholds};
 pub use monitor::{Monitor, STEP, WINDOW};
 pub use server::{Endpoint, Listening, Server};
 pub use status::{
-    Causes, Count, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
-    Status,
+    Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal,
+    Spread, Status,
 };
 
 /// How often the worker publishes.
@@ -97,8 +97,43 @@ struct Snapshot {
 struct PathSnapshot {
     line: Option<LineSnapshot>,
     meter: Meter,
+    lanes: Vec<LaneSnapshot>,
     signals: Vec<Seen>,
     shadows: Vec<(LineSnapshot, Histogram<u64>)>,
+}
+
+/// A lane that has a name.
+#[derive(Debug)]
+struct LaneSnapshot {
+    name: &'static str,
+    counters: Counters,
+    packets: u64,
+    bytes: u64,
+    meter: Meter,
+}
+
+impl LaneSnapshot {
+    fn new(name: &'static str) -> Self {
+        LaneSnapshot { name, counters: Counters::default(), packets: 0, bytes: 0, meter: Meter::new() }
+    }
+
+    /// Those of a line whose configuration may have been exchanged, which allocates.
+    fn fill(lanes: &mut Vec<Self>, line: &Shaped, meters: &[Meter]) {
+        let queue = line.queue();
+        let names = queue.lane_names();
+        if !lanes.iter().map(|lane| lane.name).eq(names.iter().copied()) {
+            *lanes = names.iter().copied().map(LaneSnapshot::new).collect();
+        }
+        let each = queue.lane_counters().iter().zip(meters).enumerate();
+        for (to, (i, (counters, meter))) in lanes.iter_mut().zip(each) {
+            to.counters = *counters;
+            let view = queue.lane_view(i);
+            to.packets = view.map_or(0, |view| u64::from(view.packets.get()));
+            to.bytes = view.map_or(0, |view| view.bytes.get());
+            copy(&meter.delay, &mut to.meter.delay);
+            (to.meter.delay_sum_ns, to.meter.sent) = (meter.delay_sum_ns, meter.sent);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -147,6 +182,9 @@ impl PathSnapshot {
         PathSnapshot {
             line: path.config().map(LineSnapshot::new),
             meter: Meter::new(),
+            lanes: path.line().map_or_else(Vec::new, |line| {
+                line.queue().lane_names().iter().copied().map(LaneSnapshot::new).collect()
+            }),
             signals: Vec::with_capacity(SIGNALS),
             shadows: path.shadows().iter().map(shadow).collect(),
         }
@@ -157,6 +195,7 @@ impl PathSnapshot {
         if let (Some(to), Some(config), Some(line)) = (&mut self.line, path.config(), path.line()) {
             to.fill(config, line);
             line.queue().observe(&mut Signals(&mut self.signals));
+            LaneSnapshot::fill(&mut self.lanes, line, path.lanes());
         }
         let meter = &path.meter;
         copy(&meter.delay, &mut self.meter.delay);

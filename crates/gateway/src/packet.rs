@@ -1,6 +1,6 @@
 //! A packet that a gateway holds.
 
-use quell_aqm::{Ecn, FlowId, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use quell_units::Bytes;
 
 use crate::header::Header;
@@ -23,12 +23,14 @@ pub struct Packet {
     pub marked: bool,
     /// Which of its path's delays it has: the low 16 bits of its source address, where these choose.
     pub delay: u16,
+    /// The lane of its queue in which it waits; 0 where there is one.
+    pub lane: u16,
 }
 
 impl Packet {
     /// A packet that has just arrived.
     pub fn new(handle: u32, bytes: u32, header: Header) -> Self {
-        Packet { handle, number: 0, bytes, header, marked: false, delay: 0 }
+        Packet { handle, number: 0, bytes, header, marked: false, delay: 0, lane: 0 }
     }
 }
 
@@ -61,5 +63,13 @@ impl quell_queue::Packet for Packet {
     #[inline]
     fn transport(&self) -> Transport {
         self.header.transport
+    }
+    #[inline]
+    fn hosts(&self) -> Hosts {
+        self.header.hosts
+    }
+    #[inline]
+    fn set_lane(&mut self, lane: usize) {
+        self.lane = u16::try_from(lane).unwrap_or(u16::MAX);
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use quell_aqm::{Cause, Ecn, FlowId, Transport};
+use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Place};
 use quell_units::{BitRate, Time};
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,13 @@ use crate::header::Header;
 use crate::{LineConfig, Packet};
 
 /// The size of a record in bytes.
-pub const RECORD: usize = 24;
+pub const RECORD: usize = 28;
 
 /// The first line of every log.
-const MAGIC: &str = "quell gateway log 1";
+const MAGIC: &str = "quell gateway log 2";
+
+/// The first line of logs whose packets have no hosts, and the size of their records.
+const WITHOUT_HOSTS: (&str, usize) = ("quell gateway log 1", 24);
 
 /// What a log begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,8 +133,8 @@ impl Entry {
     /// Appends it to `out`, which has room for [`RECORD`] bytes, or more for a configuration.
     #[inline]
     pub fn write(&self, out: &mut Vec<u8>) {
-        // Kind, line, two codes; time; number or flow; bytes; packed header.
-        let (kind, codes, a, b, c) = match &self.event {
+        // Kind, line, two codes; time; number or flow; bytes; packed header; hosts.
+        let (kind, codes, words) = match &self.event {
             Event::Arrived { packet, admission } => {
                 let h = &packet.header;
                 let ecn = match h.ecn {
@@ -150,39 +153,40 @@ impl Entry {
                     | u32::from(h.syn) << 4
                     | u32::from(h.dscp & 63) << 8
                     | u32::from(packet.delay) << 16;
-                (ARRIVED, [admission_code(*admission), 0], h.flow.0, packet.bytes, packed)
+                let hosts = u32::from(h.hosts.source) | u32::from(h.hosts.destination) << 16;
+                (ARRIVED, [admission_code(*admission), 0], [h.flow.0, packet.bytes, packed, hosts])
             }
-            Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], *number, 0, 0),
+            Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], [*number, 0, 0, 0]),
             Event::Dropped { number, cause, place } => {
                 let place = match place {
                     Place::Arrival => 0,
                     Place::Head => 1,
                     Place::Waiting => 2,
                 };
-                (DROPPED, [cause_code(*cause), place], *number, 0, 0)
+                (DROPPED, [cause_code(*cause), place], [*number, 0, 0, 0])
             }
             Event::Reconfigured(config) => {
                 let text = serde_json::to_vec(config).unwrap_or_default();
-                self.put(out, RECONFIGURED, [0; 2], text.len() as u32, 0, 0);
+                self.put(out, RECONFIGURED, [0; 2], [text.len() as u32, 0, 0, 0]);
                 out.extend_from_slice(&text);
                 return out.resize(out.len().next_multiple_of(RECORD), b' ');
             }
             // The lower half first.
-            Event::Rate(rate) => (RATE, [0; 2], rate.bps() as u32, (rate.bps() >> 32) as u32, 0),
-            Event::Lost { number } => (LOST, [0; 2], *number, 0, 0),
-            Event::Closed => (CLOSED, [0; 2], 0, 0, 0),
+            Event::Rate(rate) => (RATE, [0; 2], [rate.bps() as u32, (rate.bps() >> 32) as u32, 0, 0]),
+            Event::Lost { number } => (LOST, [0; 2], [*number, 0, 0, 0]),
+            Event::Closed => (CLOSED, [0; 2], [0; 4]),
         };
-        self.put(out, kind, codes, a, b, c);
+        self.put(out, kind, codes, words);
     }
 
     #[inline]
-    fn put(&self, out: &mut Vec<u8>, kind: u8, codes: [u8; 2], a: u32, b: u32, c: u32) {
+    fn put(&self, out: &mut Vec<u8>, kind: u8, codes: [u8; 2], words: [u32; 4]) {
         let mut record = [0; RECORD];
         record[..4].copy_from_slice(&[kind, self.line, codes[0], codes[1]]);
         record[4..12].copy_from_slice(&self.time.nanos().to_le_bytes());
-        record[12..16].copy_from_slice(&a.to_le_bytes());
-        record[16..20].copy_from_slice(&b.to_le_bytes());
-        record[20..].copy_from_slice(&c.to_le_bytes());
+        for (to, word) in record[12..].chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
         out.extend_from_slice(&record);
     }
 }
@@ -216,6 +220,8 @@ pub fn write_arrival(to: &mut impl Write, time: Time, packet: &Packet) -> io::Re
 pub struct LogReader<R> {
     from: R,
     header: LogHeader,
+    /// The size of its records.
+    size: usize,
     /// Arrivals so far at each line, which number them.
     numbers: Vec<u32>,
     records: u64,
@@ -262,15 +268,17 @@ impl<R: Read> LogReader<R> {
             }
             Err(LogError::Damaged("is not a log of `quell gateway` or `quell wire`".into()))
         };
-        if line()? != MAGIC.as_bytes() {
+        let magic = line()?;
+        let known = [(MAGIC, RECORD), WITHOUT_HOSTS];
+        let Some((_, size)) = known.into_iter().find(|(name, _)| magic == name.as_bytes()) else {
             let rule =
                 format!("is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\"");
             return Err(LogError::Damaged(rule));
-        }
+        };
         let header: LogHeader = serde_json::from_slice(&line()?)
             .map_err(|e| LogError::Damaged(format!("its second line is no header: {e}")))?;
         let numbers = vec![0; header.lines.len()];
-        Ok(LogReader { from, header, numbers, records: 0, closed: false })
+        Ok(LogReader { from, header, size, numbers, records: 0, closed: false })
     }
 
     /// The header.
@@ -294,7 +302,8 @@ impl<R: Read> LogReader<R> {
     /// If the file cannot be read, or a record is none.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, LogError> {
         let mut record = [0; RECORD];
-        if self.closed || !self.fill(&mut record)? {
+        let size = self.size;
+        if self.closed || !self.fill(&mut record[..size])? {
             return Ok(None);
         }
         let at = self.records;
@@ -321,6 +330,7 @@ impl<R: Read> LogReader<R> {
                     },
                     syn: packed >> 4 & 1 == 1,
                     dscp: (packed >> 8 & 63) as u8,
+                    hosts: Hosts { source: word(24) as u16, destination: (word(24) >> 16) as u16 },
                 };
                 let mut packet = Packet::new(*number, word(16), header);
                 (packet.number, packet.delay) = (*number, (packed >> 16) as u16);
@@ -344,7 +354,7 @@ impl<R: Read> LogReader<R> {
                 if length > LONGEST {
                     return Err(damaged("its configuration is too long"));
                 }
-                let mut text = vec![0; length.next_multiple_of(RECORD)];
+                let mut text = vec![0; length.next_multiple_of(size)];
                 if !self.fill(&mut text)? {
                     return Ok(None);
                 }

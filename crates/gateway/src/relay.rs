@@ -5,7 +5,7 @@ use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::io;
 
-use quell_queue::{Admission, CATCH_UP, Dropped, Host, Sent};
+use quell_queue::{Admission, CATCH_UP, Dropped, Host, Qdisc, Sent};
 use quell_units::{Duration, Time};
 
 use crate::config::{ConfigError, LineConfig, Shaped};
@@ -68,6 +68,8 @@ pub struct Path {
     number: u32,
     /// What was measured.
     pub meter: Meter,
+    /// The same of each lane with a name, since its configuration.
+    lanes: Vec<Meter>,
     shadows: Vec<Shadow>,
 }
 
@@ -169,6 +171,7 @@ struct Ear<'a, P> {
     order: &'a mut u64,
     recorder: &'a mut Option<Recorder>,
     meter: &'a mut Meter,
+    lanes: &'a mut [Meter],
 }
 
 impl<P> Ear<'_, P> {
@@ -185,6 +188,9 @@ impl<P: Ports> Host<Packet> for Ear<'_, P> {
     fn sent(&mut self, sent: Sent<Packet>) {
         let Sent { packet, arrived, start, end } = sent;
         self.meter.sent(start.since(arrived), u64::from(packet.bytes));
+        if let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) {
+            lane.sent(start.since(arrived), u64::from(packet.bytes));
+        }
         if self.recorder.is_some() {
             self.log(start, Event::Sent { number: packet.number, marked: packet.marked });
         }
@@ -249,7 +255,8 @@ impl<P: Ports> Relay<P> {
             };
             let (meter, shadows) = (Meter::new(), Vec::new());
             let course = Course::default();
-            built.push(Path { line, delays, course, log: number, number: 0, meter, shadows });
+            let lanes = line.as_ref().map(|(_, line)| meters(line)).unwrap_or_default();
+            built.push(Path { line, delays, course, log: number, number: 0, meter, lanes, shadows });
         }
         Ok(Relay {
             ports,
@@ -415,7 +422,7 @@ impl<P: Ports> Relay<P> {
     /// Calls `f` with a path's line and what hears of it.
     #[inline]
     fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_, P>)) {
-        let Path { line, delays, course, log, meter, .. } = &mut self.paths[index];
+        let Path { line, delays, course, log, meter, lanes, .. } = &mut self.paths[index];
         let Some((_, line)) = line else { return };
         let mut ear = Ear {
             ports: &mut self.ports,
@@ -427,6 +434,7 @@ impl<P: Ports> Relay<P> {
             order: &mut self.order,
             recorder: &mut self.recorder,
             meter,
+            lanes,
         };
         f(line, &mut ear);
     }
@@ -483,8 +491,9 @@ impl<P: Ports> Relay<P> {
             line.reconfigure(now, queue, ear);
             ear.log(now, Event::Reconfigured(Box::new(new)));
         });
-        if let Some((old, _)) = self.paths.get_mut(path).and_then(|p| p.line.as_mut()) {
+        if let Some(Path { line: Some((old, line)), lanes, .. }) = self.paths.get_mut(path) {
             *old = config;
+            *lanes = meters(line);
         }
         Ok(())
     }
@@ -504,7 +513,7 @@ impl<P: Ports> Relay<P> {
         for (index, path) in self.paths.iter_mut().enumerate() {
             let Some((_, line)) = path.line.take() else { continue };
             path.meter.counters = *line.counters();
-            for (_, packet) in quell_queue::Qdisc::into_parts(line.into_queue()).0 {
+            for (_, packet) in line.into_queue().into_parts().0 {
                 self.ports.forward(index as u8, &packet);
             }
         }
@@ -547,6 +556,11 @@ impl Path {
         self.line.as_ref().map(|(_, line)| line)
     }
 
+    /// What was measured of each lane that has a name, since its configuration.
+    pub fn lanes(&self) -> &[Meter] {
+        &self.lanes
+    }
+
     /// What judges beside it.
     pub fn shadows(&self) -> &[Shadow] {
         &self.shadows
@@ -558,6 +572,11 @@ impl Shadow {
     pub fn line(&self) -> &Shaped {
         &self.line
     }
+}
+
+/// One for each lane that has a name.
+fn meters(line: &Shaped) -> Vec<Meter> {
+    line.queue().lane_names().iter().map(|_| Meter::new()).collect()
 }
 
 /// How many packets a line and the delay after it can hold together, if none is smaller than 64 bytes on

@@ -121,9 +121,9 @@ fn a_difference_is_said_in_words_and_by_the_exit_code() {
     assert!(!text.contains("First difference at down"), "{text}");
     assert!(text.contains("Version 0.0.1 wrote the log, and this is "), "{text}");
     // A departure at another time.
-    let sent = bytes[end + 1..].chunks(24).position(|r| r[0] == 2).unwrap();
+    let sent = bytes[end + 1..].chunks(28).position(|r| r[0] == 2).unwrap();
     let mut moved = bytes.clone();
-    moved[end + 1 + sent * 24 + 4] ^= 1;
+    moved[end + 1 + sent * 28 + 4] ^= 1;
     std::fs::write(&log, &moved).unwrap();
     let (text, code) = replayed(&[log.to_str().unwrap()]);
     assert_eq!(code, 1);
@@ -134,8 +134,8 @@ fn a_difference_is_said_in_words_and_by_the_exit_code() {
     );
     assert!(text.lines().any(|l| l.ends_with("  1")), "{text}");
     // A departure that the log does not have.
-    let record = end + 1 + sent * 24;
-    std::fs::write(&log, [&bytes[..record], &bytes[record + 24..]].concat()).unwrap();
+    let record = end + 1 + sent * 28;
+    std::fs::write(&log, [&bytes[..record], &bytes[record + 28..]].concat()).unwrap();
     let (text, code) = replayed(&[log.to_str().unwrap()]);
     assert_eq!(code, 1);
     assert!(text.contains("First difference at "), "{text}");
@@ -213,7 +213,7 @@ fn arrivals_are_written_for_the_simulator() {
     assert!(text.contains(&format!("has the {n} arrivals of down.")), "{text}");
     // Damage leaves no half of a file.
     let mut bytes = std::fs::read(log).unwrap();
-    let at = bytes.len() - 24 * 100;
+    let at = bytes.len() - 28 * 100;
     bytes[at] = 99;
     std::fs::write(log, bytes).unwrap();
     let (text, code) = replayed(&[log, "--csv", csv, "--line", "up"]);

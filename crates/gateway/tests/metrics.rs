@@ -189,7 +189,12 @@ fn sum(samples: &[Sample], name: &str, with: &[(&str, &str)]) -> f64 {
 
 #[test]
 fn everything_is_shown_and_the_counters_balance() {
-    let lines = [config("up", "pie"), config("down", "red"), config("odd\n\"name\\", "codel")];
+    let lines = [
+        config("up", "pie"),
+        config("down", "red"),
+        config("odd\n\"name\\", "codel"),
+        config("dual", "dualpi2"),
+    ];
     let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: lines.to_vec() };
     let mut relay = relay(&lines, Some(Recorder::new(io::sink(), &header).unwrap()));
     relay.shadow(0, config("beside", "pi")).unwrap();
@@ -229,7 +234,7 @@ fn everything_is_shown_and_the_counters_balance() {
         text.lines().filter_map(|l| l.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     assert_eq!(families, METRICS.iter().map(|m| m.name).collect::<Vec<_>>());
     // RFC 9332's counters, of the lines and of what judges beside them.
-    for name in ["up", "down", "odd\n\"name\\"] {
+    for name in ["up", "down", "odd\n\"name\\", "dual"] {
         let of = |metric: &str, more: &[(&str, &str)]| {
             sum(&samples, metric, &[&[("direction", name)], more].concat())
         };
@@ -253,8 +258,9 @@ fn everything_is_shown_and_the_counters_balance() {
         assert!(of("quell_sojourn_recent_seconds", &[("quantile", "0.99")]) > 0.01);
         assert_eq!(of("quell_rate_bps", &[]), 1e7);
     }
+    lanes_add_up(&samples, &status);
     assert!(sum(&samples, "quell_marked_packets_total", &[]) > 100.0);
-    assert!(sum(&samples, "quell_forwarded_packets_total", &[("direction", "path-3")]) > 1000.0);
+    assert!(sum(&samples, "quell_forwarded_packets_total", &[("direction", "path-4")]) > 1000.0);
     assert_eq!(sum(&samples, "quell_kernel_dropped_total", &[("where", "user")]), 5.0);
     assert_eq!(sum(&samples, "quell_log_state", &[("state", "writing")]), 1.0);
     assert_eq!(sum(&samples, "quell_config_info", &[("digest", &digest(&lines[1]))]), 1.0);
@@ -268,6 +274,77 @@ fn everything_is_shown_and_the_counters_balance() {
     // JSON holds the same.
     let json = serde_json::to_string(&status).unwrap();
     assert_eq!(serde_json::from_str::<Status>(&json).unwrap(), status);
+}
+
+/// What is said of the two queues of DualPI2 is what is said of both together, and each balances.
+fn lanes_add_up(samples: &[Sample], status: &Status) {
+    let lane = |metric: &str, lane: &str, more: &[(&str, &str)]| {
+        let with = [&[("direction", "dual"), ("lane", lane)], more].concat();
+        sum(samples, &format!("quell_lane_{metric}"), &with)
+    };
+    let both = |metric: &str, more: &[(&str, &str)]| {
+        let with = [&[("direction", "dual")], more].concat();
+        let line = sum(samples, &format!("quell_{metric}"), &with);
+        assert_eq!(line, lane(metric, "c", more) + lane(metric, "l", more), "{metric} {more:?}");
+    };
+    for metric in [
+        "queue_packets",
+        "queue_bytes",
+        "arrived_packets_total",
+        "ce_arrived_total",
+        "enqueued_packets_total",
+        "forwarded_packets_total",
+        "forwarded_bytes_total",
+        "marked_packets_total",
+        "sojourn_seconds_count",
+    ] {
+        both(metric, &[]);
+    }
+    for place in ["arrival", "stored"] {
+        both("dropped_ecn_capable_packets_total", &[("place", place)]);
+        for cause in ["early", "forced", "overflow"] {
+            both("dropped_packets_total", &[("place", place), ("cause", cause)]);
+        }
+    }
+    for name in ["c", "l"] {
+        let dropped = |place| lane("dropped_packets_total", name, &[("place", place)]);
+        let arrived = lane("arrived_packets_total", name, &[]);
+        let enqueued = lane("enqueued_packets_total", name, &[]);
+        assert_eq!(arrived, enqueued + dropped("arrival"), "{name}");
+        let left = lane("forwarded_packets_total", name, &[]) + lane("queue_packets", name, &[]);
+        assert_eq!(enqueued, left + dropped("stored"), "{name}");
+        assert!(arrived > 1000.0 && lane("marked_packets_total", name, &[]) > 0.0, "{name}");
+    }
+    // ECT(1) and CE, half of what comes, wait in L; the other half has no CE.
+    assert_eq!(lane("ce_arrived_total", "c", &[]), 0.0);
+    assert!(lane("ce_arrived_total", "l", &[]) > 500.0);
+    let p99 = |name| lane("sojourn_recent_seconds", name, &[("quantile", "0.99")]);
+    assert!(p99("l") < p99("c"), "{} {}", p99("l"), p99("c"));
+    // No other line has queues with names.
+    let names: Vec<Vec<&str>> =
+        status.lines.iter().map(|line| line.lanes.iter().map(|l| l.name.as_str()).collect()).collect();
+    assert_eq!(names, [vec![], vec![], vec![], vec!["c", "l"], vec![]]);
+}
+
+/// The queues of a line are those of its configuration, and begin again with it.
+#[test]
+fn a_reload_exchanges_the_queues_of_a_line() {
+    let mut relay = relay(&[config("up", "codel")], None);
+    let (mut publisher, reader) = Publisher::new(&relay);
+    let mut monitor = Monitor::new(reader, Thresholds::default());
+    let (mut now, kernel, second) = (Time::ZERO, KernelDrops::default(), Duration::from_secs(1));
+    let mut names = |relay: &mut Relay<Fake>, now: &mut Time, aqm: &str| {
+        relay.reconfigure(0, config("up", aqm), *now).unwrap();
+        drive(relay, &mut publisher, &mut monitor, now, second, kernel);
+        let status = monitor.status(*now);
+        parse(&prometheus(&status));
+        status.lines[0].lanes.iter().map(|l| (l.name.clone(), l.departed.packets)).collect::<Vec<_>>()
+    };
+    let first = names(&mut relay, &mut now, "dualpi2");
+    assert!(first.len() == 2 && first.iter().all(|(_, sent)| *sent > 100), "{first:?}");
+    let again = names(&mut relay, &mut now, "curvy-red");
+    assert!(again.iter().zip(&first).all(|(a, b)| a.0 == b.0 && a.1 < b.1 * 3 / 2), "{again:?} {first:?}");
+    assert!(names(&mut relay, &mut now, "fq-codel").is_empty());
 }
 
 #[test]

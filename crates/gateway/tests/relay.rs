@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use common::{Counting, Shared, allocations, line, named, packet};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Rng, Seed};
+use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
     Change, Course, Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay,
@@ -39,7 +39,10 @@ impl Ports for Fake {
     fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         let burst = if self.most == 0 { 0 } else { self.rng.next_u64() % (self.most + 1) };
         for _ in 0..burst.min(most as u64) {
-            arrivals.push(packet(&mut self.rng, self.next, 1));
+            let (path, mut packet) = packet(&mut self.rng, self.next, 1);
+            let flow = packet.header.flow.0 as u16;
+            packet.header.hosts = Hosts { source: flow % 4 + 1, destination: flow % 3 + 1 };
+            arrivals.push((path, packet));
             self.next += 1;
         }
         Ok(())
@@ -118,6 +121,42 @@ fn every_algorithm_replays_without_a_difference() {
         assert_eq!(line.arrivals, u64::from(ports.next));
         assert!(line.compared > line.arrivals);
         assert_eq!((line.differ, &line.first), (0, &None), "{}", entry.name);
+    }
+}
+
+/// Logs of before packets had hosts: their first line says 1, and their records have 24 bytes.
+#[test]
+fn an_old_log_is_read_and_its_packets_have_no_hosts() {
+    let config = config(named("cake"), 7);
+    let (file, recorder) = recorder(&config);
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    drive(&mut relay, 500, &mut rng, &mut now);
+    let _ = relay.close(now).unwrap();
+    let bytes = file.bytes();
+    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
+    let mut old = bytes[..begin].to_vec();
+    let version = old.iter().position(|b| *b == b'2').unwrap();
+    old[version] = b'1';
+    bytes[begin..].chunks(RECORD).for_each(|record| old.extend(&record[..24]));
+    let packets = |bytes: &[u8]| {
+        let mut log = LogReader::new(bytes).unwrap();
+        let mut packets = Vec::new();
+        while let Some(entry) = log.next_entry().unwrap() {
+            if let quell_gateway::Event::Arrived { packet, .. } = entry.event {
+                packets.push(packet);
+            }
+        }
+        assert!(log.closed());
+        packets
+    };
+    let (new, old) = (packets(&bytes), packets(&old));
+    assert!(new.len() > 1000 && new.len() == old.len());
+    for (mut new, old) in new.into_iter().zip(old) {
+        assert!(new.header.hosts != Hosts::default());
+        new.header.hosts = Hosts::default();
+        assert_eq!(new, old);
     }
 }
 

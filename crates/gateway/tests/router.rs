@@ -338,7 +338,7 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     let running = Running::new(command);
     let worker = running.worker();
     let stream = net.stream(RECEIVER[0], false, 200, Wait::from_micros(300));
-    // Two records of 24 bytes for each packet.
+    // Two records of 28 bytes for each packet.
     assert!(stream.until(2500, Wait::from_secs(10)));
     // The log is written once a second, and whether that went well is known a second later.
     let end = Instant::now() + Wait::from_secs(8);

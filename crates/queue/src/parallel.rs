@@ -303,6 +303,14 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.arrival_lane
     }
 
+    fn lane_names(&self) -> &'static [&'static str] {
+        self.discipline.lane_names()
+    }
+
+    fn lane_view(&self, lane: usize) -> Option<QueueView> {
+        self.views.get(lane).copied()
+    }
+
     fn lane_counters(&self) -> &[Counters] {
         &self.lane_counters
     }

@@ -43,6 +43,15 @@ pub trait Qdisc {
     fn arrival_lane(&self) -> usize {
         0
     }
+    /// What the discipline calls its lanes; none where there is one queue, or lanes have no names.
+    fn lane_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// What waits in a lane; `None` where there is one queue.
+    fn lane_view(&self, lane: usize) -> Option<QueueView> {
+        let _ = lane;
+        None
+    }
     /// What happened in each lane that the discipline gives a name, in their order; none where there is one
     /// queue. After a change of the discipline they begin again.
     fn lane_counters(&self) -> &[Counters] {

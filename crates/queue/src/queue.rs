@@ -72,6 +72,12 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     fn arrival_lane(&self) -> usize {
         either!(self, q => q.arrival_lane())
     }
+    fn lane_names(&self) -> &'static [&'static str] {
+        either!(self, q => q.lane_names())
+    }
+    fn lane_view(&self, lane: usize) -> Option<QueueView> {
+        either!(self, q => q.lane_view(lane))
+    }
     fn lane_counters(&self) -> &[Counters] {
         either!(self, q => q.lane_counters())
     }

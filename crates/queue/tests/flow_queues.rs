@@ -12,7 +12,7 @@ use quell_aqm::fq_pie::FqPieParams;
 use quell_aqm::pie::{DelayFrom, PieParams};
 use quell_aqm::sfq::SfqParams;
 use quell_aqm::{Aqm, Ctx, Discipline, Ecn, Hosts, Link, QueueView, Seed, Verdict};
-use quell_queue::{Dequeued, Limit, Parallel, Qdisc};
+use quell_queue::{Dequeued, Fifo, Limit, Parallel, Qdisc};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 /// RFC 8290 section 4: the lists, the credits, and queues with what waits in them.
@@ -107,6 +107,7 @@ struct FqCoDel {
     interval: Duration,
     maxpacket: u64,
     limit: usize,
+    memory_limit: u64,
     ce_threshold: Option<Duration>,
     linux: bool,
     dropped: Vec<usize>,
@@ -116,9 +117,13 @@ impl FqCoDel {
     fn enqueue(&mut self, now: Time, queue: usize, pkt: Pkt) {
         self.maxpacket = self.maxpacket.max(pkt.bytes);
         self.scheduler.put(now, queue, pkt);
-        if self.scheduler.packets() <= self.limit {
-            return;
+        while self.scheduler.packets() > self.limit || self.scheduler.bytes() > self.memory_limit {
+            self.make_room();
         }
+    }
+
+    /// Section 4.1: half of the packets of the fattest queue, and 64 at most.
+    fn make_room(&mut self) {
         let size = |q: &VecDeque<(Time, Pkt)>| q.iter().map(|(_, p)| p.bytes).sum::<u64>();
         let sizes: Vec<u64> = self.scheduler.queues.iter().map(size).collect();
         let most = *sizes.iter().max().unwrap();
@@ -243,6 +248,7 @@ fn fq_codel_decides_as_its_rfc_says() {
             flows: [4, 16, 1024][seed as usize % 3],
             quantum: Bytes::new([1514, 300, 700][seed as usize / 3 % 3]),
             limit: [40, 10240, 90][seed as usize / 2 % 3],
+            memory_limit: Bytes::new([32 << 20, 60_000][seed as usize / 6 % 2]),
             interval: Duration::from_millis(20),
             ce_threshold: (seed % 5 == 4).then(|| Duration::from_millis(15)),
             rules,
@@ -258,6 +264,7 @@ fn fq_codel_decides_as_its_rfc_says() {
             interval: params.interval,
             maxpacket: 0,
             limit: params.limit as usize,
+            memory_limit: params.memory_limit.get(),
             ce_threshold: params.ce_threshold,
             linux,
             dropped: Vec::new(),
@@ -369,6 +376,163 @@ fn a_sparse_flow_does_not_wait() {
     assert_eq!(waits.len(), 200);
     // Ten flows that begin at once are new as well, and the first round is a long one.
     assert!(waits[2..].iter().all(|w| *w <= Duration::from_millis(1)), "{:?}", waits[2..].iter().max());
+}
+
+/// What waits never takes more than `memory_limit`, and whoever has most of it pays: half of the fattest queue at
+/// once, and 64 packets at most.
+#[test]
+fn fq_codel_keeps_to_its_memory() {
+    let params = FqCodelParams {
+        hash_key: Some(3),
+        memory_limit: Bytes::new(100_000),
+        target: Duration::from_secs(50),
+        interval: Duration::from_secs(100),
+        ..Default::default()
+    };
+    let link = link(8_000_000, 100_000);
+    let queue = Parallel::new(
+        params.build(&link).unwrap(),
+        Seed(1).stream("memory"),
+        Limit::of(link.buffer),
+        false,
+        None,
+    );
+    let mut run = Run::new(queue, link.rate);
+    let (mut now, mut fat, mut thin) = (Time::ZERO, 0, 0);
+    let mut batches = std::collections::BTreeSet::new();
+    for step in 0..4000 {
+        for _ in 0..2 {
+            let mut gone = Vec::new();
+            run.enqueue(now, Pkt { number: 0, bytes: 500, flow: 0, ecn: Ecn::NotEct }, &mut gone);
+            assert!(gone.iter().all(|flow| *flow == 0), "the thin flow pays");
+            fat += gone.len();
+            batches.insert(gone.len());
+            assert!(run.queue.view().bytes.get() <= 100_000);
+        }
+        if step % 4 == 0 {
+            let mut gone = Vec::new();
+            run.enqueue(now, Pkt { number: 1, bytes: 1000, flow: 1, ecn: Ecn::NotEct }, &mut gone);
+            fat += gone.len();
+            assert!(gone.iter().all(|flow| *flow == 0), "the thin flow pays");
+        }
+        let sent = run.dequeue(now, &mut Vec::new()).unwrap();
+        thin += usize::from(sent.flow == 1);
+        now += Duration::from_micros(sent.bytes);
+    }
+    // Of 200 packets half would be 100.
+    assert_eq!(batches, [0, 64].into());
+    assert!(fat > 3000 && thin >= 999, "{fat} {thin}");
+}
+
+/// A tunnel is one flow to whoever does not look into it (RFC 8290 section 6.2): its packets share one queue, which is
+/// one CoDel, and all that are in it together get what one flow outside of it gets.
+#[test]
+fn a_tunnel_is_one_flow() {
+    let link = link(8_000_000, 1000);
+    let params =
+        FqCodelParams { hash_key: Some(3), interval: Duration::from_millis(20), ..Default::default() };
+    let codel = quell_aqm::codel::CodelParams { interval: params.interval, ..Default::default() };
+    let limit = Limit::of(link.buffer);
+    // Alone it is CoDel: decision for decision.
+    let mut drops = 0;
+    for seed in 0..10 {
+        let rng = || Seed(seed).stream("tunnel");
+        let mut fq = Run::new(
+            Parallel::new(params.build(&link).unwrap(), rng(), limit, true, Some(link.rate)),
+            link.rate,
+        );
+        let mut fifo: Fifo<Pkt, _> =
+            Fifo::new(codel.build(&link).unwrap(), rng(), limit, true, Some(link.rate));
+        random_steps(seed, 4000, |step, now, arrival| {
+            let (mut of_fq, mut of_fifo) = (Vec::new(), Vec::new());
+            let Some(pkt) = arrival else {
+                let sent = fq.dequeue(now, &mut of_fq);
+                // The transmission before has ended.
+                if fifo.is_empty() {
+                    fifo.idle(now);
+                }
+                let given = fifo.dequeue(now, &mut |d| of_fifo.push(d.packet.number));
+                let want = match given {
+                    Dequeued::Packet(pkt, _) => Some(pkt),
+                    _ => None,
+                };
+                assert_eq!((sent, &of_fq), (want, &of_fifo), "seed {seed}, step {step}");
+                drops += of_fq.len();
+                return sent.is_none();
+            };
+            let inside = Pkt { flow: 7, ..pkt };
+            fq.enqueue(now, inside, &mut of_fq);
+            let _ = fifo.enqueue(now, inside, &mut |d| of_fifo.push(d.packet.number));
+            assert_eq!(of_fq, of_fifo);
+            false
+        });
+    }
+    assert!(drops > 300, "{drops}");
+
+    // Beside a flow outside: ten flows get a half in a tunnel, ten elevenths without. A sparse flow waits with the
+    // others if it is in the tunnel, and for one packet if it is not.
+    for (tunnel, share) in [(true, 0.5), (false, 1.0 / 11.0)] {
+        let queue = Parallel::new(
+            params.build(&link).unwrap(),
+            Seed(1).stream("tunnel"),
+            limit,
+            false,
+            Some(link.rate),
+        );
+        let mut run = Run::new(queue, link.rate);
+        let inside = |flow: u32| if tunnel { 7 } else { 10 + flow };
+        const SPARSE: usize = 1;
+        let (mut now, mut sent, mut outside) = (Time::ZERO, 0, 0);
+        let (mut since, mut waits) = (VecDeque::new(), Vec::new());
+        for step in 0..6000 {
+            let mut gone = Vec::new();
+            // As much as the link takes, of each.
+            for flow in 0..10 {
+                if step % 10 == flow as usize {
+                    run.enqueue(
+                        now,
+                        Pkt { number: 0, bytes: 1000, flow: inside(flow), ecn: Ecn::NotEct },
+                        &mut gone,
+                    );
+                }
+            }
+            run.enqueue(now, Pkt { number: 0, bytes: 1000, flow: 3, ecn: Ecn::NotEct }, &mut gone);
+            if !tunnel {
+                for flow in 0..10 {
+                    run.enqueue(
+                        now,
+                        Pkt { number: 0, bytes: 1000, flow: inside(flow), ecn: Ecn::NotEct },
+                        &mut gone,
+                    );
+                }
+            }
+            if step % 50 == 0 {
+                run.enqueue(
+                    now,
+                    Pkt { number: SPARSE, bytes: 100, flow: inside(20), ecn: Ecn::NotEct },
+                    &mut gone,
+                );
+                since.push_back(now);
+            }
+            let pkt = run.dequeue(now, &mut gone).unwrap();
+            if pkt.number == SPARSE {
+                waits.push(now - since.pop_front().unwrap());
+            } else {
+                sent += 1;
+                outside += usize::from(pkt.flow == 3);
+            }
+            // What CoDel or a full buffer drops of the sparse flow was the oldest of it.
+            gone.iter().filter(|n| **n == SPARSE).for_each(|_| _ = since.pop_front());
+            now += link.rate.transmission_time(Bytes::new(pkt.bytes));
+        }
+        let got = f64::from(outside as u32) / f64::from(sent as u32);
+        waits.sort();
+        let median = waits[waits.len() / 2];
+        println!("tunnel {tunnel}: {got:.3} outside, the sparse flow waits {median} in the median");
+        assert!((got - share).abs() < 0.02, "{tunnel}: {got}");
+        assert_eq!(median > Duration::from_millis(5), tunnel, "{median}");
+        assert!(tunnel || median <= Duration::from_millis(1), "{median}");
+    }
 }
 
 /// One that comes back with a packet each time that its queue is empty is not new for ever: what waits in the

@@ -1,5 +1,5 @@
-//! The laws of lines, whatever comes: of a discipline that does everything at random, of RED+Tail, and
-//! of every algorithm of the catalog in a lane of its own.
+//! The laws of lines, whatever comes: of a discipline that does everything at random, of RED+Tail, of dual queues and
+//! flow queues with packets of every ECN field, and of every algorithm of the catalog in a lane of its own.
 
 use std::collections::HashMap;
 
@@ -368,6 +368,62 @@ fn obeys_the_laws<D: Discipline>(build: impl Fn() -> D, limit: Limit, arrivals: 
     assert!(sent.iter().all(|s| s.packet.ecn != Ecn::Ce || arrivals[s.packet.number].1.ecn != Ecn::NotEct));
 }
 
+/// Disciplines with options in which packets of every ECN field and of many flows take different ways.
+fn disciplines() -> Vec<AqmConfig> {
+    use quell_aqm::curvy_red::CurvyRedParams;
+    use quell_aqm::dualpi2::{DelayFrom, DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
+    use quell_aqm::fq_codel::{FqCodelParams, Rules};
+    use quell_aqm::part::dual_queue::{Classifier, Scheduler};
+    // Updates every millisecond with large gains: a few hundred packets reach overload.
+    let dual = DualPi2Params {
+        update_interval: Some(Duration::from_millis(1)),
+        alpha: Some(5.0),
+        beta: Some(20.0),
+        ..Default::default()
+    };
+    vec![
+        AqmConfig::DualPi2(DualPi2Params::default()),
+        AqmConfig::DualPi2(dual.clone()),
+        AqmConfig::DualPi2(DualPi2Params {
+            scheduler: Scheduler::TsFifo,
+            signal_at: SignalAt::Enqueue,
+            th_len_at: ThLenAt::Enqueue,
+            signals: Signals::Random,
+            ..dual.clone()
+        }),
+        AqmConfig::DualPi2(DualPi2Params {
+            classifier: Classifier::AnyEct,
+            overload: Overload::Overflow,
+            delay_from: DelayFrom::Backlog,
+            th_len_at: ThLenAt::Head,
+            c_weight: 0.4,
+            ..dual
+        }),
+        AqmConfig::CurvyRed(CurvyRedParams { scheduler: Scheduler::Wrr, scale: -6, ..Default::default() }),
+        AqmConfig::FqCodel(FqCodelParams {
+            flows: 3,
+            limit: 25,
+            rules: Rules::Linux,
+            interval: Duration::from_millis(20),
+            ..Default::default()
+        }),
+        AqmConfig::FqPie(quell_aqm::fq_pie::FqPieParams { flows: 4, ..Default::default() }),
+        AqmConfig::SfqRed(quell_aqm::sfq_red::SfqRedParams { flows: 4, ..Default::default() }),
+        AqmConfig::Cake(quell_aqm::cake::CakeParams {
+            bandwidth: Some(BitRate::from_bps(6_000_000)),
+            flows: 16,
+            ..Default::default()
+        }),
+    ]
+}
+
+fn discipline(config: &AqmConfig) -> AnyDiscipline {
+    match config.build(&link()).unwrap() {
+        quell_aqm::Algorithm::Discipline(d) => d,
+        quell_aqm::Algorithm::Aqm(_) => unreachable!("all of them have several lanes"),
+    }
+}
+
 /// An algorithm for one queue as a discipline with one lane.
 struct Single(AnyAqm);
 
@@ -415,6 +471,12 @@ proptest! {
     #[test]
     fn red_tail_obeys_the_laws(young in 1..80u32, limit in limits(), arrivals in arrivals()) {
         obeys_the_laws(|| red_tail(young), limit, &arrivals);
+    }
+
+    #[test]
+    fn disciplines_obey_the_laws(i in 0..disciplines().len(), limit in limits(), arrivals in arrivals()) {
+        let config = &disciplines()[i];
+        obeys_the_laws(|| discipline(config), limit, &arrivals);
     }
 
     /// An algorithm decides the same in a queue of its own and in the only lane of several.

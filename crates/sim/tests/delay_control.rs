@@ -4,12 +4,13 @@
 mod common;
 
 use common::*;
-use quell_aqm::catalog::AqmConfig;
+use quell_aqm::catalog::{AnyAqm, AqmConfig};
 use quell_aqm::pi2::{Pi2Params, Scalable};
 use quell_aqm::pie::{Decay, DelayFrom, PieParams, Scheme, TurnOff};
+use quell_aqm::{Aqm, Cause, Ctx, Departures, PacketMeta, Verdict};
 use quell_sim::network::*;
 use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
-use quell_units::Bytes;
+use quell_units::{Bytes, Duration, Time};
 
 /// Bytes of DCTCP over those of Reno without ECN, as many flows of each, on 40 Mbit/s at 20 ms. DCTCP's packets are
 /// ECT(0), so they are scalable where all that are ECN-capable are.
@@ -72,10 +73,15 @@ fn the_square_gives_both_the_same_and_without_it_one_starves() {
 /// Mean wait in milliseconds, utilization and signals per arrival in percent, of Reno flows on 10 Mbit/s at 100 ms,
 /// over three seeds.
 fn figures(pie: &PieParams, flows: usize, ecn: bool) -> (f64, f64, f64) {
+    figures_of(&AqmConfig::Pie(pie.clone()), flows, ecn, None)
+}
+
+/// The same of `own`, if it is given, in place of `aqm`.
+fn figures_of(aqm: &AqmConfig, flows: usize, ecn: bool, own: Option<&Read>) -> (f64, f64, f64) {
     let (mut wait, mut used, mut signals) = (0.0, 0.0, 0.0);
     for seed in 1..=3 {
-        let out = Dumbbell {
-            aqm: AqmConfig::Pie(pie.clone()),
+        let mut network = Dumbbell {
+            aqm: aqm.clone(),
             flows,
             rtt: 0.1,
             spread: 0.02,
@@ -86,7 +92,11 @@ fn figures(pie: &PieParams, flows: usize, ecn: bool) -> (f64, f64, f64) {
             seed,
             ..Default::default()
         }
-        .run();
+        .network();
+        if let (Some(own), Some(queue)) = (own, network.links[0].queue.as_deref_mut()) {
+            queue.algorithm = AnyAqm::Custom(Box::new(own.clone())).into();
+        }
+        let out = go(network);
         for s in &out.links[0].segments {
             let c = &s.classes[0];
             wait += c.delay_sum_ns as f64 / c.departed as f64 / 1e6 / 3.0;
@@ -96,6 +106,129 @@ fn figures(pie: &PieParams, flows: usize, ecn: bool) -> (f64, f64, f64) {
         }
     }
     (wait, 100.0 * used, signals)
+}
+
+/// The standard scheme once more, in few lines, with readings that the catalog does not have.
+#[derive(Clone, Debug, Default)]
+struct Read {
+    p: f64,
+    sum: f64,
+    /// Updates for which arrivals are protected.
+    protected: u32,
+    waited: f64,
+    delay_old: f64,
+    updates: u64,
+    reading: Reading,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Reading {
+    #[default]
+    AsPinned,
+    /// Appendix B, by its indentation: a mark does not restart the sum of probabilities. One that the sum made certain is
+    /// followed by others until something is dropped.
+    MarksKeepTheSum,
+    /// Section 5.3, by its braces: every arrival restores the burst allowance.
+    AlwaysProtected,
+    /// Appendix A to the letter: an idle link keeps the last delay.
+    StaleDelay,
+    /// Section 5.1, by its words: a packet is marked unless the probability exceeds the threshold.
+    MarksAtThreshold,
+}
+
+impl Aqm for Read {
+    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        let calm = self.p == 0.0 && self.waited < 0.0075 && self.delay_old < 0.0075;
+        if calm || self.reading == Reading::AlwaysProtected {
+            self.protected = 10;
+        }
+        let short = self.delay_old < 0.0075 && self.p < 0.2 || cx.queue.bytes.get() <= 2000;
+        if self.protected > 0 || short {
+            return Verdict::Pass;
+        }
+        self.sum = if self.p == 0.0 { 0.0 } else { self.sum + self.p };
+        let chance = if self.sum < 0.85 {
+            0.0
+        } else if self.sum >= 8.5 {
+            1.0
+        } else {
+            self.p
+        };
+        if !cx.rng.chance(chance) {
+            return Verdict::Pass;
+        }
+        let marks = match self.reading {
+            Reading::MarksAtThreshold => self.p <= 0.1,
+            _ => self.p < 0.1,
+        };
+        let verdict = if marks { Verdict::Signal(Cause::Early) } else { Verdict::Drop(Cause::Early) };
+        // A draw restarts it in either reading.
+        if self.reading != Reading::MarksKeepTheSum || chance < 1.0 || verdict.drops(pkt) {
+            self.sum = 0.0;
+        }
+        verdict
+    }
+    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
+        self.waited = cx.now.since(pkt.enqueued_at).as_secs_f64();
+        Verdict::Pass
+    }
+    fn departures(&self) -> Departures {
+        Departures::Watched
+    }
+    fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
+        self.sum = 0.0;
+    }
+    fn on_idle(&mut self, _: Time) {
+        if self.reading != Reading::StaleDelay {
+            self.waited = 0.0;
+        }
+    }
+    fn next_update(&self) -> Option<Time> {
+        Some(Time::ZERO + Duration::from_millis(15) * (self.updates + 1))
+    }
+    fn on_update(&mut self, _: &mut Ctx<'_>) {
+        self.updates += 1;
+        self.protected = self.protected.saturating_sub(1);
+        let scale = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
+        let by = scale.iter().find(|(below, _)| self.p < *below).map_or(1.0, |(_, by)| *by);
+        let step = (0.125 * (self.waited - 0.015) + 1.25 * (self.waited - self.delay_old)) / by;
+        self.p += if self.p >= 0.1 { step.min(0.02) } else { step };
+        if self.waited == 0.0 && self.delay_old == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.delay_old = self.waited;
+    }
+}
+
+/// The further ambiguities of docs/algorithms/pie.md.
+#[test]
+fn further_readings_of_rfc_8033_differ_by_what_its_page_says() {
+    let standard = AqmConfig::Pie(PieParams::default());
+    let mut all = Vec::new();
+    for (name, reading) in [
+        ("as pinned", Reading::AsPinned),
+        ("marks keep the sum", Reading::MarksKeepTheSum),
+        ("always protected", Reading::AlwaysProtected),
+        ("stale delay", Reading::StaleDelay),
+        ("marks at the threshold", Reading::MarksAtThreshold),
+    ] {
+        for (flows, ecn) in [(2, false), (20, false), (2, true), (20, true)] {
+            let own = Read { protected: 10, reading, ..Default::default() };
+            let found = figures_of(&standard, flows, ecn, Some(&own));
+            let (wait, used, signals) = found;
+            println!("{name} | {flows} {ecn} | {wait:.1} | {used:.1} | {signals:.2}");
+            if reading == Reading::AsPinned {
+                assert_eq!(found, figures_of(&standard, flows, ecn, None), "not the standard scheme");
+            }
+            all.push((name, flows, ecn, found));
+        }
+    }
+    let of = |name: &str, flows, ecn| all.iter().find(|a| (a.0, a.1, a.2) == (name, flows, ecn)).unwrap().3;
+    assert!(of("always protected", 20, false).0 > 4.0 * of("as pinned", 20, false).0);
+    for ecn in [false, true] {
+        assert_eq!(of("marks at the threshold", 20, ecn), of("as pinned", 20, ecn));
+    }
 }
 
 #[test]
@@ -109,7 +242,7 @@ fn readings_of_rfc_8033_differ_by_what_its_page_says() {
     let known = PieParams { delay_from: Some(DelayFrom::LinkRate), ..standard.clone() };
     let lost = PieParams { mark_ecnth: Some(0.0), ..standard.clone() };
     // Without a measurement PIE never acts: a protection that never ends is the same.
-    let aborted = PieParams { max_burst: quell_units::Duration::from_secs(3600), ..standard.clone() };
+    let aborted = PieParams { max_burst: Duration::from_secs(3600), ..standard.clone() };
     let mut all = Vec::new();
     for (name, pie, ecn) in [
         ("standard", &standard, false),

@@ -84,7 +84,67 @@ enum Algorithm {
     Turns,
     /// Two queues, with flows that are young for so many packets.
     RedTail(u32),
+    /// One of [`several`], with packets that are marked and every other sender of L4S's kind.
+    Several(usize),
 }
+
+/// Several queues before one link, with options in which the ECN field or the host of a packet decides.
+fn several(i: usize) -> AqmConfig {
+    use quell_aqm::cake::{CakeParams, Diffserv, Framing};
+    use quell_aqm::dualpi2::{DelayFrom, DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
+    use quell_aqm::fq_codel::{FqCodelParams, Marked, Rules};
+    use quell_aqm::part::dual_queue::{Classifier, Scheduler};
+    let dual = DualPi2Params {
+        update_interval: Some(ms(4)),
+        alpha: Some(2.0),
+        beta: Some(20.0),
+        k: 1.5,
+        ..Default::default()
+    };
+    match i {
+        0 => AqmConfig::DualPi2(DualPi2Params::default()),
+        1 => AqmConfig::DualPi2(dual),
+        2 => AqmConfig::DualPi2(DualPi2Params {
+            scheduler: Scheduler::TsFifo,
+            signal_at: SignalAt::Enqueue,
+            th_len_at: ThLenAt::Enqueue,
+            signals: Signals::Random,
+            ..dual
+        }),
+        3 => AqmConfig::DualPi2(DualPi2Params {
+            classifier: Classifier::AnyEct,
+            overload: Overload::Overflow,
+            delay_from: DelayFrom::Backlog,
+            c_weight: 0.3,
+            ..dual
+        }),
+        4 => AqmConfig::CurvyRed(quell_aqm::curvy_red::CurvyRedParams { scale: -5, ..Default::default() }),
+        5 => AqmConfig::FqCodel(FqCodelParams {
+            flows: 4,
+            limit: 30,
+            rules: Rules::Linux,
+            ce_threshold: Some(ms(2)),
+            ce_threshold_for: Marked::Ect1,
+            ..Default::default()
+        }),
+        6 => AqmConfig::FqPie(quell_aqm::fq_pie::FqPieParams {
+            flows: 4,
+            target: ms(5),
+            max_burst: ms(20),
+            ..Default::default()
+        }),
+        _ => AqmConfig::Cake(CakeParams {
+            bandwidth: Some(BitRate::from_bps(3_000_000)),
+            diffserv: Diffserv::Diffserv4,
+            overhead: Bytes::new(38),
+            framing: Framing::Atm,
+            flows: 16,
+            ..Default::default()
+        }),
+    }
+}
+
+const SEVERAL: usize = 8;
 
 #[derive(Clone, Debug)]
 enum RateChange {
@@ -217,13 +277,19 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
                 RedTailParams { young_packets, forget_after: ms(200), flows: 8, ..Default::default() };
             AqmConfig::RedTail(red_tail).build(&link).unwrap()
         }
+        Algorithm::Several(i) => several(i).build(&link).unwrap(),
         Algorithm::Head => AnyAqm::Custom(Box::new(HeadSignaller(0))).into(),
         Algorithm::Turns => {
             let turns = Turns { head: HeadSignaller(0), last: 0, pause: at(50) };
             AnyDiscipline::Custom(Box::new(turns)).into()
         }
     };
-    QueueSpec { buffer: case.buffer, algorithm, ecn: case.ecn }
+    QueueSpec { buffer: case.buffer, algorithm, ecn: marks(case) }
+}
+
+/// Whether queues mark and senders understand it.
+fn marks(case: &Case) -> bool {
+    case.ecn || matches!(case.algorithm, Algorithm::Several(_))
 }
 
 fn network(case: &Case) -> Network {
@@ -275,9 +341,11 @@ fn network(case: &Case) -> Network {
             if [5, 8, 9].contains(&f.kind) { ms(300) } else { TcpParams::default().initial_rto };
         // Without ECN nobody tells of marks, and nobody lives on them.
         let model = f.model.filter(|_| f.paced.is_some());
-        let ecn = case.ecn && model.is_none();
-        let scalable = f.congestion.is_scalable();
-        let congestion = if scalable && !ecn { CongestionControl::Reno } else { f.congestion };
+        let ecn = marks(case) && model.is_none();
+        let of_l4s = matches!(case.algorithm, Algorithm::Several(_)) && i % 2 == 0;
+        let chosen = if of_l4s { CongestionControl::Prague } else { f.congestion };
+        let scalable = chosen.is_scalable();
+        let congestion = if scalable && !ecn { CongestionControl::Reno } else { chosen };
         let congestion = model.unwrap_or(congestion);
         let tcp = TcpParams {
             recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
@@ -453,7 +521,8 @@ fn case() -> impl Strategy<Value = Case> {
         6 => (0usize..CATALOG.len()).prop_map(Algorithm::Catalog),
         1 => Just(Algorithm::Head),
         1 => Just(Algorithm::Turns),
-        1 => (1u32..100).prop_map(Algorithm::RedTail)
+        1 => (1u32..100).prop_map(Algorithm::RedTail),
+        2 => (0..SEVERAL).prop_map(Algorithm::Several)
     ];
     let buffer = prop_oneof![
         (1u32..60).prop_map(|n| QueueSize::Packets(n as f64)),

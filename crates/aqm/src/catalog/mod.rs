@@ -227,7 +227,7 @@ catalog! {
         Codel, "codel", codel::CodelParams => Codel, "Controlled Delay", "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", Faithful;
         Pi2, "pi2", pi2::Pi2Params => Pi2, "PI improved with a square", "De Schepper, Bondarenko, Tsang and Briscoe, ACM CoNEXT 2016", Faithful;
         Cobalt, "cobalt", cobalt::CobaltParams => Cobalt, "CoDel and BLUE alternate", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Experimental;
-        DocsisPie, "docsis-pie", docsis_pie::DocsisPieParams => DocsisPie, "DOCSIS-PIE", "White and Pan, RFC 8034, 2017", Experimental;
+        DocsisPie, "docsis-pie", docsis_pie::DocsisPieParams => DocsisPie, "DOCSIS-PIE", "White and Pan, RFC 8034, 2017", Faithful;
         Step, "step", step::StepParams => Step, "Step marking", "De Schepper and Briscoe, RFC 9331, 2023", Faithful;
         Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
     } disciplines {

@@ -2,7 +2,7 @@
 
 use crate::{FlowId, Rng};
 
-/// A hash with a key, so that nobody outside can choose flows that meet in one lane (RFC 8290 section 4.1.1).
+/// A hash with a key, so that nobody outside can choose flows that meet in one lane (RFC 8290 section 4.1).
 #[derive(Clone, Copy, Debug)]
 pub struct FlowHash {
     key: u64,

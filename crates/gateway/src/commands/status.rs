@@ -8,7 +8,7 @@ use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
 
 use super::text::{NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, wrap};
 use super::{Failure, Format, print};
-use crate::metrics::{LineStatus, LogState, Quantiles, Status};
+use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
 
 /// Where gateways have their sockets and journals.
 pub const RUN_DIR: &str = "/run/quell";
@@ -232,7 +232,7 @@ fn block(line: &LineStatus) -> Vec<String> {
 /// What the algorithm shows of its inside, and what judges beside it.
 fn inside(line: &LineStatus) -> Vec<String> {
     let name = plain(&line.direction);
-    let mut text = Vec::new();
+    let mut text: Vec<String> = line.lanes.iter().map(|of| lane(&name, of)).collect();
     if !line.signals.is_empty() {
         let signal = |s: &crate::metrics::Signal| {
             let value = s.value.map_or_else(|| NO_FIGURE.into(), quell_units::text::three_digits);
@@ -255,6 +255,21 @@ fn inside(line: &LineStatus) -> Vec<String> {
         ));
     }
     text
+}
+
+/// One of its queues, since the line's configuration.
+fn lane(line: &str, lane: &LaneStatus) -> String {
+    let lost = lane.refused.total().packets + lane.dropped.total().packets;
+    let share = |n: u64| (lane.arrived.packets > 0).then(|| n as f64 / lane.arrived.packets as f64);
+    format!(
+        "  {line} queue {}: {} waits, delay {}, P99 {}, drops {}, marks {}",
+        plain(&lane.name),
+        bytes(lane.now.bytes),
+        seconds(lane.recent.as_ref().map(|q| q.p50)),
+        seconds(lane.recent.as_ref().map(|q| q.p99)),
+        percent(share(lost)),
+        percent(share(lane.marked.packets)),
+    )
 }
 
 fn wrong(status: &Status, unix_s: u64) -> Vec<String> {

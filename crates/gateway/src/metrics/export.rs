@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::anomaly::Kind;
-use super::status::{Causes, Count, LineStatus, LogState, Quantiles, Queue, Spread, Status};
+use super::status::{Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Spread, Status};
 
 /// What this format is called in HTTP.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -48,6 +48,10 @@ const LINE: &[&str] = &["direction", "line", "algorithm"];
 const DROP: &[&str] = &["direction", "line", "algorithm", "place", "cause"];
 const PLACE: &[&str] = &["direction", "line", "algorithm", "place"];
 const QUANTILE: &[&str] = &["direction", "line", "algorithm", "quantile"];
+const LANE: &[&str] = &["direction", "line", "algorithm", "lane"];
+const LANE_DROP: &[&str] = &["direction", "line", "algorithm", "lane", "place", "cause"];
+const LANE_PLACE: &[&str] = &["direction", "line", "algorithm", "lane", "place"];
+const LANE_QUANTILE: &[&str] = &["direction", "line", "algorithm", "lane", "quantile"];
 const ANOMALY: &[&str] = &["anomaly", "direction"];
 const SHADOW: &[&str] = &["direction", "line", "shadow", "algorithm"];
 const SHADOW_DROP: &[&str] = &["direction", "line", "shadow", "algorithm", "place", "cause"];
@@ -92,6 +96,18 @@ metrics! {
     "quell_sojourn_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
     "quell_late_seconds" Histogram LINE, "From when a packet was due to when it was let go: the pacing error.";
     "quell_late_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_lane_queue_packets" Gauge LANE, "Packets that wait in one of the queues of the algorithm: c and l of DualPI2 and Curvy RED. Queues without names, one for each flow, are not told apart.";
+    "quell_lane_queue_bytes" Gauge LANE, "Their bytes.";
+    "quell_lane_arrived_packets_total" Counter LANE, "Packets that came for that queue and were presented to the algorithm. Counters of queues begin again with a reload.";
+    "quell_lane_ce_arrived_total" Counter LANE, "Packets that came with CE: marked elsewhere.";
+    "quell_lane_enqueued_packets_total" Counter LANE, "Packets that were stored.";
+    "quell_lane_forwarded_packets_total" Counter LANE, "Packets that were sent.";
+    "quell_lane_forwarded_bytes_total" Counter LANE, "Their bytes: the queue's share of the rate.";
+    "quell_lane_marked_packets_total" Counter LANE, "Packets that were marked here.";
+    "quell_lane_dropped_packets_total" Counter LANE_DROP, "Packets that were dropped, by place and cause as in quell_dropped_packets_total.";
+    "quell_lane_dropped_ecn_capable_packets_total" Counter LANE_PLACE, "Of all these, the ECN-capable packets.";
+    "quell_lane_sojourn_seconds" Histogram LANE, "From arrival to the start of transmission; bounds are exact to 1 %.";
+    "quell_lane_sojourn_recent_seconds" Gauge LANE_QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
     "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "What the algorithm shows of its inside, by the name that its paper has for it.";
     "quell_shadow_queue_packets" Gauge SHADOW, "Packets that would wait if the shadow's algorithm decided.";
     "quell_shadow_forwarded_packets_total" Counter SHADOW, "Packets that it would have sent.";
@@ -211,6 +227,7 @@ pub fn prometheus(status: &Status) -> String {
     for (line, base) in &lines {
         quantiles(&mut text, "quell_late_recent_seconds", base, line.recent.lateness.as_ref());
     }
+    of_lanes(&mut text, &lines);
     for (line, base) in &lines {
         for signal in &line.signals {
             let more = [("name", signal.name.as_str()), ("unit", signal.unit.as_str())];
@@ -280,31 +297,74 @@ fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
     queues().for_each(|(q, base)| text.one("quell_marked_bytes_total", base, q.marked.bytes as f64));
     let of = |of_packets: bool| move |c: Count| if of_packets { c.packets as f64 } else { c.bytes as f64 };
     for (family, packets) in [("quell_dropped_packets_total", true), ("quell_dropped_bytes_total", false)] {
-        queues().for_each(|(queue, base)| drops(text, family, base, queue, of(packets)));
+        queues().for_each(|(queue, base)| {
+            drops(text, family, base, places(&queue.refused, &queue.dropped), of(packets))
+        });
     }
     for (family, packets) in
         [("quell_dropped_ecn_capable_packets_total", true), ("quell_dropped_ecn_capable_bytes_total", false)]
     {
         for (queue, base) in queues() {
-            for (place, causes) in places(queue) {
+            for (place, causes) in places(&queue.refused, &queue.dropped) {
                 text.one(family, &and(base, &[("place", place)]), of(packets)(causes.ecn_capable));
             }
         }
     }
 }
 
-fn places(queue: &Queue) -> [(&'static str, &Causes); 2] {
-    [("arrival", &queue.refused), ("stored", &queue.dropped)]
+fn places<'a>(refused: &'a Causes, dropped: &'a Causes) -> Places<'a> {
+    [("arrival", refused), ("stored", dropped)]
 }
+
+/// A metric and where a lane has it.
+type LaneFigure = (&'static str, fn(&LaneStatus) -> u64);
+
+fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
+    let lanes = || {
+        lines.iter().flat_map(|(line, base)| {
+            line.lanes.iter().map(move |lane| (lane, and(base, &[("lane", lane.name.as_str())])))
+        })
+    };
+    let figures: [LaneFigure; 8] = [
+        ("quell_lane_queue_packets", |lane| lane.now.packets),
+        ("quell_lane_queue_bytes", |lane| lane.now.bytes),
+        ("quell_lane_arrived_packets_total", |lane| lane.arrived.packets),
+        ("quell_lane_ce_arrived_total", |lane| lane.arrived_ce.packets),
+        ("quell_lane_enqueued_packets_total", |lane| lane.enqueued.packets),
+        ("quell_lane_forwarded_packets_total", |lane| lane.departed.packets),
+        ("quell_lane_forwarded_bytes_total", |lane| lane.departed.bytes),
+        ("quell_lane_marked_packets_total", |lane| lane.marked.packets),
+    ];
+    for (family, figure) in figures {
+        lanes().for_each(|(lane, base)| text.one(family, &base, figure(lane) as f64));
+    }
+    for (lane, base) in lanes() {
+        let family = "quell_lane_dropped_packets_total";
+        drops(text, family, &base, places(&lane.refused, &lane.dropped), |c| c.packets as f64);
+    }
+    for (lane, base) in lanes() {
+        for (place, causes) in places(&lane.refused, &lane.dropped) {
+            let family = "quell_lane_dropped_ecn_capable_packets_total";
+            text.one(family, &and(&base, &[("place", place)]), causes.ecn_capable.packets as f64);
+        }
+    }
+    lanes().for_each(|(lane, base)| text.histogram("quell_lane_sojourn_seconds", &base, &lane.delay));
+    lanes().for_each(|(lane, base)| {
+        quantiles(text, "quell_lane_sojourn_recent_seconds", &base, lane.recent.as_ref());
+    });
+}
+
+/// Where packets were dropped, and for what.
+type Places<'a> = [(&'static str, &'a Causes); 2];
 
 fn drops(
     text: &mut Text,
     family: &'static str,
     base: &[(&str, &str)],
-    queue: &Queue,
+    places: Places<'_>,
     of: impl Fn(Count) -> f64,
 ) {
-    for (place, causes) in places(queue) {
+    for (place, causes) in places {
         for (cause, count) in causes.each() {
             text.one(family, &and(base, &[("place", place), ("cause", cause)]), of(count));
         }
@@ -343,7 +403,9 @@ fn shadows(text: &mut Text, status: &Status) {
     }
     for (shadow, labels) in each() {
         let family = "quell_shadow_dropped_packets_total";
-        drops(text, family, &borrow(&labels), &shadow.queue, |c| c.packets as f64);
+        drops(text, family, &borrow(&labels), places(&shadow.queue.refused, &shadow.queue.dropped), |c| {
+            c.packets as f64
+        });
     }
     for (shadow, labels) in each() {
         text.histogram("quell_shadow_sojourn_seconds", &borrow(&labels), &shadow.delay);

@@ -7,9 +7,10 @@ use quell_units::{Duration, Time};
 
 use super::anomaly::{Anomaly, Kind, Latch, Level, Notice, Raised, Thresholds};
 use super::status::{
-    Count, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread, Status,
+    Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
+    Status,
 };
-use super::{KernelDrops, PathSnapshot, Reader, Snapshot, copy};
+use super::{KernelDrops, LaneSnapshot, PathSnapshot, Reader, Snapshot, copy};
 use crate::meter::Meter;
 
 /// How often rates and anomalies are looked at.
@@ -103,6 +104,8 @@ impl Totals {
 struct Watch {
     delay: Window,
     lateness: Window,
+    /// Of lanes, by name.
+    lanes: Vec<(&'static str, Window)>,
     before: Totals,
     recent: Recent,
     latches: [Latch; 3],
@@ -113,6 +116,7 @@ impl Watch {
         Watch {
             delay: Window::new(),
             lateness: Window::new(),
+            lanes: Vec::new(),
             before: Totals::default(),
             recent: Recent::default(),
             latches: Kind::OF_LINE.map(Latch::new),
@@ -122,6 +126,12 @@ impl Watch {
     fn step(&mut self, path: &PathSnapshot, step: Duration, limits: &Thresholds) -> [Level; 3] {
         self.delay.step(&path.meter.delay);
         self.lateness.step(&path.meter.lateness);
+        if !self.lanes.iter().map(|(name, _)| *name).eq(path.lanes.iter().map(|lane| lane.name)) {
+            self.lanes = path.lanes.iter().map(|lane| (lane.name, Window::new())).collect();
+        }
+        for ((_, window), lane) in self.lanes.iter_mut().zip(&path.lanes) {
+            window.step(&lane.meter.delay);
+        }
         let now = Totals::of(path);
         let was = std::mem::replace(&mut self.before, now);
         let seconds = step.as_secs_f64();
@@ -256,7 +266,7 @@ impl Monitor {
             on_the_way: snapshot.on_the_way as u64,
             kernel: snapshot.kernel,
             log,
-            lines: paths().zip(&self.watches).map(|((i, path), watch)| line(i, path, watch.recent)).collect(),
+            lines: paths().zip(&self.watches).map(|((i, path), watch)| line(i, path, watch)).collect(),
             anomalies: latches.iter().filter_map(holds).collect(),
             raised: latches
                 .iter()
@@ -274,7 +284,7 @@ fn direction(index: usize, path: &PathSnapshot) -> String {
     path.line.as_ref().map_or_else(|| format!("path-{index}"), |line| line.is.config.name.clone())
 }
 
-fn line(index: usize, path: &PathSnapshot, recent: Recent) -> LineStatus {
+fn line(index: usize, path: &PathSnapshot, watch: &Watch) -> LineStatus {
     let signal = |(name, unit, value): &super::Seen| Signal {
         name: (*name).to_string(),
         unit: (*unit).to_string(),
@@ -291,9 +301,28 @@ fn line(index: usize, path: &PathSnapshot, recent: Recent) -> LineStatus {
         sent: path.meter.sent.into(),
         delay: spread(&path.meter.delay, Some(path.meter.delay_sum_ns as f64 / 1e9)),
         lateness: spread(&path.meter.lateness, None),
-        recent,
+        recent: watch.recent,
+        lanes: path.lanes.iter().map(|of| lane(of, watch)).collect(),
         signals: path.signals.iter().map(signal).collect(),
         shadows: path.shadows.iter().map(shadow).collect(),
+    }
+}
+
+fn lane(of: &LaneSnapshot, watch: &Watch) -> LaneStatus {
+    let c = &of.counters;
+    let window = watch.lanes.iter().find(|(name, _)| *name == of.name);
+    LaneStatus {
+        name: of.name.to_string(),
+        now: Count { packets: of.packets, bytes: of.bytes },
+        arrived: c.arrived.into(),
+        arrived_ce: c.arrived_ce.into(),
+        enqueued: c.enqueued.into(),
+        marked: c.marked.into(),
+        departed: c.departed.into(),
+        refused: c.refused.into(),
+        dropped: c.dropped.into(),
+        delay: spread(&of.meter.delay, Some(of.meter.delay_sum_ns as f64 / 1e9)),
+        recent: window.and_then(|(_, window)| window.quantiles()),
     }
 }
 

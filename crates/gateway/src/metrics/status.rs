@@ -7,7 +7,7 @@ use super::KernelDrops;
 use super::anomaly::{Anomaly, Raised};
 
 /// The version of the shape.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,8 @@ pub struct LineStatus {
     pub lateness: Spread,
     /// What is recent.
     pub recent: Recent,
+    /// The queues that it consists of, where they have names.
+    pub lanes: Vec<LaneStatus>,
     /// What the algorithm shows of its inside.
     pub signals: Vec<Signal>,
     /// What judges beside it.
@@ -137,6 +139,34 @@ impl Queue {
         let each = [&self.refused, &self.dropped].map(Causes::total);
         Count { packets: each[0].packets + each[1].packets, bytes: each[0].bytes + each[1].bytes }
     }
+}
+
+/// One of the queues of a discipline, such as the L queue of DualPI2, since the line's last configuration: what
+/// RFC 9332 section 2.5.2.2 asks for, of each queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneStatus {
+    /// Its name: "c", "l".
+    pub name: String,
+    /// What waits.
+    pub now: Count,
+    /// Packets that came, and were presented to the algorithm.
+    pub arrived: Count,
+    /// Of those, the ones that came marked.
+    pub arrived_ce: Count,
+    /// Packets that were stored.
+    pub enqueued: Count,
+    /// Packets that were marked here.
+    pub marked: Count,
+    /// Packets that left for the link.
+    pub departed: Count,
+    /// Dropped on arrival.
+    pub refused: Causes,
+    /// Dropped after they were stored.
+    pub dropped: Causes,
+    /// From arrival to the start of transmission.
+    pub delay: Spread,
+    /// The same of the last ten seconds; none if nothing was sent.
+    pub recent: Option<Quantiles>,
 }
 
 /// Packets and their bytes.

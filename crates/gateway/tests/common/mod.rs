@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::{Ecn, FlowId, Rng, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Rng, Transport};
 use quell_gateway::header::Header;
 use quell_gateway::{LineConfig, Packet};
 use quell_units::{BitRate, Bytes};
@@ -43,6 +43,8 @@ pub fn packet(rng: &mut Rng, handle: u32, paths: u8) -> (u8, Packet) {
         transport: [Transport::Tcp, Transport::Udp, Transport::Other][(x >> 16) as usize % 3],
         syn: x >> 20 & 31 == 0,
         dscp: (x >> 32) as u8 & 63,
+        // Nobody knows them: a trace of arrivals does not have them.
+        hosts: Hosts::default(),
     };
     ((x >> 56) as u8 % paths, Packet::new(handle, 40 + (x >> 40) as u32 % 1460, header))
 }

@@ -3,14 +3,17 @@
 //! [PIE](crate::pie) on a link whose rate is known, so that the delay is the queue over the rate. The
 //! probability is that of a packet of mean size, may exceed 1, and is scaled by each packet's size.
 //!
-//! What RFC 8034 leaves open, and what this file does. Its control path (Appendix A) was read in a transcription of it;
-//! its data path is written from RFC 8033 section 5 and from what the states are said to do, and not verified.
-//! - A modem's rate has a peak and a sustained part, and a bucket between them. Here the link has one rate, which
+//! What RFC 8034 leaves open, and what this file does:
+//! - A modem's rate has a peak and a sustained part, and a bucket between them (A.2). Here the link has one rate, which
 //!   the host knows.
-//! - It is inactive until a third of the buffer is taken, then quiescent. The first signal makes it active: it is
-//!   not given, and the burst allowance begins. Back to quiescent leads a calm update, to inactive a second of them.
-//! - While the burst allowance lasts the probability is 0.
-//! - Signals are drops: RFC 8034 has no marks.
+//! - It is inactive until a third of the buffer is taken, then quiescent. The first drop makes it active, and begins
+//!   the burst allowance. Back to quiescent leads a calm update, to inactive more than a second of them.
+//! - An arrival that passes because the delay is small or little waits has its part in the sum of probabilities all
+//!   the same (A.3); in RFC 8033 it has none.
+//! - A random number equal to the probability drops (A.3), which matters to no probability that is not 0.
+//! - A full buffer is asked for first (A.3). Here the host finds it after the arrival has been judged: it is lost
+//!   either way, and the sum begins again, but in the quiescent state a drop that was due has made it active.
+//! - Signals are drops: RFC 8034 has no marks (section 4.7).
 
 use quell_units::{Bytes, Duration, Time};
 
@@ -23,19 +26,19 @@ params! {
     /// DOCSIS-PIE's parameters.
     pub struct DocsisPieParams {
         /// Delay to hold (LATENCY_TARGET).
-        target: Duration = Duration::from_millis(10), unit "s", source "RFC 8034 Appendix A";
+        target: Duration = Duration::from_millis(10), unit "s", source "RFC 8034 section 4.1";
         /// Time between two updates of the probability (INTERVAL).
-        update_interval: Duration = Duration::from_millis(16), unit "s", source "RFC 8034 Appendix A";
+        update_interval: Duration = Duration::from_millis(16), unit "s", source "RFC 8034 Appendix A.1.2";
         /// Gain of the delay's distance from the target, per update (A).
-        alpha: f64 = 0.25, unit "1/s", source "RFC 8034 Appendix A";
+        alpha: f64 = 0.25, unit "1/s", source "RFC 8034 Appendix A.1.2";
         /// Gain of the delay's change since the last update (B).
-        beta: f64 = 2.5, unit "1/s", source "RFC 8034 Appendix A";
+        beta: f64 = 2.5, unit "1/s", source "RFC 8034 Appendix A.1.2";
         /// Time for which the onset of congestion passes without drops (MAX_BURST).
-        max_burst: Duration = Duration::from_millis(142), unit "s", source "RFC 8034 Appendix A";
+        max_burst: Duration = Duration::from_millis(142), unit "s", source "RFC 8034 Appendix A.1.2";
         /// Time of calm after which it is inactive (BURST_RESET_TIMEOUT).
-        reset_after: Duration = Duration::from_secs(1), unit "s", source "RFC 8034 Appendix A";
+        reset_after: Duration = Duration::from_secs(1), unit "s", source "RFC 8034 Appendix A.1.2";
         /// The packet size of which the probability is (MEAN_PKTSIZE).
-        mean_packet: Bytes = Bytes::new(1024), unit "bytes", source "RFC 8034 Appendix A";
+        mean_packet: Bytes = Bytes::new(1024), unit "bytes", source "RFC 8034 Appendix A.1.2";
     }
 }
 
@@ -130,21 +133,24 @@ impl Aqm for DocsisPie {
         self.ticker.start(now);
     }
 
+    // RFC 8034 Appendix A.3.
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let queue = cx.queue.bytes.get() as f64;
+        if !self.burst_allowance.is_zero() {
+            return Verdict::Pass;
+        }
+        if self.p == 0.0 {
+            self.accumulated = 0.0;
+        }
         if self.state == State::Inactive {
             if queue < self.third {
                 return Verdict::Pass;
             }
             self.state = State::Quiescent;
-            self.calm = Duration::ZERO;
-        }
-        if !self.burst_allowance.is_zero() {
-            return Verdict::Pass;
         }
         let p = by_size(self.p, pkt.bytes.get() as f64, self.mean_packet);
-        self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + p };
+        self.accumulated += p;
         let low = self.delay_old < 0.5 * self.law.target && self.p < 0.2;
         if low || queue <= 2.0 * self.mean_packet || !cx.rng.chance(derandomized(p, self.accumulated)) {
             return Verdict::Pass;
@@ -153,7 +159,6 @@ impl Aqm for DocsisPie {
         if self.state == State::Quiescent {
             self.state = State::Active;
             self.burst_allowance = self.max_burst;
-            return Verdict::Pass;
         }
         Verdict::Drop(Cause::Early)
     }
@@ -167,6 +172,7 @@ impl Aqm for DocsisPie {
         Some(self.ticker.due())
     }
 
+    // RFC 8034 Appendix A.2.
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.ticker.advance();
         let (interval, delay) = (self.ticker.interval(), self.delay(&cx.queue));
@@ -183,7 +189,7 @@ impl Aqm for DocsisPie {
             State::Quiescent if calm => {
                 self.calm += interval;
                 if self.calm > self.reset_after {
-                    self.state = State::Inactive;
+                    (self.state, self.calm) = (State::Inactive, Duration::ZERO);
                 }
             }
             State::Quiescent => self.calm = Duration::ZERO,
@@ -212,7 +218,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// RFC 8034 Appendix A: the next probability, before its bounds.
+    /// RFC 8034 Appendix A.2: the next probability, before its bounds.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
         let next = p + if p >= 0.1 { step.min(0.02) } else { step };
@@ -226,7 +232,7 @@ impl Law {
     }
 }
 
-/// RFC 8034 Appendix A: what the gains are multiplied by; beyond 1 they grow.
+/// RFC 8034 Appendix A.2: what the gains are multiplied by; beyond 1 they grow.
 pub fn scale(p: f64) -> f64 {
     match p {
         p if p < 0.1 => crate::pie::scale(p),
@@ -236,7 +242,7 @@ pub fn scale(p: f64) -> f64 {
     }
 }
 
-/// RFC 8034 Appendix A: the probability of a packet of this size, at most PROB_LOW.
+/// RFC 8034 section 4.6 and Appendix A.3: the probability of a packet of this size, at most PROB_LOW.
 #[inline]
 pub fn by_size(p: f64, size: f64, mean: f64) -> f64 {
     (p * size / mean).min(PROB_LOW)

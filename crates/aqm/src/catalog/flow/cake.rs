@@ -104,7 +104,7 @@ params! {
         /// Bytes that may wait in all, if the link's buffer allows as many; left out: what the shaper or the link sends in four round-trip times, and 4 MiB at least.
         memory_limit: Option<Bytes> = None, unit "bytes", source "Linux, net/sched/sch_cake.c";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 

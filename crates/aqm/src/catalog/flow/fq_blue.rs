@@ -35,7 +35,7 @@ params! {
         /// Packets or bytes of a queue above which an arrival counts as a loss; left out: only a full buffer does.
         threshold: Option<QueueSize> = Some(QueueSize::Packets(10.0)), unit "packets or bytes", source "own";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 

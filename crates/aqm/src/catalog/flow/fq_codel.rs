@@ -83,7 +83,7 @@ params! {
         /// left out: the largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 

@@ -48,7 +48,7 @@ params! {
         /// Whether drops are kept from coming too close together or too far apart.
         derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 

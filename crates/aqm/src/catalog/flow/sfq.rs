@@ -32,7 +32,7 @@ params! {
         /// Time after which flows are hashed anew; left out: never.
         perturb: Option<Duration> = None, unit "s", source "McKenney 1990; tc-sfq(8)";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 

@@ -37,7 +37,7 @@ params! {
         /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000";
         /// Key of the hash; left out: drawn from the run's seed.
-        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1.1";
+        hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
 }
 
