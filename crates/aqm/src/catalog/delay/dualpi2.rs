@@ -324,11 +324,13 @@ impl Discipline for DualPi2 {
         }
     }
 
+    #[inline(always)]
     fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
         self.sorter.lane(pkt)
     }
 
     // RFC 9332 Fig. 3.
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         if exceeds(cx.lanes.bytes, self.limit) {
             return Verdict::Drop(Cause::Forced);
@@ -352,11 +354,13 @@ impl Discipline for DualPi2 {
         }
     }
 
+    #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         Next::Serve(self.service.next(cx))
     }
 
     // RFC 9332 Fig. 7.
+    #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let with = Bytes::new(cx.lanes.bytes.get() + pkt.bytes.get());
         let coupled = self.signal_at == SignalAt::Dequeue && self.enough(with);
