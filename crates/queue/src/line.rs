@@ -195,7 +195,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// Runs the updates that are due at or before `now`.
-    #[inline]
+    #[inline(always)]
     fn update(&mut self, now: Time) {
         while let Some(due) = self.queue.next_update().filter(|due| *due <= now) {
             if self.busy_until < due {
