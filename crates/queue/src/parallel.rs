@@ -129,12 +129,13 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         let bytes = packet.bytes().get();
         let tail = self.ends[lane].tail;
         let key = self.packets.insert(Node { arrived, packet, before: tail, behind: NONE }) as u32;
+        let ends = &mut self.ends[lane];
         match self.packets.get_mut(tail as usize) {
             Some(last) => last.behind = key,
-            None => self.ends[lane].head = key,
+            None => ends.head = key,
         }
-        self.ends[lane].tail = key;
-        self.ends[lane].idle = false;
+        ends.tail = key;
+        ends.idle = false;
         let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() + 1);
         view.bytes = Bytes::new(view.bytes.get() + bytes);
@@ -262,7 +263,8 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         let mut admission = judge(self.ask(now, |d, cx| d.on_enqueue(cx, lane, pkt)), pkt);
         if !matches!(admission, Admission::Dropped(_))
             && !self.has_room(pkt)
-            && !self.make_room(now, lane, pkt, dropped)
+            // A copy, so that `pkt` itself need not be in memory.
+            && !self.make_room(now, lane, &{ *pkt }, dropped)
         {
             admission = Admission::Dropped(Cause::Overflow);
         }

@@ -104,6 +104,15 @@ pub(super) fn hosts_of_flows(network: &Network) -> HostsOfFlows {
     if hosts().any(|hosts| hosts != Hosts::default()) { hosts().collect() } else { Arc::new([]) }
 }
 
+/// Between which hosts a packet travels.
+fn hosts_of(pkt: Pkt, flows: &[Hosts]) -> Hosts {
+    let hosts = flows.get(pkt.flow() as usize).copied().unwrap_or_default();
+    match pkt.is_ack() {
+        true => Hosts { source: hosts.destination, destination: hosts.source },
+        false => hosts,
+    }
+}
+
 /// Takes what leaves the line over the wire and to the engine.
 struct Beyond<'a, O, W> {
     wire: &'a mut Wire,
@@ -162,11 +171,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
     pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, way: &mut impl Way) {
         self.follow(now, way);
         let ServedLink { line, wire, observer, hosts, .. } = self;
-        let hosts = hosts.get(pkt.flow() as usize).copied().unwrap_or_default();
-        let hosts = match pkt.is_ack() {
-            true => Hosts { source: hosts.destination, destination: hosts.source },
-            false => hosts,
-        };
+        let hosts = if hosts.is_empty() { Hosts::default() } else { hosts_of(pkt, hosts) };
         let packet = Queued { pkt, hop, class, hosts, marked: false, lane: 0, ticket: observer.ticket() };
         let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), way };
         let _ = line.arrive(now, packet, &mut beyond);

@@ -280,7 +280,7 @@ impl DualPi2 {
     }
 
     /// The verdict on a packet of the Classic queue (RFC 9332 Fig. 7, lines 11 to 17; section 2.5.1.1).
-    #[inline]
+    #[inline(always)]
     fn judge_c(&mut self, pkt: &PacketMeta, rng: &mut Rng) -> Verdict {
         let p_c = classic_probability(self.p);
         let overloaded = p_c >= most_classic(self.k) && self.overload == Overload::Drop;
