@@ -47,10 +47,25 @@ const HEAD: &str = "\
 /// How this program was compiled.
 const BUILD: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
 
-pub fn check(options: &Options) -> Outcome<()> {
-    if !Command::new("valgrind").arg("--version").output().is_ok_and(|o| o.status.success()) {
-        return Err("valgrind is needed to count instructions: apt-get install valgrind".to_string());
+/// Refuses to count where there is nothing to count with.
+pub fn needs_valgrind() -> Outcome<()> {
+    match Command::new("valgrind").arg("--version").output().is_ok_and(|o| o.status.success()) {
+        true => Ok(()),
+        false => Err("valgrind is needed to count instructions: apt-get install valgrind".to_string()),
     }
+}
+
+/// Instructions per packet between two durations in seconds, of what `count` counts in each.
+pub fn difference(
+    [short, long]: [u32; 2],
+    mut count: impl FnMut(u32) -> Outcome<(u64, u64)>,
+) -> Outcome<f64> {
+    let (short, long) = (count(short)?, count(long)?);
+    Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
+}
+
+pub fn check(options: &Options) -> Outcome<()> {
+    needs_valgrind()?;
     for name in &options.cases {
         find(name)?;
         if name == "d" {
@@ -65,13 +80,10 @@ pub fn check(options: &Options) -> Outcome<()> {
     let mut worse = Vec::new();
     let mut progress = Progress::new(2 * options.cases.len());
     for case in &options.cases {
-        let [short, long] = durations(case);
-        let mut count = |seconds: u32| {
+        let each = difference(durations(case), |seconds| {
             progress.next(&format!("case {case}, {seconds} s"));
             counted(&Args { set: vec![format!("duration={seconds} s")], ..Args::new(case, "red") })
-        };
-        let (short, long) = (count(short)?, count(long)?);
-        let each = (long.0 - short.0) as f64 / (long.1 - short.1) as f64;
+        })?;
         let before = counts.get(case).copied();
         let change = before.map_or("nothing kept to compare with".to_string(), |before| {
             format!("{:+.1} % of {before:.0}", 100.0 * (each / before - 1.0))
@@ -100,7 +112,7 @@ pub fn check(options: &Options) -> Outcome<()> {
 }
 
 /// Instructions of a run and data packets in it.
-fn counted(args: &Args) -> Outcome<(u64, u64)> {
+pub fn counted(args: &Args) -> Outcome<(u64, u64)> {
     let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(args.words());

@@ -14,6 +14,7 @@ mod memory;
 mod one;
 mod peers;
 mod progress;
+mod ratios;
 mod scaling;
 mod store;
 mod table;
@@ -120,6 +121,14 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
+    /// Instructions per packet of today's queues and senders beside drop-tail and Reno
+    Ratios {
+        /// How often each is also timed, in turn; with 0 none is
+        #[arg(short = 'n', long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1000))]
+        times: u32,
+        #[command(flatten)]
+        write: Write,
+    },
     /// Instructions per packet under valgrind, compared with those of benches/instructions.toml
     Instructions(instructions::Options),
     /// Runs one case once and prints what it cost as JSON
@@ -168,6 +177,9 @@ fn main() -> ExitCode {
         Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
             .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
         Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
+        Command::Ratios { times, write } => {
+            ratios::all(times).and_then(|sections| sections.iter().try_for_each(|s| write.publish(s)))
+        }
         Command::Instructions(options) => instructions::check(&options),
         Command::One(args) => one::command(&args),
     };

@@ -61,7 +61,7 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
 impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
     type Packet = P;
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Time, mut packet: P, dropped: &mut dyn FnMut(Dropped<P>)) -> Admission {
         self.advance(now);
         let meta = meta(&packet, now);
@@ -79,7 +79,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         admission
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<P>)) -> Dequeued<P> {
         self.advance(now);
         while let Some((arrived, mut packet)) = self.waiting.pop_front() {
@@ -135,6 +135,11 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
             head_since: self.waiting.front().map(|(t, _)| *t),
             link_rate: self.rate,
         }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     fn observe(&self, out: &mut dyn Probe) {

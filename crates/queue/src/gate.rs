@@ -120,7 +120,7 @@ impl<A: Aqm> Gate<A> {
     }
 
     /// Decides about the packet that has just left the head.
-    #[inline]
+    #[inline(always)]
     pub fn depart(&mut self, now: Time, queue: QueueView, pkt: &PacketMeta) -> Admission {
         if self.aqm.departures() == Departures::Ignored {
             return Admission::Queued;

@@ -18,6 +18,8 @@ use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
 pub struct Line<Q> {
     queue: Q,
     transmitter: Transmitter,
+    /// How long a packet as large as the last one takes: the next usually is.
+    last: (Bytes, (Duration, u32)),
     carry: Carry,
     busy_until: Time,
     /// The queue has been told that nothing has been in transmission since `busy_until`.
@@ -70,6 +72,7 @@ impl<Q: Qdisc> Line<Q> {
         Line {
             queue,
             transmitter,
+            last: (Bytes::new(0), transmitter.time(Bytes::new(0))),
             carry: Carry::START,
             busy_until: Time::ZERO,
             idle_told: false,
@@ -117,7 +120,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// Does everything that is due at or before `now`, each at its own time.
-    #[inline]
+    #[inline(always)]
     pub fn run(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
         while let Some(at) = self.next_departure().filter(|at| *at <= now) {
             self.serve(at, host);
@@ -153,6 +156,7 @@ impl<Q: Qdisc> Line<Q> {
             return;
         }
         self.transmitter.set_rate(rate);
+        self.last.1 = self.transmitter.time(self.last.0);
         self.queue.set_rate(rate);
         // What was paced by the old rate may be sent sooner, but not in the past.
         self.not_before = if stopped { now } else { self.not_before.min(now) };
@@ -183,7 +187,11 @@ impl<Q: Qdisc> Line<Q> {
         self.idle();
         match self.queue.dequeue(now, &mut |dropped| host.dropped(now, dropped)) {
             Dequeued::Packet(packet, arrived) => {
-                let end = self.carry.end(now, self.transmitter.time(packet.bytes()));
+                let bytes = packet.bytes();
+                if bytes != self.last.0 {
+                    self.last = (bytes, self.transmitter.time(bytes));
+                }
+                let end = self.carry.end(now, self.last.1);
                 self.busy_until = end;
                 self.idle_told = false;
                 host.sent(Sent { packet, arrived, start: now, end });
@@ -195,7 +203,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// Runs the updates that are due at or before `now`.
-    #[inline]
+    #[inline(always)]
     fn update(&mut self, now: Time) {
         while let Some(due) = self.queue.next_update().filter(|due| *due <= now) {
             if self.busy_until < due {

@@ -109,7 +109,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     }
 
     /// Counts what happens in a lane.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, lane: usize, event: impl Fn(&mut Counters)) {
         event(&mut self.counters);
         if let Some(counters) = self.lane_counters.get_mut(lane) {
@@ -118,27 +118,54 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     }
 
     /// Asks the discipline.
-    #[inline]
+    #[inline(always)]
     fn ask<R>(&mut self, now: Time, question: impl FnOnce(&mut D, &mut LanesCtx<'_>) -> R) -> R {
         let lanes = waiting(&self.views, &self.packets, self.bytes);
         question(&mut self.discipline, &mut LanesCtx { now, lanes, rng: &mut self.rng })
     }
 
+    #[inline(always)]
     fn push(&mut self, lane: usize, arrived: Time, packet: P) {
         let bytes = packet.bytes().get();
         let tail = self.ends[lane].tail;
         let key = self.packets.insert(Node { arrived, packet, before: tail, behind: NONE }) as u32;
+        let ends = &mut self.ends[lane];
         match self.packets.get_mut(tail as usize) {
             Some(last) => last.behind = key,
-            None => self.ends[lane].head = key,
+            None => ends.head = key,
         }
-        self.ends[lane].tail = key;
-        self.ends[lane].idle = false;
+        ends.tail = key;
+        ends.idle = false;
         let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() + 1);
         view.bytes = Bytes::new(view.bytes.get() + bytes);
         view.head_since = view.head_since.or(Some(arrived));
         self.bytes += bytes;
+    }
+
+    /// Takes the packet at the head of a lane, which is not empty.
+    #[inline(always)]
+    fn pop(&mut self, lane: usize) -> (Time, P) {
+        let ends = &mut self.ends[lane];
+        let Node { arrived, packet, behind, .. } = self.packets.remove(ends.head as usize);
+        ends.head = behind;
+        let head_since = match self.packets.get_mut(behind as usize) {
+            Some(node) => {
+                node.before = NONE;
+                Some(node.arrived)
+            }
+            None => {
+                ends.tail = NONE;
+                None
+            }
+        };
+        let bytes = packet.bytes().get();
+        let view = &mut self.views[lane];
+        view.packets = Packets::new(view.packets.get() - 1);
+        view.bytes = Bytes::new(view.bytes.get() - bytes);
+        view.head_since = head_since;
+        self.bytes -= bytes;
+        (arrived, packet)
     }
 
     /// Takes the packet `key`, the head or the tail of its lane.
@@ -163,12 +190,18 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     }
 
     /// Tells the discipline that a lane is idle, if it is and was not told.
+    #[inline]
     fn tell_idle(&mut self, lane: usize, since: Time) {
         let ends = &mut self.ends[lane];
         if ends.head == NONE && !ends.idle {
             ends.idle = true;
             self.discipline.on_idle(lane, since);
         }
+    }
+
+    #[cold]
+    fn tell_all_idle(&mut self, since: Time) {
+        (0..self.ends.len()).for_each(|lane| self.tell_idle(lane, since));
     }
 
     /// A drop may have emptied a lane of which nothing is in transmission.
@@ -178,7 +211,15 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         }
     }
 
+    /// Whether an arrival fits.
+    #[inline]
+    fn has_room(&self, pkt: &quell_aqm::PacketMeta) -> bool {
+        self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get())
+            && !self.discipline.is_crowded(&waiting(&self.views, &self.packets, self.bytes), pkt)
+    }
+
     /// Drops packets until an arrival fits; says whether it does.
+    #[inline(never)]
     fn make_room(
         &mut self,
         now: Time,
@@ -186,9 +227,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         pkt: &quell_aqm::PacketMeta,
         dropped: &mut dyn FnMut(Dropped<P>),
     ) -> bool {
-        while !self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get())
-            || self.discipline.is_crowded(&waiting(&self.views, &self.packets, self.bytes), pkt)
-        {
+        while !self.has_room(pkt) {
             let (victim, key) = match self.ask(now, |d, cx| d.victim(cx, lane, pkt)) {
                 Victim::Arrival => {
                     self.ask(now, |d, cx| d.on_overflow(cx, lane, pkt));
@@ -213,6 +252,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
 impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
     type Packet = P;
 
+    #[inline(always)]
     fn enqueue(&mut self, now: Time, mut packet: P, dropped: &mut dyn FnMut(Dropped<P>)) -> Admission {
         self.advance(now);
         let meta = meta(&packet, now);
@@ -221,7 +261,11 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.arrival_lane = lane;
         packet.set_lane(lane);
         let mut admission = judge(self.ask(now, |d, cx| d.on_enqueue(cx, lane, pkt)), pkt);
-        if !matches!(admission, Admission::Dropped(_)) && !self.make_room(now, lane, pkt, dropped) {
+        if !matches!(admission, Admission::Dropped(_))
+            && !self.has_room(pkt)
+            // A copy, so that `pkt` itself need not be in memory.
+            && !self.make_room(now, lane, &{ *pkt }, dropped)
+        {
             admission = Admission::Dropped(Cause::Overflow);
         }
         self.count(lane, |counters| _ = counters.arrival(&meta, admission));
@@ -237,6 +281,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         admission
     }
 
+    #[inline(always)]
     fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(Dropped<P>)) -> Dequeued<P> {
         self.advance(now);
         // The transmission before has ended.
@@ -252,9 +297,8 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
                     return Dequeued::NotBefore(time);
                 }
             };
-            let key = self.ends[lane].head;
-            assert!(key != NONE, "lane {lane} is empty: it cannot be served");
-            let (arrived, mut packet) = self.remove(lane, key);
+            assert!(self.ends[lane].head != NONE, "lane {lane} is empty: it cannot be served");
+            let (arrived, mut packet) = self.pop(lane);
             let meta = meta(&packet, arrived);
             let pkt = &shown(&meta, self.marks);
             let admission = judge(self.ask(now, |d, cx| d.on_dequeue(cx, lane, pkt)), pkt);
@@ -274,23 +318,23 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         Dequeued::Nothing
     }
 
+    #[inline]
     fn idle(&mut self, since: Time) {
         match core::mem::replace(&mut self.leaving, Leaving::Nothing) {
-            Leaving::Never => {
-                let since = since.max(self.began);
-                (0..self.ends.len()).for_each(|lane| self.tell_idle(lane, since));
-            }
+            Leaving::Never => self.tell_all_idle(since.max(self.began)),
             Leaving::Nothing => {}
             Leaving::Lane(lane) => self.tell_idle(lane, since),
         }
     }
 
+    #[inline]
     fn advance(&mut self, now: Time) {
         while let Some(due) = self.discipline.next_update().filter(|due| *due <= now) {
             self.ask(due, |d, cx| d.on_update(cx));
         }
     }
 
+    #[inline]
     fn next_update(&self) -> Option<Time> {
         self.discipline.next_update()
     }
@@ -299,6 +343,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         &self.counters
     }
 
+    #[inline]
     fn arrival_lane(&self) -> usize {
         self.arrival_lane
     }
@@ -325,6 +370,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         }
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }

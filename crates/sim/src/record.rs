@@ -550,7 +550,7 @@ impl Observer for Recorder {
     fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
         Recorder::dropped_from_queue(self, now, packet);
     }
-    #[inline]
+    #[inline(always)]
     fn departed(&mut self, now: Time, (): (), packet: Departure) {
         Recorder::departed(self, now, packet);
     }
@@ -576,7 +576,7 @@ impl Observer for InLanes {
     fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
         self.0.mark(observe, busy_until);
     }
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
         self.0.lane_arrived(lane, pkt, admission);
         self.0.arrived(now, class, pkt, admission);
@@ -589,7 +589,7 @@ impl Observer for InLanes {
         self.0.lane_dropped(packet);
         self.0.dropped_from_queue(now, packet);
     }
-    #[inline]
+    #[inline(always)]
     fn departed(&mut self, now: Time, (): (), packet: Departure) {
         self.0.lane_departed(now, packet);
         self.0.departed(now, packet);
@@ -985,7 +985,7 @@ impl Recorder {
 
     /// A packet arrived, and this became of it. It is not in the queue that it finds: one that is
     /// kept [waits](Recorder::waits) or [goes on](Recorder::passed) afterwards.
-    #[inline]
+    #[inline(always)]
     pub fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
         let outcome = match admission {
             Admission::Queued => 0,
@@ -1002,6 +1002,7 @@ impl Recorder {
     }
 
     /// The same for the lane that it is for; comes first.
+    #[inline(always)]
     pub fn lane_arrived(&mut self, lane: u8, pkt: Pkt, admission: Admission) {
         let Some(lane) = self.lanes.get_mut(usize::from(lane)) else { return };
         lane.counts.arrive(pkt.bytes(), self.waiting.packets);
@@ -1023,6 +1024,7 @@ impl Recorder {
         self.count_drop(now, class, pkt, cause);
     }
 
+    #[cold]
     fn count_drop(&mut self, now: Time, class: u16, pkt: Pkt, cause: Cause) {
         let wait_s = self.waiting.bytes as f64 * 8.0 / self.capacity.bps;
         self.losses.lost(now, class, pkt, wait_s);
@@ -1039,6 +1041,7 @@ impl Recorder {
     }
 
     /// A packet leaves the lane in which it waited.
+    #[inline(always)]
     pub fn lane_departed(&mut self, now: Time, packet: Departure) {
         let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) else { return };
         let delay = (now - packet.arrived).nanos();
@@ -1047,14 +1050,14 @@ impl Recorder {
     }
 
     /// The transmission of a packet that waited began at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn departed(&mut self, now: Time, packet: Departure) {
         self.waiting.leave(now, packet.bytes as u64);
         self.passed(now, packet);
     }
 
     /// The transmission of a packet began at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn passed(&mut self, now: Time, packet: Departure) {
         self.last_start = now;
         self.last_bytes = packet.bytes;

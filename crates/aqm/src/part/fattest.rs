@@ -2,12 +2,13 @@
 
 use crate::{Lanes, Victim};
 
-/// The lane with the most bytes, an arrival at `lane` counted with it (RFC 8290 section 4.1); of several
-/// the first. All lanes are looked at.
-pub fn fattest(lanes: &Lanes<'_>, lane: usize, arrival: u64) -> usize {
+/// The lane with the most bytes, an arrival at `lane` counted with it (RFC 8290 section 4.1); of several the first.
+/// Those of `active` are looked at, in any order: every lane in which something waits is one of them, so that it
+/// does not matter how many there are in all.
+pub fn fattest(active: impl Iterator<Item = usize>, lanes: &Lanes<'_>, lane: usize, arrival: u64) -> usize {
     let (mut fattest, mut most) = (lane, lanes.each[lane].bytes.get() + arrival);
-    for (i, view) in lanes.each.iter().enumerate() {
-        let bytes = view.bytes.get() + if i == lane { arrival } else { 0 };
+    for i in active {
+        let bytes = lanes.each[i].bytes.get() + if i == lane { arrival } else { 0 };
         if bytes > most || bytes == most && i < fattest {
             (fattest, most) = (i, bytes);
         }

@@ -126,7 +126,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         self.wake(lane);
     }
 
-    #[inline]
+    #[inline(always)]
     fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
         let hash = match self.given.perturb {
             None => self.hash,
@@ -135,7 +135,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         hash.lane(pkt.flow, self.given.flows)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         if cx.lanes.each[lane].packets.get() >= self.given.depth {
             return Verdict::Drop(Cause::Forced);
@@ -158,7 +158,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
 
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         match self.given.full {
-            Full::Longest => match fattest(&cx.lanes, lane, pkt.bytes.get()) {
+            Full::Longest => match fattest(self.rounds.active(), &cx.lanes, lane, pkt.bytes.get()) {
                 // The arrival is the end of its queue.
                 fat if fat == lane => Victim::Arrival,
                 fat => Victim::Tail(fat),
@@ -171,13 +171,13 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         self.each[lane].on_overflow(&mut cx.of(lane), pkt);
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         let quantum = self.given.quantum.get() as i32;
         Next::Serve(self.rounds.next(&cx.lanes, Emptied::ToOld, |_| quantum, |_| {}))
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let verdict = match self.each[lane].departures() {
             Departures::Ignored => Verdict::Pass,

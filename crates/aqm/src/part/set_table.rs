@@ -27,12 +27,14 @@ impl SetTable {
         if self.tags[own as usize] == hash {
             return own as usize;
         }
-        let (set, way) = (own / self.ways * self.ways, own % self.ways);
-        let places = |ways: u32| (0..ways).map(move |k| (set + (way + k) % ways) as usize);
-        if let Some(place) = places(self.ways).find(|place| self.tags[*place] == hash) {
+        let way = own % self.ways;
+        let set = own - way;
+        // Its own first, and around.
+        let places = (own..set + self.ways).chain(set..set + way).map(|place| place as usize);
+        if let Some(place) = places.clone().find(|place| self.tags[*place] == hash) {
             return place;
         }
-        match places(self.ways).find(|place| !in_use(*place)) {
+        match places.clone().find(|place| !in_use(*place)) {
             Some(place) => {
                 self.tags[place] = hash;
                 place

@@ -10,6 +10,7 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 use super::inbox::Entry;
 use super::moving::{Gone, Moving};
 use super::ring::Ring;
+use crate::packet::Pkt;
 use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
@@ -31,14 +32,30 @@ struct Waiting<T> {
     ticket: T,
 }
 
+/// A packet that arrived at `at`, as algorithms see it.
+#[inline(always)]
+fn shown(pkt: Pkt, at: Time) -> PacketMeta {
+    PacketMeta {
+        bytes: Bytes::new(pkt.bytes() as u64),
+        enqueued_at: at,
+        flow: Packet::flow(&pkt),
+        ecn: pkt.ecn(),
+        transport: pkt.transport(),
+        syn: Packet::is_syn(&pkt),
+        dscp: pkt.dscp(),
+        // Who tells hosts apart has a queue for each flow.
+        hosts: Default::default(),
+    }
+}
+
 /// A queue and its wire.
 pub(super) struct LindleyQueue<A, O: Observer> {
     /// Bits of a [`Key`](super::inbox::Key) that hold the hop.
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting<O::Ticket>>,
-    /// What an algorithm that watches departures is to see of each packet that waits.
-    watched: Ring<PacketMeta>,
+    /// The packets that wait, for an algorithm that watches departures.
+    watched: Ring<Pkt>,
     bytes: u64,
     gate: Gate<A>,
     rate: BitRate,
@@ -88,14 +105,15 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     fn advance(&mut self, now: Time) {
         if self.watches() {
             self.advance_watched(now);
-        }
-        while self.next_special() <= now {
-            self.special();
-        }
-        while let Some(first) = self.waiting.front()
-            && first.starts <= now
-        {
-            self.depart(first);
+        } else {
+            while self.next_special() <= now {
+                self.special();
+            }
+            while let Some(first) = self.waiting.front()
+                && first.starts <= now
+            {
+                self.depart(first);
+            }
         }
         if !self.idle_told && self.wire.busy_until <= now {
             self.idle_told = true;
@@ -123,17 +141,21 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         self.bytes -= packet.bytes as u64;
         self.observer.departed(starts, ticket, packet);
         if self.watches()
-            && let Some(meta) = self.watched.front()
+            && let Some(pkt) = self.watched.pop_front()
         {
-            self.watched.pop_front();
-            self.watch(starts, &meta);
+            self.watch(starts, &packet, pkt);
         }
     }
 
     /// Shows a departure to an algorithm that watches them.
-    fn watch(&mut self, starts: Time, meta: &PacketMeta) {
+    #[inline]
+    fn watch(&mut self, starts: Time, packet: &Departure, pkt: Pkt) {
         let view = self.view(starts);
-        let admission = self.gate.depart(starts, view, meta);
+        let mut meta = shown(pkt, packet.arrived);
+        if packet.marked {
+            meta.ecn = Ecn::Ce;
+        }
+        let admission = self.gate.depart(starts, view, &meta);
         debug_assert_eq!(admission, Admission::Queued, "who watches departures lets them pass");
     }
 
@@ -194,17 +216,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             let (now, hop) = (key.time(self.bits), key.hop(self.bits));
             let class = classes[hop];
             self.advance(now);
-            let meta = PacketMeta {
-                bytes: Bytes::new(pkt.bytes() as u64),
-                enqueued_at: now,
-                flow: Packet::flow(&pkt),
-                ecn: pkt.ecn(),
-                transport: pkt.transport(),
-                syn: Packet::is_syn(&pkt),
-                dscp: pkt.dscp(),
-                // Who tells hosts apart has a queue for each flow.
-                hosts: Default::default(),
-            };
+            let meta = shown(pkt, now);
             let view = self.view(now);
             let admission = self.gate.arrive(now, view, &meta);
             let ticket = self.observer.ticket();
@@ -224,18 +236,17 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             };
             let packet = Departure { arrived: now, class, lane: 0, bytes: pkt.bytes(), marked, lost };
             self.idle_told = false;
-            let seen = PacketMeta { ecn: if marked { Ecn::Ce } else { meta.ecn }, ..meta };
             if starts > now {
                 self.bytes += pkt.bytes() as u64;
                 self.waiting.push_back(Waiting { starts, packet, ticket });
                 self.observer.waits(now, pkt.bytes());
                 if self.watches() {
-                    self.watched.push_back(seen);
+                    self.watched.push_back(pkt);
                 }
             } else {
                 self.observer.passed(now, ticket, packet);
                 if self.watches() {
-                    self.watch(now, &seen);
+                    self.watch(now, &packet, pkt);
                 }
             }
             if lost {

@@ -142,13 +142,13 @@ impl Net {
     fn arrive(&mut self, now: Time, id: LinkId, pkt: Pkt) {
         let class = self.classes[pkt.flow() as usize][pkt.is_ack() as usize];
         let left = &mut self.left;
-        self.links[id.0 as usize].arrive(now, (0, class), pkt, |packet| left.push(packet));
+        self.links[id.0 as usize].arrive(now, (0, class), pkt, left);
         self.went_on(id);
     }
 
     fn serve(&mut self, now: Time, id: LinkId) {
         let left = &mut self.left;
-        self.links[id.0 as usize].run(now, |packet| left.push(packet));
+        self.links[id.0 as usize].run(now, left);
         self.went_on(id);
     }
 
@@ -270,7 +270,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     count.in_flight += net.heap.iter().filter(on_their_way).count() as u64;
     let mut recorded = Vec::new();
     for link in net.links {
-        let (recorder, waiting) = link.finish(measure.end, |_| {});
+        let (recorder, waiting) = link.finish(measure.end, &mut Vec::new());
         count.in_flight += waiting;
         recorded.extend(recorder.map(|r| r.finish()));
     }

@@ -74,6 +74,17 @@ pub(super) enum Left {
     Dropped(Pkt),
 }
 
+/// Who takes what leaves a link's queue.
+pub(super) trait Way {
+    fn take(&mut self, left: Left);
+}
+
+impl Way for Vec<Left> {
+    fn take(&mut self, left: Left) {
+        self.push(left);
+    }
+}
+
 /// A [`Line`], the wire behind it and whoever measures it.
 pub(super) struct ServedLink<Q, O> {
     line: Line<Q>,
@@ -93,17 +104,26 @@ pub(super) fn hosts_of_flows(network: &Network) -> HostsOfFlows {
     if hosts().any(|hosts| hosts != Hosts::default()) { hosts().collect() } else { Arc::new([]) }
 }
 
+/// Between which hosts a packet travels.
+fn hosts_of(pkt: Pkt, flows: &[Hosts]) -> Hosts {
+    let hosts = flows.get(pkt.flow() as usize).copied().unwrap_or_default();
+    match pkt.is_ack() {
+        true => Hosts { source: hosts.destination, destination: hosts.source },
+        false => hosts,
+    }
+}
+
 /// Takes what leaves the line over the wire and to the engine.
-struct Beyond<'a, O, F> {
+struct Beyond<'a, O, W> {
     wire: &'a mut Wire,
     observer: &'a mut O,
     /// The arrival at hand.
     arriving: Option<(u16, Pkt)>,
-    left: F,
+    way: &'a mut W,
 }
 
-impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
-    #[inline]
+impl<O: Observer, W: Way> Host<Queued<O::Ticket>> for Beyond<'_, O, W> {
+    #[inline(always)]
     fn arrived_in(&mut self, now: Time, lane: usize, admission: Admission) {
         if let Some((class, pkt)) = self.arriving {
             self.observer.arrived(now, class, lane_number(lane), pkt, admission);
@@ -113,13 +133,13 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued<O::Ticket>>) {
         let Queued { pkt, hop, class, marked, lane, ticket, .. } = packet;
         let flight = self.wire.transmit(start, pkt.bytes());
         let departure = Departure { arrived, class, lane, bytes: pkt.bytes(), marked, lost: flight.lost };
         self.observer.departed(start, ticket, departure);
-        (self.left)(Left::Sent(hop, pkt, flight));
+        self.way.take(Left::Sent(hop, pkt, flight));
     }
 
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
@@ -128,7 +148,7 @@ impl<O: Observer, F: FnMut(Left)> Host<Queued<O::Ticket>> for Beyond<'_, O, F> {
             let packet = EarlyEnd { class, lane, pkt, cause, place };
             self.observer.dropped_from_queue(now, ticket, packet);
         }
-        (self.left)(Left::Dropped(pkt));
+        self.way.take(Left::Dropped(pkt));
     }
 }
 
@@ -148,39 +168,42 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
 
     /// A packet arrives.
     #[inline]
-    pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, mut left: impl FnMut(Left)) {
-        self.follow(now, &mut left);
+    pub fn arrive(&mut self, now: Time, (hop, class): (u32, u16), pkt: Pkt, way: &mut impl Way) {
+        self.follow(now, way);
         let ServedLink { line, wire, observer, hosts, .. } = self;
-        let hosts = hosts.get(pkt.flow() as usize).copied().unwrap_or_default();
-        let hosts = match pkt.is_ack() {
-            true => Hosts { source: hosts.destination, destination: hosts.source },
-            false => hosts,
-        };
+        let hosts = if hosts.is_empty() { Hosts::default() } else { hosts_of(pkt, hosts) };
         let packet = Queued { pkt, hop, class, hosts, marked: false, lane: 0, ticket: observer.ticket() };
-        let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), left };
+        let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), way };
         let _ = line.arrive(now, packet, &mut beyond);
     }
 
     /// Does what is due at or before `now`.
     #[inline]
-    pub fn run(&mut self, now: Time, mut left: impl FnMut(Left)) {
-        self.follow(now, &mut left);
+    pub fn run(&mut self, now: Time, way: &mut impl Way) {
+        self.follow(now, way);
         let ServedLink { line, wire, observer, .. } = self;
-        line.run(now, &mut Beyond { wire, observer, arriving: None, left });
+        line.run(now, &mut Beyond { wire, observer, arriving: None, way });
     }
 
     /// Does what is due before `now`.
     #[inline]
-    pub fn run_before(&mut self, now: Time, left: impl FnMut(Left)) {
+    pub fn run_before(&mut self, now: Time, way: &mut impl Way) {
         if let Some(before) = now.nanos().checked_sub(1) {
-            self.run(Time::from_nanos(before), left);
+            self.run(Time::from_nanos(before), way);
         }
     }
 
     /// Changes of the rate, and boundaries of measurement, at or before `now`: each at its own time,
     /// before everything else that happens then.
-    #[inline]
-    fn follow(&mut self, now: Time, left: &mut impl FnMut(Left)) {
+    #[inline(always)]
+    fn follow(&mut self, now: Time, way: &mut impl Way) {
+        if self.rates.due().min(self.observer.next_mark()) <= now {
+            self.follow_changes(now, way);
+        }
+    }
+
+    #[cold]
+    fn follow_changes(&mut self, now: Time, way: &mut impl Way) {
         loop {
             let change = self.rates.due();
             let mark = self.observer.next_mark();
@@ -189,7 +212,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
                 return;
             }
             let ServedLink { line, wire, rates, observer, .. } = &mut *self;
-            let mut beyond = Beyond { wire, observer, arriving: None, left: &mut *left };
+            let mut beyond = Beyond { wire, observer, arriving: None, way: &mut *way };
             if change == at {
                 if let Some(rate) = rates.pop() {
                     line.set_rate(at, rate, &mut beyond);
@@ -203,8 +226,8 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
 
     /// Follows the queue to the end of the run, which nothing that happens at the end itself belongs
     /// to, and gives up the recorder and how many packets wait.
-    pub fn finish(mut self, end: Time, mut left: impl FnMut(Left)) -> (Option<Recorder>, u64) {
-        self.follow(end, &mut left);
+    pub fn finish(mut self, end: Time, way: &mut impl Way) -> (Option<Recorder>, u64) {
+        self.follow(end, way);
         let waiting = self.line.queue().view().packets.get();
         (self.observer.recorder(), u64::from(waiting))
     }
@@ -229,6 +252,25 @@ pub(super) trait HeadQueue {
     fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64);
 }
 
+/// The fast engine's.
+struct Onward<'a> {
+    moving: &'a mut Vec<Moving>,
+    gone: &'a mut Gone,
+}
+
+impl Way for Onward<'_> {
+    #[inline(always)]
+    fn take(&mut self, left: Left) {
+        match left {
+            Left::Dropped(pkt) => self.gone.dropped.push(pkt),
+            Left::Sent(_, pkt, flight) if flight.lost => self.gone.lost.push((flight.start, pkt)),
+            Left::Sent(hop, pkt, flight) => {
+                self.moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 });
+            }
+        }
+    }
+}
+
 impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> HeadQueue for ServedLink<Q, O> {
     fn next(&self) -> Option<Time> {
         ServedLink::next(self)
@@ -243,19 +285,15 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> HeadQueue for ServedLink
         moving: &mut Vec<Moving>,
         gone: &mut Gone,
     ) {
-        let mut leave = |packet| match packet {
-            Left::Dropped(pkt) => gone.dropped.push(pkt),
-            Left::Sent(_, pkt, flight) if flight.lost => gone.lost.push((flight.start, pkt)),
-            Left::Sent(hop, pkt, flight) => moving.push(Moving { at: flight.arrives, pkt, hop: hop + 1 }),
-        };
+        let way = &mut Onward { moving, gone };
         for &(key, pkt) in entries {
             let (now, hop) = (key.time(bits), key.hop(bits));
-            self.arrive(now, (hop as u32, classes[hop]), pkt, &mut leave);
+            self.arrive(now, (hop as u32, classes[hop]), pkt, way);
         }
-        self.run_before(until, leave);
+        self.run_before(until, way);
     }
 
     fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64) {
-        ServedLink::finish(*self, end, |_| {})
+        ServedLink::finish(*self, end, &mut Vec::new())
     }
 }

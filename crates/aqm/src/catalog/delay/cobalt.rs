@@ -168,6 +168,7 @@ impl Lane {
     }
 
     /// The lane was to be served at `now`, or fell idle then, and is empty.
+    #[inline]
     pub fn empty(&mut self, law: &Law, now: Time) {
         if self.p > 0.0 && self.may_step(law, now) {
             self.p = lowered(self.p, law.p_dec);
@@ -182,6 +183,7 @@ impl Lane {
 
     /// The lane has been empty from `since` to `now`, and nobody asked for it: BLUE's probability falls by as many
     /// steps as it could have taken.
+    #[inline]
     pub fn age(&mut self, law: &Law, since: Time, now: Time) {
         let since = self.stepped.map_or(since, |last| last.max(since));
         if self.p > 0.0 && now > since {
@@ -215,6 +217,7 @@ impl Lane {
         self.drop_next = control_law(self.drop_next, law.interval, self.count.max(1));
     }
 
+    #[inline]
     fn may_step(&self, law: &Law, now: Time) -> bool {
         self.stepped.is_none_or(|last| now.since(last) > law.target)
     }

@@ -211,6 +211,7 @@ enum Phase {
 impl State {
     /// Whether the packet that leaves the queue `now` is signaled. It has waited for `sojourn` and leaves
     /// `left` bytes waiting for the link; a signal drops it if `drops`, and marks it otherwise.
+    #[inline]
     pub fn signals(
         &mut self,
         law: &Law,
@@ -220,11 +221,16 @@ impl State {
         mtu: Mtu,
         drops: bool,
     ) -> bool {
-        let now = law.arithmetic.clock(now);
         if !standing(sojourn, law.target, left, mtu.get()) {
             self.forget();
             return false;
         }
+        self.signals_standing(law, now, drops)
+    }
+
+    /// [`State::signals`] of a packet that indicates a standing queue.
+    fn signals_standing(&mut self, law: &Law, now: Time, drops: bool) -> bool {
+        let now = law.arithmetic.clock(now);
         // RFC 8289 section 5.6: the standing queue has lasted for an interval.
         let since = *self.above_since.get_or_insert(now);
         let lasted = match law.arithmetic {
@@ -305,6 +311,7 @@ impl Aqm for Codel {
         Verdict::Pass
     }
 
+    #[inline]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
         let (left, drops) = (cx.link_backlog.get(), !pkt.ecn.is_capable());
@@ -322,6 +329,7 @@ impl Aqm for Codel {
         Departures::Decided
     }
 
+    #[inline]
     fn on_idle(&mut self, _: Time) {
         self.state.forget();
     }

@@ -280,7 +280,7 @@ impl DualPi2 {
     }
 
     /// The verdict on a packet of the Classic queue (RFC 9332 Fig. 7, lines 11 to 17; section 2.5.1.1).
-    #[inline]
+    #[inline(always)]
     fn judge_c(&mut self, pkt: &PacketMeta, rng: &mut Rng) -> Verdict {
         let p_c = classic_probability(self.p);
         let overloaded = p_c >= most_classic(self.k) && self.overload == Overload::Drop;
@@ -324,11 +324,13 @@ impl Discipline for DualPi2 {
         }
     }
 
+    #[inline(always)]
     fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
         self.sorter.lane(pkt)
     }
 
     // RFC 9332 Fig. 3.
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         if exceeds(cx.lanes.bytes, self.limit) {
             return Verdict::Drop(Cause::Forced);
@@ -352,11 +354,13 @@ impl Discipline for DualPi2 {
         }
     }
 
+    #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         Next::Serve(self.service.next(cx))
     }
 
     // RFC 9332 Fig. 7.
+    #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let with = Bytes::new(cx.lanes.bytes.get() + pkt.bytes.get());
         let coupled = self.signal_at == SignalAt::Dequeue && self.enough(with);

@@ -302,6 +302,7 @@ impl Pie {
 
     /// Whether updates of an empty queue change nothing that a later packet meets. The burst allowance does
     /// not count: without probability and delay, the next arrival makes it whole.
+    #[inline]
     pub fn has_nothing_to_forget(&self) -> bool {
         let inactive = !self.active || self.activate_at == 0.0;
         inactive && self.p == 0.0 && self.delay_old == 0.0 && self.waited.is_zero()
@@ -402,7 +403,7 @@ impl Aqm for Pie {
         self.ticker.start(now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if self.linux.is_some() {
             return self.linux_enqueue(cx, pkt);
@@ -445,6 +446,7 @@ impl Aqm for Pie {
         self.accumulated = 0.0;
     }
 
+    #[inline]
     fn on_idle(&mut self, _: Time) {
         self.waited = Duration::ZERO;
         self.drain.stop();
@@ -455,6 +457,7 @@ impl Aqm for Pie {
         Some(self.ticker.due())
     }
 
+    #[inline]
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.ticker.advance();
         if self.linux.is_some() {
@@ -498,12 +501,14 @@ pub struct Law {
 
 impl Law {
     /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
+    #[inline]
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
         if self.cap && p >= 0.1 { step.min(0.02) } else { step }
     }
 
     /// RFC 8033 section 4.2: the next probability.
+    #[inline]
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let next = p + self.step(p, delay, delay_old);
         let decays = match self.decay {
@@ -524,16 +529,18 @@ impl Law {
 }
 
 /// RFC 8033 section 4.2: what the gains are multiplied by, by the probability.
+#[inline]
 pub fn scale(p: f64) -> f64 {
+    // The usual ones first.
     const STEPS: [(f64, f64); 6] = [
-        (1e-6, 1.0 / 2048.0),
-        (1e-5, 1.0 / 512.0),
-        (1e-4, 1.0 / 128.0),
-        (1e-3, 1.0 / 32.0),
-        (1e-2, 1.0 / 8.0),
-        (1e-1, 1.0 / 2.0),
+        (1e-1, 1.0),
+        (1e-2, 1.0 / 2.0),
+        (1e-3, 1.0 / 8.0),
+        (1e-4, 1.0 / 32.0),
+        (1e-5, 1.0 / 128.0),
+        (1e-6, 1.0 / 512.0),
     ];
-    STEPS.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, scale)| *scale)
+    STEPS.iter().find(|(from, _)| p >= *from).map_or(1.0 / 2048.0, |(_, scale)| *scale)
 }
 
 /// RFC 8033 section 4.4: both delays are below half of the target.

@@ -359,6 +359,7 @@ impl Cake {
         }
     }
 
+    #[inline]
     fn wire(&self, pkt: &PacketMeta) -> u64 {
         on_wire(pkt.bytes.get(), self.given.overhead.get(), self.given.mpu.get(), self.given.framing)
     }
@@ -413,6 +414,7 @@ impl Discipline for Cake {
         tin.rounds.inherit(i, tin.quantum, true);
     }
 
+    #[inline(always)]
     fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
         let t = self.given.diffserv.tin(pkt.dscp);
         let base = t * self.given.flows as usize;
@@ -428,6 +430,7 @@ impl Discipline for Cake {
         base + i
     }
 
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, _: &PacketMeta) -> Verdict {
         let (t, i) = self.tin_of(lane);
         if cx.lanes.packets.get() == 0 {
@@ -458,7 +461,10 @@ impl Discipline for Cake {
     }
 
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
-        head_of(&cx.lanes, fattest(&cx.lanes, lane, pkt.bytes.get()), lane)
+        let flows = self.given.flows as usize;
+        let tins = self.tins.iter().enumerate();
+        let active = tins.flat_map(|(t, tin)| tin.rounds.active().map(move |i| t * flows + i));
+        head_of(&cx.lanes, fattest(active, &cx.lanes, lane, pkt.bytes.get()), lane)
     }
 
     fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, _: &PacketMeta) {
@@ -468,6 +474,7 @@ impl Discipline for Cake {
         self.lanes[lane].cobalt.full(&self.tins[t].law, cx.now);
     }
 
+    #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         if self.given.bandwidth.is_some() && self.clock > cx.now {
             return Next::NotBefore(self.clock);
@@ -497,6 +504,7 @@ impl Discipline for Cake {
         }
     }
 
+    #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let ((t, i), wire) = (self.tin_of(lane), self.wire(pkt));
         let (tin, now) = (&mut self.tins[t], cx.now);
@@ -516,6 +524,7 @@ impl Discipline for Cake {
         verdict
     }
 
+    #[inline]
     fn on_idle(&mut self, lane: usize, since: Time) {
         self.lanes[lane].left = since;
     }

@@ -248,12 +248,12 @@ impl Discipline for FqCodel {
         self.rounds.inherit(lane, self.quantum, true);
     }
 
-    #[inline]
+    #[inline(always)]
     fn classify(&mut self, _: Time, pkt: &PacketMeta) -> usize {
         self.hash.lane(pkt.flow, self.flows)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         self.mtu.see(pkt);
         let states = &mut self.states;
@@ -271,7 +271,7 @@ impl Discipline for FqCodel {
     // RFC 8290 section 4.1.
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         if self.batch.packets == 0 {
-            let fat = fattest(&cx.lanes, lane, pkt.bytes.get());
+            let fat = fattest(self.rounds.active(), &cx.lanes, lane, pkt.bytes.get());
             let (own, arrival) = if fat == lane { (1, pkt.bytes.get()) } else { (0, 0) };
             let view = &cx.lanes.each[fat];
             let (packets, bytes) = (view.packets.get() + own, view.bytes.get() + arrival);
@@ -292,14 +292,14 @@ impl Discipline for FqCodel {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         let (rule, states) = (self.emptied(), &mut self.states);
         Next::Serve(self.rounds.next(&cx.lanes, rule, |_| self.quantum, |empty| states[empty].forget()))
     }
 
     // RFC 8290 section 4.2.
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
         let (left, drops) = (cx.lanes.bytes.get(), !pkt.ecn.is_capable());
