@@ -398,7 +398,10 @@ fn an_experiment_is_run_live_and_put_on_record() {
     assert!(done.status.success() && said.contains("codel"), "{}{said}", text(&done.stderr));
     let read = |name: &str| std::fs::read_to_string(dir.path().join("papers/doc/live").join(name)).unwrap();
     let numbers = read("1.csv");
-    assert!(numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"), "{numbers}");
+    assert!(
+        numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"),
+        "{numbers}"
+    );
     assert_eq!(numbers.lines().count(), 3, "{numbers}");
     let record = read("row.toml");
     assert!(record.starts_with("# Written by `quell reproduce doc-row --papers papers --live`"), "{record}");
@@ -408,7 +411,7 @@ fn an_experiment_is_run_live_and_put_on_record() {
     let done = quell(dir.path(), &["reproduce", "doc-row", "--quick", "--out", "page"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let page = std::fs::read_to_string(dir.path().join("page/doc.html")).unwrap();
-    assert!(page.contains("Live / simulated"), "{page}");
+    assert!(page.contains("codel, live"), "{page}");
 }
 
 #[test]

@@ -635,7 +635,8 @@ impl Job<'_> {
             let now = wire.clock.now();
             let done = traffic.done();
             while let Some(due) = due.get(looks.len()).filter(|due| now >= **due) {
-                let (due, at) = (due.as_secs_f64(), now.as_secs_f64());
+                // What is counted goes on while this thread waits for a processor.
+                let (due, at) = (due.as_secs_f64(), wire.clock.now().as_secs_f64());
                 looks.push(Look { due, at, received: traffic.received(), done: done.clone() });
             }
             let Some(next) = due.get(looks.len()) else { break };
