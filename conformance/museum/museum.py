@@ -7,14 +7,16 @@ The right implementations are those of adaptor.py; an exhibit overrides one meth
 does to results, is in crates/conformance/src/museum.rs and docs/conformance.md.
 """
 
+import json
 import math
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "adaptors" / "python")]
 sys.dont_write_bytecode = True
 
-from adaptor import Ared, Blue, Codel, Fifo, Pi, Pie, Red, serve  # noqa: E402
+from adaptor import Ared, Blue, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, serve  # noqa: E402
 
 EXHIBITS = {}
 
@@ -184,6 +186,331 @@ class _(Pie):
         pass
 
 
+# rattan's PIE lists sixteen differences from Linux's. Two are pie-bypass-in-packets and pie-updates-at-arrivals above;
+# these are the others that decide anything, on its side or on Linux's. Its numbers are in the descriptions.
+@exhibit("pie-gains-fixed")
+class _(Pie):
+    """3: alpha and beta are 1/8 and 1 1/4, whatever is configured."""
+
+    def step(self, delay):
+        self.params = {**self.params, "alpha": 0.125, "beta": 1.25}
+        return super().step(delay)
+
+
+@exhibit("pie-not-derandomized")
+class _(Pie):
+    """5: every arrival with p, where what was asked for sums it up first (RFC 8033 section 5.4)."""
+
+    def derandomized(self):
+        return self.p
+
+
+@exhibit("pie-ignores-ecn")
+class _(Pie):
+    """6: nothing is ever marked."""
+
+    def capable(self, packet):
+        return False
+
+
+@exhibit("pie-bytemode")
+class _(Pie):
+    """7: Linux's bytemode: the probability goes with the packet's size."""
+
+    def on_enqueue(self, now, packet):
+        p = self.p
+        self.p = p * packet["bytes"] / self.mean_packet
+        verdict = super().on_enqueue(now, packet)
+        self.p = p
+        return verdict
+
+
+@exhibit("pie-boosts")
+class _(Pie):
+    """8: Linux's: two hundredths more at every update that finds a delay of more than 250 ms."""
+
+    def step(self, delay):
+        return super().step(delay) + (0.02 if delay > 0.25 else 0.0)
+
+
+@exhibit("pie-decays-early")
+class _(Pie):
+    """9: the probability decays while the delay is below half of the target, and not only where it is 0."""
+
+    def decays(self, delay):
+        return self.below_half(delay)
+
+
+@exhibit("pie-decays-by-a-64th")
+class _(Pie):
+    """9: Linux's factor, 63/64 instead of 0.98."""
+
+    def on_update(self, now):
+        decays = self.decays(self.delay())
+        super().on_update(now)
+        if decays:
+            self.p *= 63 / 64 / 0.98
+
+
+@exhibit("pie-burst-by-departures")
+class _(Pie):
+    """10: Linux's: the burst allowance falls with departures, and not with updates."""
+
+    left = None
+
+    def on_dequeue(self, now, packet, arrived):
+        if self.left is not None:
+            self.burst_allowance = max(0, self.burst_allowance - (now - self.left))
+        self.left = now
+        return super().on_dequeue(now, packet, arrived)
+
+    def on_update(self, now):
+        before = self.burst_allowance
+        super().on_update(now)
+        self.burst_allowance = before
+
+
+@exhibit("pie-restores-at-updates")
+class _(Pie):
+    """10: the burst allowance is restored at an update, and not at an arrival."""
+
+    def restore_burst(self):
+        pass
+
+    def on_update(self, now):
+        super().on_update(now)
+        if self.p == 0.0 and self.below_half(self.delay()):
+            self.burst_allowance = self.max_burst
+
+
+@exhibit("pie-resets-all")
+class _(Pie):
+    """11: Linux's: an update that finds no congestion forgets the sum of probabilities as well."""
+
+    def on_update(self, now):
+        calm = self.p == 0.0 and self.below_half(self.delay())
+        super().on_update(now)
+        if calm:
+            self.accumulated, self.delay_old = 0.0, 0.0
+
+
+@exhibit("pie-delay-by-rate")
+class _(Pie):
+    """12: the delay is what waits over the rate, although time stamps were asked for."""
+
+    def delay(self):
+        return self.bytes * 8 / self.link["rate_bps"]
+
+
+@exhibit("pie-skips-updates")
+class _(Pie):
+    """13: Linux's guard: something waits and has no delay yet, so nothing is updated."""
+
+    def on_update(self, now):
+        if self.delay() == 0.0 and self.waiting:
+            return
+        super().on_update(now)
+
+
+@exhibit("fq-codel-empty-new-leaves")
+class _(FqCodel):
+    """A new queue that is found empty is gone, and new again with its next packet: it can be served every other time."""
+
+    def new_queue_is_empty(self, queue):
+        pass
+
+
+@exhibit("fq-codel-spares-each-queue")
+class _(FqCodel):
+    """Each CoDel spares the last packets of its own queue, and not those of all queues together."""
+
+    def enqueue(self, now, packet):
+        answer = super().enqueue(now, packet)
+        for queue in self.flows.values():
+            queue.backlog_is_small = lambda queue=queue: queue.bytes <= self.maxpacket
+        return answer
+
+
+@exhibit("fq-codel-fattest-by-packets")
+class _(FqCodel):
+    """The queue with the most packets pays for a full buffer, and not the one with the most bytes."""
+
+    def weight(self, queue):
+        return len(queue.waiting)
+
+
+@exhibit("fq-codel-drops-one")
+class _(FqCodel):
+    """A full buffer costs one packet, and not half of the fattest queue: the search for it is made for every packet."""
+
+    def batch(self):
+        return super().batch()[:1]
+
+
+@exhibit("fq-codel-charges-drops")
+class _(FqCodel):
+    """Packets that CoDel drops take from the credits of their queue like those that are sent."""
+
+    def charge(self, queue, answer):
+        queue.credits -= answer["bytes"] + sum(answer["dropped"])
+
+
+@exhibit("fq-codel-keeps-credits")
+class _(FqCodel):
+    """A queue that comes back has the credits with which it left, and not a quantum."""
+
+    def activate(self, queue):
+        if queue not in self.new and queue not in self.old:
+            queue.credits = queue.credits or self.quantum
+            self.new.append(queue)
+
+
+@exhibit("fq-codel-one-list")
+class _(FqCodel):
+    """There is no list of new queues: a sparse flow waits for its turn among the others."""
+
+    def activate(self, queue):
+        if queue not in self.old:
+            queue.credits = self.quantum
+            self.old.append(queue)
+
+
+@exhibit("dualpi2-leaves-out-the-wait")
+class _(DualPi2):
+    """The delay of the L queue leaves out the time that the packet has waited: what remains, over the rate."""
+
+    def sojourn(self, now, arrived, lane):
+        behind = sum(packet["bytes"] for _, packet in self.queues[lane])
+        return behind * 8 / self.link["rate_bps"]
+
+
+@exhibit("dualpi2-unsquared")
+class _(DualPi2):
+    """The Classic queue is signaled with p', and not with its square."""
+
+    def p_c(self):
+        return self.p
+
+
+@exhibit("dualpi2-uncoupled")
+class _(DualPi2):
+    """The L queue is marked by its own AQM alone."""
+
+    def p_cl(self):
+        return 0.0
+
+
+@exhibit("dualpi2-adds-the-two")
+class _(DualPi2):
+    """The two probabilities of the L queue are added, where line 6 of Fig. 7 takes the larger."""
+
+    def native(self, now, arrived):
+        return super().native(now, arrived) + self.p_cl()
+
+
+@exhibit("dualpi2-no-overload")
+class _(DualPi2):
+    """Saturated marking drops nothing of the L queue (Fig. 4 without the edge cases of Fig. 7)."""
+
+    def saturated(self):
+        return False
+
+
+@exhibit("dualpi2-classic-delay-only")
+class _(DualPi2):
+    """The controller sees the Classic queue's delay alone (Fig. 6, and not line 2a of Fig. 8)."""
+
+    def current(self, now):
+        return self.waited(now, self.queues[self.C])
+
+
+@exhibit("dualpi2-marks-one-packet")
+class _(DualPi2):
+    """Th_len is forgotten: a packet that takes long at the link's rate is marked although nothing waits behind it."""
+
+    def native(self, now, arrived):
+        return self.laqm(self.sojourn(now, arrived, self.L))
+
+
+@exhibit("dualpi2-strict-priority")
+class _(DualPi2):
+    """The L queue goes first whenever something waits there: C may starve."""
+
+    def scheduler(self, now):
+        super().scheduler(now)
+        return self.L if self.queues[self.L] else self.C
+
+
+@exhibit("dualpi2-ect0-is-l4s")
+class _(DualPi2):
+    """Packets of ECT(0) wait in the L queue: a Classic sender's queue delays those that keep none."""
+
+    def in_l(self, packet):
+        return self.marks and packet.get("ecn", "notect") != "notect"
+
+
+@exhibit("dualpi2-winds-up")
+class _(DualPi2):
+    """p' is not kept in [0, 1]."""
+
+    def on_update(self, now):
+        curq = self.current(now)
+        self.p += self.alpha * (curq - self.target) + self.beta * (curq - self.prevq)
+        self.prevq = curq
+
+
+class Distorted:
+    """Quell's own answer (`quell conformance answer`), seen through one mistake: for queues that no adaptor has."""
+
+    NAME = "cake"
+
+    def header(self, header):
+        """What is made of the header."""
+        return header
+
+    def packet(self, packet):
+        """What is made of a packet that arrives."""
+        return packet
+
+    def serve(self, quell):
+        with subprocess.Popen([quell, "conformance", "answer"], stdin=-1, stdout=-1, text=True) as right:
+            for number, line in enumerate(sys.stdin):
+                said = json.loads(line)
+                if number == 0:
+                    said = self.header(said)
+                elif "packet" in said:
+                    said["packet"] = self.packet(said["packet"])
+                right.stdin.write(json.dumps(said) + "\n")
+                right.stdin.flush()
+                print(right.stdout.readline(), end="", flush=True)
+            right.stdin.close()
+
+
+@exhibit("cake-overhead-twice")
+class _(Distorted):
+    """The link's overhead is added to sizes that have it already: the shaper is too slow."""
+
+    def header(self, header):
+        twice = 2 * header["parameters"]["overhead"]["bytes"]
+        return {**header, "config": {**header["config"], "overhead": f"{twice:.0f} B"}}
+
+
+@exhibit("cake-no-framing")
+class _(Distorted):
+    """The shaper counts bytes of packets, and not the cells that they take on the wire: the queue is in the modem."""
+
+    def header(self, header):
+        return {**header, "config": {**header["config"], "framing": "noatm"}}
+
+
+@exhibit("cake-tos-for-dscp")
+class _(Distorted):
+    """The whole byte of the header is taken for the DSCP, which is its upper six bits: tins are wrong."""
+
+    def packet(self, packet):
+        return {**packet, "dscp": packet.get("dscp", 0) << 2 & 63}
+
+
 @exhibit("red-count-goes-on")
 class _(Red):
     """The count is not reset while the average is below min_th: the first arrival above is signaled too soon."""
@@ -310,7 +637,10 @@ class _(Pie):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in EXHIBITS:
-        sys.exit(f"museum.py EXHIBIT, one of: {', '.join(EXHIBITS)}")
-    chosen = EXHIBITS[sys.argv[1]]
-    serve({chosen.NAME: chosen})
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ("right", *EXHIBITS):
+        sys.exit(f"museum.py EXHIBIT [QUELL], one of: {', '.join(EXHIBITS)}")
+    chosen = EXHIBITS.get(sys.argv[1], Distorted)
+    if issubclass(chosen, Distorted):
+        chosen().serve(sys.argv[2] if len(sys.argv) == 3 else "quell")
+    else:
+        serve({chosen.NAME: chosen})

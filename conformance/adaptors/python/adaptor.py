@@ -547,7 +547,285 @@ class Pie(Fifo):
         }
 
 
-ALGORITHMS = {c.NAME: c for c in (Fifo, Red, Ared, Pi, Blue, Codel, Pie)}
+class Several(Fifo):
+    """Several queues before one link."""
+
+    def packets(self):
+        raise NotImplementedError
+
+    def answer(self, event):
+        if event["do"] == "idle":
+            self.draws.begin(event.get("draws", []))
+            self.on_idle(event["t"])
+            return {"used": self.draws.used, "signals": self.signals()}
+        return super().answer(event)
+
+    def full(self, bytes_more):
+        """Whether so many bytes more, in one packet, find no room."""
+        size = self.link["buffer"]
+        if "packets" in size:
+            return self.packets() + 1 > int(size["packets"])
+        return self.bytes + bytes_more > int(size["bytes"])
+
+
+class FlowCodel(Codel):
+    """The CoDel of one flow's queue: what remains is what waits in all of them (RFC 8289 section 4.4)."""
+
+    def __init__(self, header, shared):
+        super().__init__(header)
+        self.shared = shared
+        self.credits, self.place = 0, None
+
+    def backlog_is_small(self):
+        return self.shared.waiting_bytes() <= self.shared.maxpacket
+
+
+def mixed(x):
+    """32 bits: the finalizer of SplitMix64, its upper half."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & (1 << 64) - 1
+    return (x ^ (x >> 31)) >> 32
+
+
+class FqCodel(Several):
+    """RFC 8290 section 4."""
+
+    NAME = "fq-codel"
+
+    def __init__(self, header):
+        super().__init__(header)
+        p = self.params
+        if p["rules"] != "rfc" or p["arithmetic"] != "exact" or p["ce_threshold"] is not None:
+            raise Unsupported("Linux's rules, and a threshold for marks")
+        self.header = header
+        self.quantum = p["quantum"]["bytes"]
+        self.adapts = p["mtu"] is None
+        self.maxpacket = 0 if self.adapts else p["mtu"]["bytes"]
+        self.flows, self.new, self.old, self.batches = {}, [], [], 0
+
+    def packets(self):
+        return sum(len(queue.waiting) for queue in self.flows.values())
+
+    def waiting_bytes(self):
+        return sum(queue.bytes for queue in self.flows.values())
+
+    def activate(self, queue):
+        if queue not in self.new and queue not in self.old:
+            queue.credits = self.quantum
+            self.new.append(queue)
+
+    def weight(self, queue):
+        """By what the fattest queue is the fattest."""
+        return queue.bytes
+
+    def over(self):
+        """Section 4.1: whether more waits than may."""
+        size, p = self.link["buffer"], self.params
+        packets, total = self.packets(), self.waiting_bytes()
+        beyond = packets > int(size["packets"]) if "packets" in size else total > int(size["bytes"])
+        return beyond or packets > p["limit"] or total > p["memory_limit"]["bytes"]
+
+    def batch(self):
+        """Half of the packets of the fattest queue, and so many at most."""
+        # Of several, the one with the lowest number.
+        fat = max((self.flows[number] for number in sorted(self.flows)), key=self.weight)
+        return [fat] * min(max(len(fat.waiting) // 2, 1), self.params["drop_batch"])
+
+    def queue_of(self, flow):
+        """Flows meet by their hash; without a key, which the reference draws, so few do not meet in 1024 queues."""
+        key, queues = self.params["hash_key"], self.params["flows"]
+        number = flow if key is None else mixed(flow ^ key) * queues >> 32
+        return self.flows.setdefault(number, FlowCodel(self.header, self))
+
+    def enqueue(self, now, packet):
+        if self.adapts:
+            self.maxpacket = max(self.maxpacket, packet["bytes"])
+        queue = self.queue_of(packet.get("flow", 0))
+        queue.waiting.append((now, packet))
+        queue.bytes += packet["bytes"]
+        self.activate(queue)
+        gone = []
+        while self.over():
+            self.batches += 1
+            for fat in self.batch():
+                _, head = fat.waiting.popleft()
+                fat.bytes -= head["bytes"]
+                gone.append(head["id"])
+        if packet["id"] in gone:
+            gone.remove(packet["id"])
+            return {"verdict": "dropped", "cause": "overflow", "dropped": gone}
+        return {"verdict": "queued", "dropped": gone}
+
+    def new_queue_is_empty(self, queue):
+        """Section 4.2: it goes to the end of the old ones, so that it is not new again at once."""
+        self.old.append(queue)
+
+    def charge(self, queue, answer):
+        queue.credits -= answer["bytes"]
+
+    def dequeue(self, now):
+        dropped = []
+        while self.new or self.old:
+            active = self.new or self.old
+            queue = active[0]
+            if queue.credits <= 0:
+                queue.credits += self.quantum
+                active.pop(0)
+                self.old.append(queue)
+                continue
+            sizes = {packet["id"]: packet["bytes"] for _, packet in queue.waiting}
+            answer = queue.dequeue(now)
+            dropped += answer["dropped"]
+            if "sent" in answer:
+                self.charge(queue, {"bytes": sizes[answer["sent"]], "dropped": [sizes[i] for i in answer["dropped"]]})
+                return {**answer, "dropped": dropped}
+            was_new = active is self.new
+            active.pop(0)
+            if was_new:
+                self.new_queue_is_empty(queue)
+        return {"dropped": dropped}
+
+    def on_idle(self, now):
+        """Every queue is found empty."""
+        if self.packets() == 0:
+            self.dequeue(now)
+
+    def signals(self):
+        return {"batches": float(self.batches)}
+
+
+class DualPi2(Several):
+    """RFC 9332 Appendix A, Figures 2 to 5, 7 and 8."""
+
+    NAME = "dualpi2"
+    C, L = 0, 1
+
+    def __init__(self, header):
+        super().__init__(header)
+        p = self.params
+        usual = {"classifier": "ect1", "dscp": None, "scheduler": "wrr", "signal_at": "dequeue", "signals": "recur"}
+        usual |= {"overload": "drop", "delay_from": "sojourn", "th_len_at": "dequeue"}
+        if any(p[name] != value for name, value in usual.items()):
+            raise Unsupported("options of Linux, and other classifiers and schedulers")
+        self.k, self.target = p["k"], p["target"]
+        interval = p["update_interval"] or min(self.target, p["rtt_max"] / 3)
+        self.alpha = p["alpha"] or 0.1 * interval / p["rtt_max"] ** 2
+        self.beta = p["beta"] or 0.3 / p["rtt_max"]
+        self.limit = max(p["limit"] * self.link["rate_bps"] / 8, 2 * 1500)
+        self.queues = [deque(), deque()]
+        self.counts = [0.0, 0.0]
+        self.p = self.prevq = 0.0
+        self.credit = self.fresh_credit()
+
+    def packets(self):
+        return sum(len(queue) for queue in self.queues)
+
+    def in_l(self, packet):
+        """Fig. 3, line 6. In a queue that does not mark, all packets are Not-ECT."""
+        return self.marks and packet.get("ecn") in ("ect1", "ce")
+
+    def enqueue(self, now, packet):
+        if self.bytes + 1500 > self.limit:
+            return {"verdict": "dropped", "cause": "forced"}
+        if self.full(packet["bytes"]):
+            return {"verdict": "dropped", "cause": "overflow"}
+        self.queues[self.L if self.in_l(packet) else self.C].append((now, packet))
+        self.bytes += packet["bytes"]
+        return {"verdict": "queued"}
+
+    def waited(self, now, queue):
+        return (now - queue[0][0]) / SECOND if queue else 0.0
+
+    def fresh_credit(self):
+        return (2 * self.params["c_weight"] - 1) * self.mean_packet
+
+    def scheduler(self, now):
+        """Section 4.2.2: weighted round robin, a credit in bytes that says what C is owed."""
+        c, l = self.queues
+        if all(not queue or queue[0][0] == now for queue in self.queues):
+            self.credit = self.fresh_credit()
+        if not c or not l:
+            return self.L if l else self.C
+        return self.C if self.credit > 0 else self.L
+
+    def recur(self, lane, likelihood):
+        self.counts[lane] += likelihood
+        if self.counts[lane] > 1:
+            self.counts[lane] -= 1
+            return True
+        return False
+
+    def sojourn(self, now, arrived, lane):
+        return (now - arrived) / SECOND
+
+    def laqm(self, delay):
+        low, width = self.params["min_th"], self.params["range"]
+        if delay >= low + width:
+            return 1.0
+        return (delay - low) / width if delay > low else 0.0
+
+    def native(self, now, arrived):
+        """Lines 5a to 5d: what is left behind says whether there is a queue."""
+        if len(self.queues[self.L]) > self.params["th_len"]:
+            return self.laqm(self.sojourn(now, arrived, self.L))
+        return 0.0
+
+    def p_c(self):
+        return self.p * self.p
+
+    def p_cl(self):
+        return min(self.k * self.p, 1.0)
+
+    def p_cmax(self):
+        return min(1 / self.k**2, 1.0)
+
+    def saturated(self):
+        return self.p_cl() >= 1.0
+
+    def judge(self, now, lane, packet, arrived):
+        """None, "mark" or "drop"."""
+        if lane == self.L:
+            if not self.saturated():
+                return "mark" if self.recur(lane, max(self.native(now, arrived), self.p_cl())) else None
+            if self.recur(lane, self.p_c()):
+                return "drop"
+            return "mark" if self.recur(lane, self.p_cl()) else None
+        if not self.recur(lane, self.p_c()):
+            return None
+        return "mark" if self.capable(packet) and self.p_c() < self.p_cmax() else "drop"
+
+    def dequeue(self, now):
+        dropped = []
+        while self.packets() > 0:
+            lane = self.scheduler(now)
+            arrived, packet = self.queues[lane].popleft()
+            self.bytes -= packet["bytes"]
+            verdict = self.judge(now, lane, packet, arrived)
+            if verdict == "drop":
+                dropped.append(packet["id"])
+                continue
+            if self.queues[1 - lane]:
+                weight = self.params["c_weight"]
+                self.credit += (weight if lane == self.L else weight - 1) * packet["bytes"]
+            marked = verdict == "mark" and self.is_new_mark(packet)
+            return {"sent": packet["id"], "marked": marked, "dropped": dropped}
+        return {"dropped": dropped}
+
+    def current(self, now):
+        """Fig. 8, line 2a."""
+        return max(self.waited(now, queue) for queue in self.queues)
+
+    def on_update(self, now):
+        curq = self.current(now)
+        p = self.p + self.alpha * (curq - self.target) + self.beta * (curq - self.prevq)
+        self.p = min(max(p, 0.0), 1.0)
+        self.prevq = curq
+
+    def signals(self):
+        return {"credit": self.credit, "delay": self.prevq, "p": self.p, "p_c": self.p_c(), "p_cl": self.p_cl()}
+
+
+ALGORITHMS = {c.NAME: c for c in (Fifo, Red, Ared, Pi, Blue, Codel, Pie, FqCodel, DualPi2)}
 
 
 def serve(algorithms):

@@ -55,6 +55,15 @@ const COURSES: &[Course] = &[
     },
 ];
 
+/// A course for variants alone: a full buffer takes half a second to drain.
+const SLOW: Course = Course {
+    name: "slow",
+    rate: BitRate::from_bps(1_000_000),
+    buffer: QueueSize::Packets(60.0),
+    ecn: false,
+    sizes: false,
+};
+
 /// The load, and for how many arrivals it holds. A load of nothing is a pause.
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
@@ -68,7 +77,8 @@ pub fn all() -> impl Iterator<Item = Vector> {
 pub fn of(entry: &Entry) -> Vec<Vector> {
     let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)()));
     let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
-        let course = COURSES.iter().find(|c| c.name == variant.course).expect("a course of that name");
+        let mut courses = COURSES.iter().chain([&SLOW]);
+        let course = courses.find(|c| c.name == variant.course).expect("a course of that name");
         (variant.name.to_string(), course, configured(variant))
     });
     defaults.chain(others).map(|(name, course, config)| record(entry, &name, course, &config)).collect()

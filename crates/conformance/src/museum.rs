@@ -32,9 +32,10 @@ const fn exhibit(
 /// A reading that a document allows, or a slip that is easily made, where no public report is known.
 const READING: &str = "a slip that a short test does not show; no public report is known here";
 
-/// All of them. Those of FQ-CoDel (an empty new queue that is removed at once) and DualPI2 (a delay that
-/// leaves out the time already waited, <https://github.com/private-octopus/picoquic/pull/1981>) belong below,
-/// with the adaptors that they override.
+/// rattan's own list of what its PIE does otherwise than Linux's, at the head of its `pie.rs`.
+const RATTAN: &str = "listed by https://github.com/stack-rs/rattan/pull/197, its own or Linux's side";
+
+/// All of them.
 pub const EXHIBITS: &[Exhibit] = &[
     exhibit(
         "codel-control-law",
@@ -133,6 +134,178 @@ pub const EXHIBITS: &[Exhibit] = &[
         "an idle link keeps the delay of its last packet",
         "RFC 8033 Appendix A to the letter: the delay changes only when a packet leaves",
     ),
+    exhibit(
+        "pie-gains-fixed",
+        "pie",
+        "alpha and beta are 1/8 and 1 1/4, whatever is configured (rattan 3, 16)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-not-derandomized",
+        "pie",
+        "every arrival is signaled with p, where RFC 8033 section 5.4 was asked for (rattan 5)",
+        RATTAN,
+    ),
+    exhibit("pie-ignores-ecn", "pie", "nothing is ever marked (rattan 6)", RATTAN),
+    exhibit(
+        "pie-bytemode",
+        "pie",
+        "the probability goes with the packet's size (rattan 7: Linux's bytemode)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-boosts",
+        "pie",
+        "0.02 more at each update that finds a delay of more than 250 ms (rattan 8: Linux's)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-decays-early",
+        "pie",
+        "the probability decays below half of the target, where section 4.2 was asked for (rattan 9)",
+        RATTAN,
+    ),
+    exhibit("pie-decays-by-a-64th", "pie", "the decay takes 1/64, and not 0.02 (rattan 9: Linux's)", RATTAN),
+    exhibit(
+        "pie-burst-by-departures",
+        "pie",
+        "the burst allowance falls with departures (rattan 10: Linux's)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-restores-at-updates",
+        "pie",
+        "the burst allowance is restored at updates, and not at arrivals (rattan 10)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-resets-all",
+        "pie",
+        "an update that finds no congestion forgets the last delay and the sum of probabilities (rattan 11: Linux's)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-delay-by-rate",
+        "pie",
+        "the delay is what waits over the rate, where time stamps were asked for (rattan 12)",
+        RATTAN,
+    ),
+    exhibit(
+        "pie-skips-updates",
+        "pie",
+        "nothing is updated while something waits and has no delay yet (rattan 13: Linux's)",
+        RATTAN,
+    ),
+    exhibit(
+        "fq-codel-empty-new-leaves",
+        "fq-codel",
+        "a new queue that is found empty is gone, and new again with its next packet (RFC 8290 section 4.2)",
+        "argued in https://github.com/dtaht/sch_cake/issues/145: such a flow can take every other turn",
+    ),
+    exhibit(
+        "fq-codel-spares-each-queue",
+        "fq-codel",
+        "CoDel spares the last packets of each queue, and not of all (RFC 8289 section 4.4)",
+        READING,
+    ),
+    exhibit(
+        "fq-codel-fattest-by-packets",
+        "fq-codel",
+        "the queue with the most packets pays for a full buffer, and not the one with the most bytes",
+        READING,
+    ),
+    exhibit(
+        "fq-codel-drops-one",
+        "fq-codel",
+        "a full buffer costs one packet, and not half of the fattest queue (RFC 8290 section 4.1)",
+        "the draft before RFC 8290, and its section 5.2.3 if read alone",
+    ),
+    exhibit(
+        "fq-codel-charges-drops",
+        "fq-codel",
+        "packets that CoDel drops take from the credits of their queue",
+        READING,
+    ),
+    exhibit(
+        "fq-codel-keeps-credits",
+        "fq-codel",
+        "a queue that comes back has the credits with which it left, and not a quantum",
+        READING,
+    ),
+    exhibit("fq-codel-one-list", "fq-codel", "there is no list of new queues", READING),
+    exhibit(
+        "dualpi2-leaves-out-the-wait",
+        "dualpi2",
+        "the delay of the L queue leaves out the time that the packet has waited",
+        "https://github.com/private-octopus/picoquic/pull/1981",
+    ),
+    exhibit(
+        "dualpi2-unsquared",
+        "dualpi2",
+        "the Classic queue is signaled with p', and not with its square",
+        READING,
+    ),
+    exhibit("dualpi2-uncoupled", "dualpi2", "the L queue is marked by its own AQM alone", READING),
+    exhibit(
+        "dualpi2-adds-the-two",
+        "dualpi2",
+        "the two probabilities of the L queue are added, and not compared (RFC 9332 Fig. 7, line 6)",
+        READING,
+    ),
+    exhibit(
+        "dualpi2-no-overload",
+        "dualpi2",
+        "saturated marking drops nothing of the L queue",
+        "RFC 9332 Fig. 4, which Fig. 7 completes",
+    ),
+    exhibit(
+        "dualpi2-classic-delay-only",
+        "dualpi2",
+        "the controller sees the Classic queue's delay alone",
+        "RFC 9332 Fig. 6, which line 2a of Fig. 8 completes",
+    ),
+    exhibit(
+        "dualpi2-marks-one-packet",
+        "dualpi2",
+        "a packet that leaves nothing behind is marked for its delay (Th_len of RFC 9332 Fig. 7)",
+        "RFC 9332 Fig. 4, which Fig. 7 completes; the default of Linux, which counts at arrivals",
+    ),
+    exhibit(
+        "dualpi2-strict-priority",
+        "dualpi2",
+        "the L queue goes first whenever something waits there (RFC 9332 section 4.2.2)",
+        READING,
+    ),
+    exhibit(
+        "dualpi2-ect0-is-l4s",
+        "dualpi2",
+        "packets of ECT(0) wait in the L queue (RFC 9331 section 4.1)",
+        READING,
+    ),
+    exhibit(
+        "dualpi2-winds-up",
+        "dualpi2",
+        "p' is not kept in [0, 1]",
+        "RFC 9332 Fig. 6 and 8 to the letter: the clamp is omitted for clarity",
+    ),
+    exhibit(
+        "cake-overhead-twice",
+        "cake",
+        "the link's overhead is added to sizes that have it already",
+        "https://github.com/hudra0/qosmate/issues/117",
+    ),
+    exhibit(
+        "cake-no-framing",
+        "cake",
+        "the shaper counts bytes of packets, and not the cells that they take on the wire",
+        READING,
+    ),
+    exhibit(
+        "cake-tos-for-dscp",
+        "cake",
+        "the whole byte of the IP header is taken for the DSCP, its upper six bits",
+        READING,
+    ),
     exhibit("red-count-goes-on", "red", "the count is not reset below min_th", READING),
     exhibit(
         "red-count-survives-overflow",
@@ -188,6 +361,15 @@ pub const EXHIBITS: &[Exhibit] = &[
         "harmless by itself; it makes runs with the same seed incomparable",
     ),
 ];
+
+/// The program, and its argument, that an exhibit of `algorithm` is one mistake away from; it passes.
+pub fn right(algorithm: &str) -> (&'static str, Option<&'static str>) {
+    match algorithm {
+        // No adaptor has it: exhibits distort what the reference sees.
+        "cake" => ("museum.py", Some("right")),
+        _ => ("adaptor.py", None),
+    }
+}
 
 /// The programs, by their names.
 pub const FILES: &[(&str, &str)] = &[

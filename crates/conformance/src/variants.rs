@@ -42,6 +42,7 @@ pub fn variants() -> &'static [Variant] {
                 "target = \"5 ms\"\nalpha = 2.0\nbeta = 20.0\nmax_burst = \"30 ms\"\nmark_ecnth = 0.5",
             ),
             variant("pie", "link-rate", "bytes", "delay_from = \"link-rate\"\nmax_burst = \"30 ms\""),
+            variant("pie", "slow", "slow", "max_burst = \"30 ms\"\nupdate_interval = \"30 ms\""),
             variant("red", "fast", "drops", "weight = 0.05"),
             variant(
                 "red",
@@ -90,6 +91,18 @@ pub fn variants() -> &'static [Variant] {
             variant("blue", "threshold", "marks", "d1 = 0.02\nd2 = 0.01\nthreshold = \"30 packets\""),
             variant("blue-fixed", "fast", "drops", "d1 = 0.05\nd2 = 0.02"),
             variant("vrc", "fast", "marks", "q_ref = \"20 packets\""),
+            variant(
+                "fq-codel",
+                "shared",
+                "bytes",
+                "flows = 4\nhash_key = 1\nlimit = 20\ninterval = \"40 ms\"\nquantum = \"300 B\"",
+            ),
+            variant(
+                "cake",
+                "shaped",
+                "bytes",
+                "bandwidth = \"1.5 Mbit/s\"\noverhead = \"40 B\"\nframing = \"atm\"\nhash_key = 1",
+            ),
             variant(
                 "red+tail",
                 "counted",

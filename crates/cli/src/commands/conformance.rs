@@ -279,8 +279,16 @@ pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     let dir = tempfile::tempdir().map_err(|e| Failure::cannot("make a folder for the programs", e))?;
     museum::write(dir.path()).map_err(|e| Failure::cannot("write the programs", e))?;
     let stop = interrupt::listen();
-    let runner = |program: &str, exhibit: Option<&str>| Runner {
-        command: [&args.python, program].into_iter().chain(exhibit).map(str::to_string).collect(),
+    // Exhibits of what no adaptor has are made from the answers of this program.
+    let quell = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
+    let quell = quell.to_string_lossy().into_owned();
+    let runner = |(program, exhibit): (&str, Option<&str>)| Runner {
+        command: [args.python.as_str(), program]
+            .into_iter()
+            .chain(exhibit)
+            .chain(exhibit.is_some().then_some(quell.as_str()))
+            .map(str::to_string)
+            .collect(),
         dir: Some(dir.path().to_path_buf()),
         timeout: std::time::Duration::from_secs(120),
     };
@@ -288,9 +296,9 @@ pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     for exhibit in exhibits {
         // What it is made from is right: otherwise it would be caught for another reason.
         if right.insert(exhibit.algorithm) {
-            check_right(&runner("adaptor.py", None), exhibit.algorithm, stop)?;
+            check_right(&runner(museum::right(exhibit.algorithm)), exhibit.algorithm, stop)?;
         }
-        all.push(catch(&runner("museum.py", Some(exhibit.name)), exhibit, stop)?);
+        all.push(catch(&runner(("museum.py", Some(exhibit.name))), exhibit, stop)?);
     }
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
