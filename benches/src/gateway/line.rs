@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use cpu_time::ThreadTime;
 use quell_aqm::catalog::CATALOG;
-use quell_aqm::{Ecn, FlowId, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use quell_gateway::header::Header;
 use quell_gateway::{Packet, Shaped};
 use quell_queue::{Admission, Dropped, Host, Sent};
@@ -62,12 +62,14 @@ impl Busy {
         let answer = Duration::from_secs_f64(packet * ANSWER);
         for _ in 0..ARRIVALS {
             self.now += gap;
+            let flow = self.arrived % FLOWS;
             let header = Header {
-                flow: FlowId(self.arrived % FLOWS),
+                flow: FlowId(flow),
                 ecn: Ecn::Ect0,
                 transport: Transport::Tcp,
                 syn: false,
                 dscp: 0,
+                hosts: Hosts { source: flow as u16 + 1, destination: 1 },
             };
             self.arrived = self.arrived.wrapping_add(1);
             let before = self.heard.signals;
