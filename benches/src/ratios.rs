@@ -87,9 +87,9 @@ fn senders() -> Vec<Row> {
         Row::new("paced, with rack", plain(&[PACED, RACK]), 1.6),
         Row::new("bbr1", plain(&bbr("bbr1")), 1.6),
         Row::new("bbr3", plain(&bbr("bbr3")), 1.6),
-        Row::base("reno, nothing lost", room(&[])),
-        Row::new("bbr1, nothing lost", room(&bbr("bbr1")), 1.6),
-        Row::new("bbr3, nothing lost", room(&bbr("bbr3")), 1.6),
+        Row::base("reno, buffer of 5000", room(&[])),
+        Row::new("bbr1, buffer of 5000", room(&bbr("bbr1")), 1.6),
+        Row::new("bbr3, buffer of 5000", room(&bbr("bbr3")), 1.6),
         Row::base("reno, marked by pi2", of("pi2", MARKS, &[])),
         Row::new(
             "prague, marked by pi2",
