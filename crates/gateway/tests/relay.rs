@@ -341,10 +341,10 @@ fn a_course_is_followed_however_seldom_the_relay_wakes() {
         assert_eq!((found.lines[0].differ, found.lines[0].lost, found.closed), (0, 0, true));
         assert_eq!(found.lines[0].config.rate, BitRate::from_bps(10_000_000));
     }
-    // A link that stands still is woken by its next change.
+    // A link that stands still is woken by its next change; an arrival has taken a nanosecond.
     let mut relay = Relay::new(Burst(1, Vec::new()), paths(), Pace::default(), None).unwrap();
     relay.follow(0, Course::new(vec![(Time::ZERO, mbps(0)), (ms(4.0), mbps(10))]));
-    assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Rest::Input(Duration::from_millis(4)));
+    assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Rest::Input(Duration::from_nanos(3_999_999)));
     let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), None).unwrap();
     relay.follow(0, Course::default().losing(0.5, Seed(1).stream("loss")));
     relay.turn(|| Time::ZERO).unwrap();
