@@ -77,7 +77,8 @@ def one_queue(folder: Path) -> str:
             row += [figure(metrics, RATIO, 1, 2), figure(metrics, "utilization", 100)]
             row += [figure(metrics, name, 1000) for name in QUEUE_DELAY.values()]
         rows.append(row)
-    each = [f"{QUEUES[a][0]}: {of}" for a in ("pi2", "pie") for of in ("rate ratio", "util. %", "mean ms", "P99 ms")]
+    figures = ("rate ratio", "util. %", "mean ms", "P99 ms")
+    each = [f"{QUEUES[a][0]}: {of}" for a in ("pi2", "pie") for of in figures]
     return table(["senders", "rate", "round trip", *each], rows)
 
 
@@ -137,18 +138,21 @@ def picture(folder: Path) -> str:
 
             out = [f'<text x="{x0}" y="{y0 - 10}" class="t">{senders}: {title}</text>']
             for tick in ticks:
-                out.append(f'<path d="M{x0} {y(tick):.1f}h{width}" class="{"one" if tick == 1 and line == 0 else "g"}"/>')
+                style = "one" if tick == 1 and line == 0 else "g"
+                out.append(f'<path d="M{x0} {y(tick):.1f}h{width}" class="{style}"/>')
                 out.append(f'<text x="{x0 - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
             rates = list(dict.fromkeys(rate for rate, _, _ in each))
             for i, rate in enumerate(rates):
                 of_rate = [k for k, case in enumerate(each) if case[0] == rate]
                 middle = (x(of_rate[0]) + x(of_rate[-1])) / 2
-                out.append(f'<text x="{middle:.1f}" y="{y0 + height + 32}" text-anchor="middle">{rate}</text>')
+                at = f'x="{middle:.1f}" y="{y0 + height + 32}"'
+                out.append(f'<text {at} text-anchor="middle">{rate}</text>')
                 if i:
                     edge = x(of_rate[0]) - 0.5 * width / len(each)
                     out.append(f'<path d="M{edge:.1f} {y0}v{height + 36}" class="g"/>')
             for i, (_, rtt, _) in enumerate(each):
-                out.append(f'<text x="{x(i):.1f}" y="{y0 + height + 15}" text-anchor="middle" class="s">{rtt.split()[0]}</text>')
+                at = f'x="{x(i):.1f}" y="{y0 + height + 15}"'
+                out.append(f'<text {at} text-anchor="middle" class="s">{rtt.split()[0]}</text>')
             for algorithm, (_, color) in QUEUES.items():
                 for rate in rates:
                     dots = [

@@ -1,12 +1,12 @@
-"""Write the tables of theory.md from the output of `quell analyze scenarios/theory.toml --check --format
-json`, which comes on standard input: `make theory` runs this."""
+"""Write the tables of theory.md from what `quell analyze --check --format json` printed of
+scenarios/theory.toml and scenarios/theory_coupled.toml, two files that are named on the command line: `make
+theory` runs this."""
 
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-BEGIN, END = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"
 
 # Below this window timeouts rule TCP (RFC 5681 section 3.2).
 LEAST_WINDOW = 4.0
@@ -87,7 +87,7 @@ def periods(found: Cases) -> str:
     )
 
 
-def no_equilibrium(output: dict) -> str:
+def no_equilibrium(output: dict, why: str = "every packet would have to be signaled") -> str:
     """Return what the packets do where the fluid has no equilibrium."""
     motions = [
         case["packets"]["motion"]
@@ -97,8 +97,8 @@ def no_equilibrium(output: dict) -> str:
     ]
     settled = motions.count("settled")
     return (
-        f"{len(motions)} further cases have no equilibrium in the fluid model (every packet would have to be "
-        f"signaled); the queue of packets settles in {settled} of them.\n"
+        f"{len(motions)} further cases have no equilibrium in the fluid model ({why}); "
+        f"the queue of packets settles in {settled} of them.\n"
     )
 
 
@@ -128,8 +128,33 @@ def text(output: dict) -> str:
     )
 
 
+def coupled_text(output: dict) -> str:
+    """Return the tables of two kinds of senders: those of the algorithms, by their senders."""
+    by_senders: Cases = {}
+    for point in output["points"]:
+        senders = f"{point['scalable']} beside {point['congestion']}"
+        for case in point["algorithms"]:
+            if case["packets"] and case["margins"]:
+                by_senders.setdefault(f"{case['label']}: {senders}", []).append(case)
+    first, second = matrix(by_senders), fluid(by_senders)
+    count = sum(map(len, by_senders.values()))
+    return "\n".join(
+        [
+            f"All {count} cases with an equilibrium:\n",
+            first,
+            no_equilibrium(output, "every scalable packet would have to be marked"),
+            "The nonlinear fluid model, from an empty queue, instead of the linear verdict:\n",
+            second,
+        ]
+    )
+
+
 path = Path(__file__).with_suffix(".md")
 page = path.read_text(encoding="utf-8")
-before, rest = page.split(BEGIN)
-_, after = rest.split(END)
-path.write_text(before + BEGIN + text(json.load(sys.stdin)) + END + after, encoding="utf-8")
+for name, make, file in zip(("verdicts", "coupled"), (text, coupled_text), sys.argv[1:], strict=True):
+    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    written = make(json.loads(Path(file).read_text(encoding="utf-8")))
+    page = before + begin + written + end + after
+path.write_text(page, encoding="utf-8")

@@ -58,6 +58,8 @@ pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchErro
 pub use sequential::{Look, Looks, Width, widths};
 pub use space::{Space, free_space, space};
 pub use stats::{ERROR, Estimate, jain_index, quantile, t_quantile};
-pub use store::{REPORT, StoreError, foreign_files, temporary_file, without_temporary_name};
+pub use store::{
+    CHARACTERIZATION, REPORT, StoreError, foreign_files, temporary_file, without_temporary_name,
+};
 pub use table::Table;
 pub use work::{Made, Task, Told, make, make_tasks, tasks};

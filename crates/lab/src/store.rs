@@ -128,12 +128,14 @@ fn sealed(text: String) -> String {
 
 /// The report that belongs to a result, but is written later.
 pub const REPORT: &str = "report.html";
+/// The page of `quell characterize`, likewise.
+pub const CHARACTERIZATION: &str = "characterization.html";
 
 /// What is in a folder of results and is not part of them, in alphabetic order.
 pub fn foreign_files(dir: &Path) -> Vec<String> {
     let is_ours = |name: &str| {
         let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
-        name == RUN || name == REPORT || name.strip_suffix(".parquet").is_some_and(table)
+        [RUN, REPORT, CHARACTERIZATION].contains(&name) || name.strip_suffix(".parquet").is_some_and(table)
     };
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut foreign: Vec<String> =

@@ -5,7 +5,7 @@ use quell_characterize::{
     Candidate, Cell, DROP_TAIL, Ellipse, Facts, Findings, Heading, Plan, PointFound, Request, Section,
     SectionFound, Tally, Verdict, Weight, Wish, html, markdown, select, tradeoff,
 };
-use quell_lab::{Results, Series};
+use quell_lab::{CHARACTERIZATION, Results, Series};
 use serde::Serialize;
 
 use super::run;
@@ -15,9 +15,6 @@ use crate::folder::{self, Place};
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
-
-/// The page, in the results folder.
-const PAGE: &str = "characterization.html";
 
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
 pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Failure> {
@@ -69,7 +66,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     }
     let kept = run::keep(Some(place), &results, false, false);
     if let Some(folder) = &kept.folder {
-        let page = folder.join(PAGE);
+        let page = folder.join(CHARACTERIZATION);
         folder::write_whole(&html(&plan, &results, &findings, &facts), &page)?;
         if args.format.format == Format::Table {
             terminal::print(&format!("page     {}\nresults  {}\n", page.display(), folder.display()))?;
