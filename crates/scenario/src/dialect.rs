@@ -317,6 +317,13 @@ pub static TABLE: &[Row] = &[
         source: "QUIC: ACK frames with ECN counts (RFC 9000 section 19.3.2)",
     },
     Row {
+        place: Place::Capable,
+        table: "flows.tcp with ecn",
+        key: "mark_reduction",
+        values: [Own, Own, Own, Text("proportional"), Own],
+        source: "Linux: a mark reduces the window over a round trip, as a loss does",
+    },
+    Row {
         place: Place::Aqm(red_family),
         table: RED,
         key: "spacing",

@@ -82,7 +82,7 @@ pub const COMMON: &[&str] = &[
 /// Keys that matter where another one is set.
 const SWITCHED: &[(&str, &[&str])] = &[
     ("pacing", &["pacing_burst"]),
-    ("ecn", &["ecn_retransmissions", "feedback"]),
+    ("ecn", &["ecn_retransmissions", "feedback", "mark_reduction"]),
     ("delayed_ack", &["ack_every", "quick_acks"]),
 ];
 
@@ -173,6 +173,7 @@ impl Parameter {
             Some(range) => range.to_string(),
             None if doc.unit == "true or false" => doc.unit.to_string(),
             None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
+            None if doc.name == "mark_reduction" => "\"at-once\" or \"proportional\"".to_string(),
             None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
             None => listed(names),
         };

@@ -55,6 +55,17 @@ choice! {
     }
 }
 
+choice! {
+    /// How a mark reduces the window.
+    pub enum MarkReduction {
+        /// At once (RFC 3168 section 6.1.2).
+        AtOnce = "at-once",
+        /// As a loss does: in proportion to what arrives, over a round trip in which it does not grow; the receiver
+        /// acknowledges the first packet after it at once (Linux).
+        Proportional = "proportional",
+    }
+}
+
 /// What a user may read about growth by acknowledgments.
 pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
     key: "growth",
@@ -99,7 +110,7 @@ pub(crate) const WHOLE_PACKETS: Entry = Entry {
     choices: &[
         "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
         "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once.",
-        "A window that is reduced is whole, and the count begins anew. LEDBAT and Prague count as with \"packets\".",
+        "A window that is reduced is whole, and the count begins anew. DCTCP's estimate is a whole number of 1024ths, and what it takes from the window whole packets, none where that would be less than one. LEDBAT and Prague count as with \"packets\".",
     ],
 };
 
@@ -160,6 +171,8 @@ params! {
         ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
         /// How the receiver tells of marks: "classic" (one bit), "exact" (their number) or "accecn" (modulo 8).
         feedback: Feedback = Feedback::Classic, unit "name", source "RFC 3168 section 6.1.3; RFC 9000 section 19.3.2; RFC 9768 section 3.2.2";
+        /// How a mark reduces the window: "at-once", or, with "prr" and "rack", "proportional", as a loss does.
+        mark_reduction: MarkReduction = MarkReduction::AtOnce, unit "name", source "RFC 3168 section 6.1.2; Linux: proportional";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
         /// The queueing delay one way that LEDBAT aims at.
@@ -241,7 +254,9 @@ pub struct Config {
     pub(crate) rack: bool,
     /// Packets are paced.
     pub(crate) paced: bool,
-    /// One of both, which ordinary senders need not ask twice.
+    /// A mark reduces the window in proportion to what arrives.
+    pub(crate) gradual: bool,
+    /// One of these, for which ordinary senders need not ask one by one.
     pub(crate) timed: bool,
     pub(crate) pacing_burst: u32,
     /// The congestion control follows a model of the path.
@@ -370,12 +385,17 @@ impl Config {
         let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
         let always_reports = feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
         let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
+        let gradual = p.ecn
+            && p.mark_reduction == MarkReduction::Proportional
+            && matches!(p.recovery, Recovery::Prr | Recovery::Rack)
+            && p.congestion != CongestionControl::Prague;
         Ok(Config {
             recovery: p.recovery,
             sack,
             rack: p.recovery == Recovery::Rack,
             paced: p.pacing,
-            timed: p.pacing || p.recovery == Recovery::Rack,
+            gradual,
+            timed: p.pacing || p.recovery == Recovery::Rack || gradual,
             pacing_burst: p.pacing_burst,
             model,
             congestion: p.congestion,

@@ -188,6 +188,10 @@ impl Receiver {
 
     #[inline(never)]
     fn on_ecn(&mut self, cfg: &Config, pkt: Arrival) {
+        // The window may be one packet now (as in Linux).
+        if pkt.cwr && cfg.gradual {
+            self.owed = cfg.ack_every;
+        }
         if cfg.feedback == Feedback::Classic {
             self.echo = pkt.ce || self.echo && !pkt.cwr;
             return;

@@ -111,6 +111,8 @@ struct Kept {
     used: Used,
     rack: Option<Rack>,
     undo: Option<rack::Undo>,
+    /// The window falls over a round trip because of a mark, until an acknowledgment beyond `recover`.
+    falling: bool,
     /// Losses were being repaired after the last acknowledgment.
     repaired: bool,
     /// How many packets the last look for losses found.
@@ -606,6 +608,9 @@ impl Sender {
         }
         let mut did = Reaction::default();
         let from = ack.max(self.una);
+        if cfg.gradual && ack > self.recover {
+            self.end_fall();
+        }
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
         let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
         let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
@@ -635,12 +640,20 @@ impl Sender {
             let plain = ack == una && blocks.is_empty() && twice.is_none();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
         }
-        if self.phase == Phase::Recovery
+        let falls = cfg.gradual && self.falls();
+        let recovers = self.phase == Phase::Recovery
             && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
-            && !cfg.model
-        {
-            let begins = did.fast_retransmit.then(|| self.max - una - sacked);
+            && !cfg.model;
+        if falls || recovers {
+            // A recovery that begins while a mark reduces the window goes on with that reduction.
+            let begins = (did.fast_retransmit && !falls).then(|| self.max - una - sacked);
             self.reduce_in_proportion(cfg, (from - una, delivered), begins);
+        }
+        if falls
+            && recovers
+            && let Some(kept) = &mut self.kept
+        {
+            kept.falling = false;
         }
         if cfg.model {
             self.feed_model(now, flight);
@@ -649,6 +662,33 @@ impl Sender {
             self.set_pace();
         }
         did
+    }
+
+    /// Whether the window falls because of a mark.
+    fn falls(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.falling)
+    }
+
+    /// A mark has reduced the window, which was `before`: it falls there in proportion to what arrives. As Linux does;
+    /// RFC 9937 has it for losses.
+    fn begin_fall(&mut self, before: f64) {
+        let Some(kept) = &mut self.kept else { return };
+        if self.phase == Phase::Open {
+            (self.recover, self.reduced_by) = (self.max, Cause::Echo);
+            self.window.cwnd = before;
+            self.cwr = true;
+            kept.falling = true;
+            kept.prr = Prr::new(before as u32);
+        }
+    }
+
+    /// What was outstanding when a mark reduced the window has been acknowledged.
+    fn end_fall(&mut self) {
+        if let Some(kept) = &mut self.kept
+            && core::mem::take(&mut kept.falling)
+        {
+            self.window.cwnd = self.window.ssthresh;
+        }
     }
 
     /// An acknowledgment that comes during recovery, or begins it with so many packets outstanding before (RFC 9937
@@ -696,7 +736,8 @@ impl Sender {
         };
         let marked = kept.marks.count(cfg.feedback, marks, delivered);
         kept.marked = marked;
-        let may_reduce = self.phase == Phase::Open;
+        let may_reduce = self.phase == Phase::Open && !kept.falling;
+        let before = self.window.cwnd;
         let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
         match kept.control.on_delivery(&mut self.window, delivery) {
             None => marked > 0,
@@ -707,6 +748,9 @@ impl Sender {
                 }
                 if reduced && let Some(start) = &mut kept.start {
                     start.on_reduction(Cause::Echo);
+                }
+                if reduced && cfg.gradual {
+                    self.begin_fall(before);
                 }
                 false
             }
@@ -753,7 +797,11 @@ impl Sender {
             self.rtt.back_off(cfg);
         }
         self.echo_at_one = at_one;
+        let before = self.window.cwnd;
         self.reduce(cfg, Cause::Echo);
+        if cfg.gradual && !at_one {
+            self.begin_fall(before);
+        }
     }
 
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
@@ -836,7 +884,7 @@ impl Sender {
     /// 6.1.2). `newly` packets are acknowledged, and `delivered` of them or in blocks for the first time.
     #[inline]
     fn grow(&mut self, cfg: &Config, now: Time, (newly, delivered): (u32, u32), congested: bool) {
-        if congested || cfg.model {
+        if congested || cfg.model || (cfg.gradual && self.falls()) {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
@@ -960,6 +1008,9 @@ impl Sender {
             self.dup_acks = 0;
             self.next = self.una;
             self.retransmit = false;
+            if let Some(kept) = &mut self.kept {
+                kept.falling = false;
+            }
             if cfg.rack {
                 self.on_rack_timeout(now);
             } else if let Some(board) = &mut self.sacked {
@@ -1089,7 +1140,7 @@ impl Sender {
         }
         if let Some(kept) = &mut self.kept {
             kept.used.sent(self.una, self.max, self.window.cwnd);
-            kept.prr.out += (self.phase == Phase::Recovery) as u32;
+            kept.prr.out += (self.phase == Phase::Recovery || kept.falling) as u32;
             if let Some(sent) = &mut kept.sent {
                 sent.sent(seq, now);
             }
@@ -1117,7 +1168,7 @@ impl Kept {
     fn is_calm(&self) -> bool {
         // LEDBAT's packets say when they were sent.
         let plain = !matches!(self.control, Control::Ledbat(_));
-        plain && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
+        plain && !self.falling && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
     }
 
     /// None for a sender that needs nothing of it.
@@ -1135,6 +1186,7 @@ impl Kept {
             measured: None,
             srtt: None,
             prr: Prr::default(),
+            falling: false,
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
             undo: None,

@@ -96,7 +96,7 @@ main(int argc, char* argv[])
     double warmup = 10;
     uint32_t seed = 1;
     CommandLine cmd(__FILE__);
-    cmd.AddValue("queue", "drop-tail, red, codel or pie", queue);
+    cmd.AddValue("queue", "drop-tail, red, codel, pie, cobalt or fq-codel", queue);
     cmd.AddValue("tcp", "newreno or cubic", tcp);
     cmd.AddValue("rate", "of the bottleneck, bit/s", rate);
     cmd.AddValue("rtt", "mean round-trip time without queues, ms", rtt);
@@ -171,6 +171,20 @@ main(int argc, char* argv[])
                                        "MaxBurstAllowance", StringValue("150ms"),
                                        "UseDequeueRateEstimator", BooleanValue(false),
                                        "UseDerandomization", BooleanValue(false));
+    }
+    else if (queue == "cobalt")
+    {
+        control_layer.SetRootQueueDisc("ns3::CobaltQueueDisc",
+                                       "MaxSize", StringValue("1000p"),
+                                       "Interval", StringValue("100ms"),
+                                       "Target", StringValue("5ms"));
+    }
+    else if (queue == "fq-codel")
+    {
+        control_layer.SetRootQueueDisc("ns3::FqCoDelQueueDisc",
+                                       "MaxSize", StringValue("10240p"),
+                                       "Interval", StringValue("100ms"),
+                                       "Target", StringValue("5ms"));
     }
     else
     {

@@ -17,7 +17,7 @@ COLUMNS = (
     "dropped"
 )
 PATHS = ((10, 100, 10), (20, 40, 20))  # Mbit/s, ms, flows
-QUEUES = ("drop-tail", "red", "codel", "pie")
+QUEUES = ("drop-tail", "red", "codel", "pie", "cobalt", "fq-codel")
 TCPS = ("newreno", "cubic")
 SEEDS = range(1, 6)
 

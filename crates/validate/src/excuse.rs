@@ -74,9 +74,7 @@ mod tests {
             assert!(excuse.cases.iter().all(|c| cases.contains(c)), "{:?}", excuse.cases);
             let known = |figure: &String| match excuse.chapter {
                 Chapter::Ns2 => ns2::FIGURES.iter().any(|(f, _)| f.name == figure),
-                _ => {
-                    linux::FIGURES.iter().any(|f| f.name == figure) || windows::FIGURES.contains(&&figure[..])
-                }
+                _ => linux::figures().any(|f| f.name == figure) || windows::FIGURES.contains(&&figure[..]),
             };
             assert!(excuse.figures.iter().all(known), "{:?}", excuse.figures);
         }

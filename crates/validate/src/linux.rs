@@ -18,13 +18,17 @@ const PACKET: u32 = 1514;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Setting {
     /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20;
-    /// L: DCTCP beside CUBIC at DualPI2, half of the flows each.
+    /// E: as K, with ECN; R: half of the flows over a longer path; B: BBR
+    /// beside CUBIC; U: beside as much UDP; L: DCTCP beside CUBIC at
+    /// DualPI2, half of the flows each.
     pub block: String,
     pub qdisc: String,
     pub cc: String,
     pub flows: u32,
     pub rate_mbit: u32,
     pub rtt_ms: u32,
+    /// Of the other half of the flows, where that is another one.
+    pub rtt2_ms: Option<u32>,
     /// As it was asked for.
     pub asked_loss: Option<f64>,
     /// In packets; of RED in bytes.
@@ -72,21 +76,31 @@ const GOODPUT: Figure = Figure::new("goodput", "Mbit/s", ("goodput_mbps", Metric
 const AGAIN: Figure =
     Figure::new("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
-/// Of the flows in each queue of DualPI2: the group's name, and its figure.
-const GOODPUTS: [(&str, Figure); 2] = [
+const MARKS: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, TENTH);
+
+/// Of the flows of one group: its name, and its figure.
+const OF_GROUPS: [(&str, Figure); 8] = [
     ("classic", Figure::new("goodput/c", "Mbit/s", ("goodput_c", Metric::Goodput), 2, TENTH)),
     ("l4s", Figure::new("goodput/l", "Mbit/s", ("goodput_l", Metric::Goodput), 2, TENTH)),
+    ("near", Figure::new("goodput/near", "Mbit/s", ("goodput_1", Metric::Goodput), 2, TENTH)),
+    ("far", Figure::new("goodput/far", "Mbit/s", ("goodput_2", Metric::Goodput), 2, TENTH)),
+    ("bbr", Figure::new("goodput/bbr", "Mbit/s", ("goodput_1", Metric::Goodput), 2, TENTH)),
+    ("cubic", Figure::new("goodput/cubic", "Mbit/s", ("goodput_2", Metric::Goodput), 2, TENTH)),
+    ("tcp", Figure::new("goodput/tcp", "Mbit/s", ("goodput_tcp", Metric::Goodput), 2, TENTH)),
+    ("udp", Figure::new("loss/udp", "%", ("loss_udp", Metric::LossRate), 3, TENTH)),
 ];
 
 /// Every figure of a queue or a flow.
 #[cfg(test)]
-pub const FIGURES: [Figure; 8] =
-    [UTILIZATION, LOSS, QUEUE, DEVIATION, GOODPUT, AGAIN, GOODPUTS[0].1, GOODPUTS[1].1];
+pub fn figures() -> impl Iterator<Item = Figure> {
+    [UTILIZATION, LOSS, MARKS, QUEUE, DEVIATION, GOODPUT, AGAIN].into_iter().chain(OF_GROUPS.map(|(_, f)| f))
+}
 
 impl Setting {
     fn figures(&self) -> &'static [Figure] {
         match self.block.as_str() {
             "S" => &[GOODPUT, AGAIN],
+            "E" => &[UTILIZATION, MARKS, QUEUE, DEVIATION],
             _ => &[UTILIZATION, LOSS, QUEUE, DEVIATION],
         }
     }
@@ -94,9 +108,15 @@ impl Setting {
     /// As tables and excuses write it.
     pub fn name(&self) -> String {
         let Setting { block, qdisc, cc, flows, rate_mbit, rtt_ms, .. } = self;
+        if let Some(far) = self.rtt2_ms {
+            return format!("{block} {qdisc} {cc}, {rtt_ms} and {far} ms, {flows} flows");
+        }
         match (block.as_str(), self.asked_loss) {
             (_, Some(p)) => format!("{block} {cc}, {rtt_ms} ms, loss {p}"),
             ("L", _) => format!("{block} {qdisc} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows"),
+            ("B", _) => {
+                format!("{block} {qdisc} {cc}, {flows} flows, {} packets", self.limit.unwrap_or_default())
+            }
             ("W", _) => format!("{block} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms"),
             (_, None) => format!("{block} {qdisc} {cc}, {flows} flow{}", if *flows == 1 { "" } else { "s" }),
         }
@@ -139,25 +159,35 @@ impl Setting {
             ),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
-        let (reno, cubic) = ("congestion = \"reno\"\n", "congestion = \"cubic\"\n");
+        let (reno, cubic) = match self.block.as_str() {
+            "E" => ("congestion = \"reno\"\necn = true\n", "congestion = \"cubic\"\necn = true\n"),
+            _ => ("congestion = \"reno\"\n", "congestion = \"cubic\"\n"),
+        };
+        let bbr = "congestion = \"bbr1\"\npacing = true\n";
         let dctcp = "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\n";
         let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
         let half = flows / 2;
+        let all = if self.block == "U" { "tcp" } else { "hosts" };
         let groups: &[_] = match self.cc.as_str() {
-            "reno" => &[("hosts", *flows, reno)],
-            "cubic" => &[("hosts", *flows, cubic)],
-            "bbr" => &[("hosts", *flows, "congestion = \"bbr1\"\npacing = true\n")],
+            "reno" => &[(all, *flows, reno)],
+            "cubic" => &[(all, *flows, cubic)],
+            "reno+reno" => &[("near", half, reno), ("far", half, reno)],
+            "cubic+cubic" => &[("near", half, cubic), ("far", half, cubic)],
+            "bbr" => &[("hosts", *flows, bbr)],
+            "bbr+cubic" => &[("bbr", half, bbr), ("cubic", half, cubic)],
             "cubic+dctcp" => &[("classic", half, cubic), ("l4s", half, dctcp)],
             other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
         };
         let delay = f64::from(self.rtt_ms) / 2.0;
+        // What a path is longer than another is the delay of the hosts' own links.
+        let access = if self.rtt2_ms.is_some() { "100 Gbit/s" } else { "none" };
         let mut text = format!(
             "schema = 1\ntitle = \"Linux: {}\"\ndialect = \"linux\"\nduration = \"{seconds} s\"\n\
              warmup = \"{warmup} s\"\nseeds = {seeds}\nmean_packet = \"{PACKET} B\"\n\n[dumbbell]\n\
-             rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"none\"\n",
+             rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"{access}\"\n",
             self.name(),
         );
-        if self.block == "L" {
+        if matches!(self.block.as_str(), "E" | "L") {
             text.push_str("ecn = true\n");
         }
         if loss > 0.0 {
@@ -169,9 +199,25 @@ impl Setting {
              buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}",
         );
         for (name, count, tcp) in groups {
+            // Before the first packet goes, addresses are resolved at both ends of the path, half a round trip each.
+            // What BBR leaves to chance comes from the clock: seeds begin a little apart.
+            let start = format!("{{ between = [\"{0} ms\", \"{0}.001 ms\"] }}", self.rtt_ms);
+            let own = self.rtt2_ms.map_or(String::new(), |far| {
+                format!("rtt = \"{} ms\"\n", if *name == "far" { far } else { self.rtt_ms })
+            });
             let _ = write!(
                 text,
-                "\n[[flows]]\nname = \"{name}\"\ncount = {count}\nstart = \"0 s\"\n\n[flows.tcp]\n{tcp}",
+                "\n[[flows]]\nname = \"{name}\"\ncount = {count}\n{own}start = {start}\n\n[flows.tcp]\n{tcp}",
+            );
+        }
+        if self.block == "U" {
+            // A packet for every second one of the link: which of them meet a full buffer depends on when the first one comes,
+            // and seeds have others.
+            let _ = write!(
+                text,
+                "\n[[flows]]\nname = \"udp\"\nkind = \"udp\"\nrate = \"{} kbit/s\"\npacket = \"{PACKET} B\"\n\
+                 start = {{ between = [\"0 s\", \"2.4 ms\"] }}\n",
+                rate_mbit * 500,
             );
         }
         Ok(text)
@@ -215,8 +261,7 @@ impl run::Case for Case {
     fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
         let row = |figure: &Figure| {
             let reference = values(&self.boots, figure.column);
-            let unit = if figure.metric == Metric::Goodput { 1e6 } else { 1.0 };
-            figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit)
+            figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit(figure))
         };
         self.setting.figures().iter().filter_map(row).collect()
     }
@@ -224,10 +269,15 @@ impl run::Case for Case {
     fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<Row> {
         let row = |(class, figure): &(&str, Figure)| {
             let reference = values(&self.boots, figure.column);
-            figure.row(&self.setting.name(), &reference, &samples(class, figure.metric), 1e6)
+            figure.row(&self.setting.name(), &reference, &samples(class, figure.metric), unit(figure))
         };
-        GOODPUTS.iter().filter_map(row).collect()
+        OF_GROUPS.iter().filter_map(row).collect()
     }
+}
+
+/// What Quell's values are divided by.
+fn unit(figure: &Figure) -> f64 {
+    if figure.metric == Metric::Goodput { 1e6 } else { 1.0 }
 }
 
 /// Every case with its boots.

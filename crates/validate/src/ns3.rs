@@ -61,6 +61,8 @@ impl run::Case for Case {
                 (red, 1001)
             }
             "codel" => ("algorithm = \"codel\"\n".to_string(), 1001),
+            "cobalt" => ("algorithm = \"cobalt\"\n".to_string(), 1001),
+            "fq-codel" => ("algorithm = \"fq-codel\"\nquantum = \"1502 B\"\n".to_string(), 10241),
             "pie" => ("algorithm = \"pie\"\nderandomize = false\n".to_string(), 1001),
             other => return Err(format!("no algorithm of Quell's is ns-3's {other}")),
         };
@@ -90,7 +92,7 @@ impl run::Case for Case {
     }
 
     fn drops_at_head(&self) -> bool {
-        self.setting.queue == "codel"
+        matches!(self.setting.queue.as_str(), "codel" | "cobalt" | "fq-codel")
     }
 
     fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {

@@ -1,7 +1,7 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): the window and the rate follow a model of the
 //! path, its largest delivery rate and its smallest round-trip time, and not losses.
 //!
-//! Without what Linux added later: the allowance for aggregated acknowledgments and the detection of policers.
+//! With the room that Linux later gave to aggregated acknowledgments, and without its detection of policers.
 
 use quell_units::{Duration, Time};
 
@@ -24,8 +24,8 @@ pub(crate) const ENTRY: Entry = Entry {
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one; the send quantum counts for the window alone.",
         "Marks are not answered, so ecn = true is refused.",
-        "Three things are Linux's: the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, and only a smaller round-trip time renews the smallest, where by the draft an equal one does: in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for.",
-        "Linux has what came later and is not here: the window has room for aggregated acknowledgments, and policers are detected.",
+        "Four things are Linux's: the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, only a smaller round-trip time, in whole microseconds, renews the smallest, where by the draft an equal one does (in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for), and the window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends.",
+        "Linux also detects policers, by losses of a fifth over several round trips; that is not here.",
     ],
 };
 
@@ -42,6 +42,10 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// A plateau: less than a quarter more for three round trips.
 const GROWTH: f64 = 1.25;
 const PLATEAU_ROUNDS: u32 = 3;
+/// What is acknowledged beyond the bandwidth counts for so many round trips, and twice as many at most; the window
+/// has room for so much of it (as in Linux).
+const EXTRA_ROUNDS: u32 = 5;
+const EXTRA_TIME: Duration = Duration::from_millis(100);
 /// The rate is a hundredth below the model's, so that the queue cannot stand (as in Linux).
 const MARGIN: f64 = 0.99;
 
@@ -51,6 +55,48 @@ enum State {
     Drain,
     ProbeBw,
     ProbeRtt,
+}
+
+/// How many more packets are acknowledged than the bandwidth explains.
+#[derive(Clone, Debug)]
+struct Extra {
+    /// Since when it is counted, and how many have been acknowledged since.
+    since: Time,
+    acked: f64,
+    /// The most in these round trips and in those before, and how many these are.
+    most: [f64; 2],
+    rounds: u32,
+}
+
+impl Default for Extra {
+    fn default() -> Self {
+        Extra { since: Time::ZERO, acked: 0.0, most: [0.0; 2], rounds: 0 }
+    }
+}
+
+impl Extra {
+    fn on_ack(&mut self, s: &Sample, round_start: bool, bandwidth: f64, cwnd: f64) {
+        if s.acked == 0 {
+            return;
+        }
+        if round_start {
+            self.rounds += 1;
+            if self.rounds >= EXTRA_ROUNDS {
+                self.rounds = 0;
+                self.most = [0.0, self.most[0]];
+            }
+        }
+        let mut expected = bandwidth * (s.now - self.since).as_secs_f64();
+        if self.acked <= expected {
+            (self.since, self.acked, expected) = (s.now, 0.0, 0.0);
+        }
+        self.acked += f64::from(s.acked);
+        self.most[0] = self.most[0].max((self.acked - expected).min(cwnd));
+    }
+
+    fn room(&self, bandwidth: f64) -> f64 {
+        self.most[0].max(self.most[1]).min(bandwidth * EXTRA_TIME.as_secs_f64())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +122,7 @@ pub(crate) struct Bbr1 {
     phase: Repair,
     /// The first round trip of a recovery sends a packet for each that is delivered.
     conserves: bool,
+    extra: Extra,
     pacing_rate: f64,
     packet: f64,
     initial_window: f64,
@@ -105,6 +152,7 @@ impl Bbr1 {
             prior_cwnd: 0.0,
             phase: Repair::Nothing,
             conserves: false,
+            extra: Extra::default(),
             // Section 4.2.1: a window a millisecond until a round-trip time is known.
             pacing_rate: HIGH_GAIN * initial_window / 0.001,
             packet,
@@ -146,11 +194,18 @@ impl Bbr1 {
 
     /// BBRInflight(): so many bandwidth-delay products, and room for what hosts keep together.
     fn inflight(&self, gain: f64) -> f64 {
+        self.budget(gain, 0.0)
+    }
+
+    /// The same, with room for as many more.
+    fn budget(&self, gain: f64, more: f64) -> f64 {
         if self.min_rtt == Duration::MAX {
             return self.initial_window;
         }
         let product = self.bandwidth.max() * self.min_rtt.as_secs_f64();
-        libm::ceil(gain * product + 3.0 * self.quantum())
+        let packets = gain * product + more + 3.0 * self.quantum();
+        let probes = self.state == State::ProbeBw && self.cycle == 0;
+        2.0 * libm::ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
     }
 
     fn save_cwnd(&mut self, cwnd: f64) {
@@ -187,6 +242,7 @@ impl Bbr1 {
         {
             self.bandwidth.update(self.round, rate, BANDWIDTH_ROUNDS);
         }
+        self.extra.on_ack(s, self.round_start, self.bandwidth.max(), window.cwnd);
         if self.state == State::ProbeBw && self.is_next_cycle_phase(s) {
             self.cycle = (self.cycle + 1) % CYCLE.len();
             self.cycle_stamp = s.now;
@@ -212,7 +268,9 @@ impl Bbr1 {
         if self.pacing_gain == 1.0 {
             full_length
         } else if self.pacing_gain > 1.0 {
-            full_length && (s.lost > 0 || s.prior_flight as f64 >= self.inflight(self.pacing_gain))
+            // With what leaves next.
+            let flight = s.prior_flight as f64 + libm::floor(self.quantum());
+            full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
             full_length || s.prior_flight as f64 <= self.inflight(1.0)
         }
@@ -254,7 +312,8 @@ impl Bbr1 {
 
     fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
         let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
-        if let Some(rtt) = s.rtt
+        let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
+        if let Some(rtt) = s.rtt.map(whole)
             && (rtt < self.min_rtt || expired)
         {
             (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
@@ -310,7 +369,8 @@ impl Bbr1 {
 
     /// Section 4.2.3.
     fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
-        let target = self.inflight(self.cwnd_gain);
+        let extra = if self.filled_pipe { self.extra.room(self.bandwidth.max()) } else { 0.0 };
+        let target = self.budget(self.cwnd_gain, extra);
         let acked = s.acked as f64;
         if s.lost > 0 {
             window.cwnd = (window.cwnd - s.lost as f64).max(1.0);

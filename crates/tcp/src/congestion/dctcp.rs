@@ -17,7 +17,8 @@ pub(crate) const ENTRY: Entry = Entry {
     refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
-        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read and as Linux does, it would be (1 + sqrt(3))/p.",
+        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p.",
+        "With mark_reduction = \"proportional\" a reduction takes the round trip that follows the mark, in which the window does not grow and further marks only count; the next mark after it is answered at once. The first packet sent in it carries CWR and is acknowledged at once, which in a window of two leaves the other one to wait for the delayed acknowledgment. The estimate moves before a mark is answered by it.",
         "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
         "In slow start the estimate falls with every window without marks, as section 3.3 says.",
     ],
@@ -25,6 +26,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// g: how much a window of data changes the estimate (RFC 8257 section 4.2).
 pub(crate) const GAIN: f64 = 1.0 / 16.0;
+/// Where the estimate is a whole number, it is one of these parts.
+const PARTS: u32 = 1024;
 /// What a mark leaves at least, in packets: a sender with less would have to wait for its timer (RFC 3168 section
 /// 6.1.2).
 const LEAST: f64 = 2.0;
@@ -41,12 +44,26 @@ pub(crate) struct Estimate {
     marked: u32,
     /// A mark has reduced the window in this window of data.
     reduced: bool,
+    /// The estimate and what it takes from the window are whole numbers: of [`PARTS`], and of packets.
+    whole: bool,
+    /// A reduction takes a round trip, after which the next mark is answered: the sender says when one may be. Else
+    /// one is answered in a window of data.
+    gradual: bool,
 }
 
 impl Estimate {
     /// Nothing is known: the first mark halves the window.
-    pub fn new() -> Self {
-        Estimate { alpha: 1.0, end: 1, until: Time::ZERO, delivered: 0, marked: 0, reduced: false }
+    pub fn new(whole: bool, gradual: bool) -> Self {
+        Estimate {
+            alpha: 1.0,
+            end: 1,
+            until: Time::ZERO,
+            delivered: 0,
+            marked: 0,
+            reduced: false,
+            whole,
+            gradual,
+        }
     }
 
     /// RFC 8257 section 3.3: the first mark in a window of data reduces the window, and its end moves the estimate.
@@ -54,20 +71,57 @@ impl Estimate {
     pub fn on_delivery(&mut self, window: &mut Window, d: Delivery, span: Duration) -> bool {
         self.delivered += d.delivered;
         self.marked += d.marked;
+        if self.gradual {
+            if d.ack >= self.end && d.now >= self.until {
+                self.renew(d, span);
+            }
+            let reduces = d.marked > 0 && d.may_reduce;
+            if reduces {
+                self.reduce(window);
+            }
+            return reduces;
+        }
         let reduces = d.marked > 0 && d.may_reduce && !self.reduced;
         if reduces {
             self.reduced = true;
-            window.cwnd = (window.cwnd * (1.0 - self.alpha / 2.0)).max(LEAST.min(window.cwnd));
-            window.ssthresh = window.cwnd;
+            self.reduce(window);
         }
         if d.ack > self.end && d.now >= self.until {
-            let share = f64::from(self.marked) / f64::from(self.delivered.max(self.marked).max(1));
-            self.alpha += GAIN * (share - self.alpha);
-            (self.end, self.until) = (d.next, d.now + span);
-            (self.delivered, self.marked, self.reduced) = (0, 0, false);
+            self.renew(d, span);
         }
         reduces
     }
+
+    /// The window falls by half of the estimate.
+    fn reduce(&self, window: &mut Window) {
+        let left = if self.whole {
+            let cwnd = libm::floor(window.cwnd);
+            cwnd - libm::floor(cwnd * self.alpha / 2.0)
+        } else {
+            window.cwnd * (1.0 - self.alpha / 2.0)
+        };
+        window.cwnd = left.max(LEAST.min(window.cwnd));
+        window.ssthresh = window.cwnd;
+    }
+
+    /// A window of data has ended: the estimate moves, and the next one begins.
+    fn renew(&mut self, d: Delivery, span: Duration) {
+        let of = self.delivered.max(self.marked).max(1);
+        self.alpha = if self.whole {
+            f64::from(moved((self.alpha * f64::from(PARTS)) as u32, self.marked, of)) / f64::from(PARTS)
+        } else {
+            self.alpha + GAIN * (f64::from(self.marked) / f64::from(of) - self.alpha)
+        };
+        (self.end, self.until) = (d.next, d.now + span);
+        (self.delivered, self.marked, self.reduced) = (0, 0, false);
+    }
+}
+
+/// RFC 8257 section 3.3 step 5 in whole 1024ths, each division rounded down (Linux): an estimate of less than 16 falls
+/// to nothing.
+fn moved(alpha: u32, marked: u32, of: u32) -> u32 {
+    let kept = if alpha < 16 { 0 } else { alpha - alpha / 16 };
+    (kept + (u64::from(marked) * 64 / u64::from(of)) as u32).min(PARTS)
 }
 
 #[cfg(test)]
@@ -84,7 +138,7 @@ mod tests {
 
     #[test]
     fn alpha_is_the_moving_average_of_the_share_of_marks() {
-        let (mut e, mut w) = (Estimate::new(), Window { cwnd: 1e6, ssthresh: 1e6 });
+        let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 1e6, ssthresh: 1e6 });
         let mut alpha = 1.0;
         for _ in 0..100 {
             for i in 0..10 {
@@ -100,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_window_is_reduced_once_in_a_window_of_data_by_half_of_alpha() {
-        let (mut e, mut w) = (Estimate::new(), Window { cwnd: 100.0, ssthresh: 500.0 });
+        let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 100.0, ssthresh: 500.0 });
         (e.alpha, e.end) = (0.5, 20);
         assert!(!e.on_delivery(&mut w, delivery(18, 0), Duration::ZERO));
         assert!(e.on_delivery(&mut w, delivery(19, 1), Duration::ZERO));
@@ -112,9 +166,39 @@ mod tests {
         assert!(e.on_delivery(&mut w, delivery(22, 1), Duration::ZERO));
     }
 
+    /// 1024ths: 1024 - 64 + 64 x 3/10, and so on; 15 of them are nothing.
+    #[test]
+    fn the_estimate_may_be_a_whole_number() {
+        assert_eq!([moved(1024, 0, 10), moved(1024, 3, 10), moved(1024, 10, 10)], [960, 979, 1024]);
+        assert_eq!([moved(16, 0, 1), moved(15, 0, 1), moved(0, 1, 65), moved(0, 1, 64)], [15, 0, 0, 1]);
+        let mut e = Estimate::new(true, false);
+        for (alpha, cwnd, left) in [(0.15, 10.0, 10.0), (0.2, 10.9, 9.0), (1.0, 9.0, 5.0), (1.0, 3.0, 2.0)] {
+            let mut w = Window { cwnd, ssthresh: 99.0 };
+            (e.alpha, e.reduced) = (alpha, false);
+            assert!(e.on_delivery(&mut w, delivery(0, 1), Duration::ZERO));
+            assert_eq!((w.cwnd, w.ssthresh), (left, left));
+        }
+    }
+
+    #[test]
+    fn where_a_reduction_takes_a_round_trip_the_sender_says_when_the_next_may_be() {
+        let (mut e, mut w) = (Estimate::new(true, true), Window { cwnd: 100.0, ssthresh: 500.0 });
+        e.end = 50;
+        assert!(e.on_delivery(&mut w, delivery(10, 1), Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, Delivery { may_reduce: false, ..delivery(11, 1) }, Duration::ZERO));
+        assert_eq!((w.cwnd, e.marked), (50.0, 2));
+        assert!(e.on_delivery(&mut w, delivery(12, 1), Duration::ZERO));
+        // The acknowledgment that ends a window of data moves the estimate first.
+        e.on_delivery(&mut w, delivery(49, 0), Duration::ZERO);
+        assert_eq!((e.alpha, e.delivered), (1.0, 4));
+        w.cwnd = 100.0;
+        assert!(e.on_delivery(&mut w, delivery(50, 1), Duration::ZERO));
+        assert_eq!((e.alpha, w.cwnd), (1011.0 / 1024.0, 51.0));
+    }
+
     #[test]
     fn a_window_of_data_may_have_a_shortest_time() {
-        let (mut e, mut w) = (Estimate::new(), Window { cwnd: 100.0, ssthresh: 500.0 });
+        let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 100.0, ssthresh: 500.0 });
         let span = Duration::from_millis(25);
         let reduced = (2..102).filter(|ack| {
             // A round trip takes 10 ms, the whole 100 ms.
@@ -128,14 +212,14 @@ mod tests {
         for (cwnd, left) in [(3.0, 2.0), (1.5, 1.5)] {
             let mut w = Window { cwnd, ssthresh: 9.0 };
             let d = Delivery { now: at(0), ack: 2, next: 4, delivered: 1, marked: 1, may_reduce: true };
-            assert!(Estimate::new().on_delivery(&mut w, d, Duration::ZERO));
+            assert!(Estimate::new(false, false).on_delivery(&mut w, d, Duration::ZERO));
             assert_eq!(w.cwnd, left);
         }
     }
 
     #[test]
     fn during_a_recovery_marks_only_count() {
-        let (mut e, mut w) = (Estimate::new(), Window { cwnd: 50.0, ssthresh: 50.0 });
+        let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 50.0, ssthresh: 50.0 });
         let d = Delivery { now: at(0), ack: 1, next: 60, delivered: 1, marked: 1, may_reduce: false };
         assert!(!e.on_delivery(&mut w, d, Duration::ZERO));
         assert_eq!((w.cwnd, e.marked), (50.0, 1));

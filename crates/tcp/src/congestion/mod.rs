@@ -131,7 +131,7 @@ impl Control {
             // A model has its own ways; see `Model`.
             CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
             CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly, cfg.whole)),
-            CongestionControl::Dctcp => Control::Dctcp(Estimate::new()),
+            CongestionControl::Dctcp => Control::Dctcp(Estimate::new(cfg.whole, cfg.gradual)),
             CongestionControl::Prague => Control::Prague(Prague::new()),
             CongestionControl::Ledbat => Control::Ledbat(Ledbat::new(cfg.ledbat_target, cfg.ledbat_gain)),
         }

@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
-        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read and as Linux does, it would be (1 + sqrt(3))/p.",
+        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p. mark_reduction is not looked at.",
         "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
         "The first mark halves the window.",
         "The independence of the round-trip time begins with the connection; the draft lets it begin some time after slow start.",
@@ -44,7 +44,7 @@ pub(crate) struct Prague {
 
 impl Prague {
     pub fn new() -> Self {
-        Prague { estimate: Estimate::new(), marked: false, rtt: 0.0 }
+        Prague { estimate: Estimate::new(false, false), marked: false, rtt: 0.0 }
     }
 
     pub fn on_rtt(&mut self, srtt: Duration) {

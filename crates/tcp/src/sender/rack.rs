@@ -175,7 +175,7 @@ impl Sender {
         *lost = rack.detect(now, |seq| note_lost(rate, model, window, now, seq));
         let found = *lost > 0;
         // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
-        let reduced = self.una < self.recover;
+        let reduced = self.una < self.recover || self.falls();
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
@@ -201,7 +201,9 @@ impl Sender {
         if rack.due <= now {
             did.fast_retransmit = self.find_lost(cfg, now);
             let outstanding = self.max - self.una - self.sacked.as_ref().map_or(0, |b| b.count());
-            if let (true, Some(kept)) = (did.fast_retransmit, &mut self.kept) {
+            if let (true, Some(kept)) = (did.fast_retransmit, &mut self.kept)
+                && !core::mem::take(&mut kept.falling)
+            {
                 // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
                 kept.prr = Prr::new(outstanding);
             }
