@@ -92,7 +92,10 @@ impl LineConfig {
                 wrong(&format!("aqm.{field}"), format!("{value}: {rule}"))
             })?;
         let rng = Seed(self.seed).indexed_stream("link.aqm", 0);
-        let queue = Queue::new(algorithm, rng, Limit::of(self.buffer), self.ecn, Some(self.rate));
+        let mut queue = Queue::new(algorithm, rng, Limit::of(self.buffer), self.ecn, Some(self.rate));
+        // No packet is smaller than its header, so the queue never allocates; of a buffer of more packets than one may
+        // have, the rest is taken when it is needed.
+        queue.reserve(self.most_packets(Bytes::new(20)).min(MAX_PACKETS as usize));
         Ok(Line::new(queue, self.rate))
     }
 

@@ -141,7 +141,13 @@ fn ipv6(bytes: &[u8], key: &FlowKey) -> Option<Header> {
             }
             protocol::FRAGMENT => {
                 // An atomic fragment (RFC 6946) is a whole packet.
-                whole &= u16::from_be_bytes([head[2], head[3]]) & 0xfff9 == 0;
+                whole = u16::from_be_bytes([head[2], head[3]]) & 0xfff9 == 0;
+                if !whole {
+                    // What follows the first one's header follows no other's, and only that of the first fragment names
+                    // the protocol for sure (RFC 8200 section 4.5).
+                    next = protocol::FRAGMENT;
+                    break;
+                }
                 (next, at) = (head[0], at + 8);
             }
             _ => break,
@@ -339,6 +345,20 @@ mod tests {
         let parse = |bytes: &[u8]| Header::parse(bytes, &key).unwrap();
         assert_eq!(parse(&first).flow, parse(&second).flow);
         assert_eq!(parse(&first).transport, Transport::Udp);
+        // Of IPv6, with an extension header that only the first fragment has, and another value of "next header" behind.
+        let fragment = |next: u8, offset: u16, payload: &[u8]| {
+            let mut bytes = vec![0x60, 0, 0, 0, 0, 40, 44, 64];
+            bytes.extend([1; 32]);
+            bytes.extend([next, 0, (offset >> 8) as u8, offset as u8, 0, 0, 0, 9]);
+            bytes.extend(payload);
+            bytes
+        };
+        let options = [17, 0, 1, 4, 0, 0, 0, 0, 0, 1, 0, 2, 0, 40, 0, 0];
+        let flow = parse(&fragment(60, 1, &options)).flow;
+        for (next, offset) in [(60, 16), (17, 17), (44, 9)] {
+            assert_eq!(parse(&fragment(next, offset, &[60; 32])).flow, flow);
+        }
+        assert_eq!(parse(&fragment(17, 0, &options[8..])).transport, Transport::Udp);
         let mut solicitation = vec![0x60, 0, 0, 0, 0, 8, 58, 255];
         solicitation.extend([0; 32]);
         solicitation.extend([135, 0, 0, 0, 0, 0, 0, 0]);

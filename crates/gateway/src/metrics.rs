@@ -39,21 +39,39 @@ pub const EVERY: Duration = Duration::from_millis(100);
 /// The most internal signals of an algorithm that are shown.
 const SIGNALS: usize = 64;
 
-/// Packets that the kernel has dropped around the gateway, since it began: the algorithm never saw them.
+/// What the kernel has dropped or passed around the gateway, since it began: the algorithm never saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelDrops {
-    /// By NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
+    /// Dropped by NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
     pub queue_dropped: u64,
-    /// By NFQUEUE because they could not be handed to the gateway.
+    /// Dropped by NFQUEUE because they could not be handed to the gateway.
     pub user_dropped: u64,
-    /// By TUN devices.
-    pub tun_dropped: u64,
+    /// Verdicts that the kernel did not take: it had dropped the packet before, such as when a device went down.
+    #[serde(default)]
+    pub refused: u64,
+    /// Packets that left without a verdict: nobody read the queue, or it was full.
+    #[serde(default)]
+    pub bypassed: u64,
+    /// Packets that no algorithm may judge, such as neighbor discovery.
+    #[serde(default)]
+    pub unjudged: u64,
+    /// Messages of the kernel that were not understood.
+    #[serde(default)]
+    pub strange: u64,
+    /// How often rules of the firewall were gone and added again.
+    #[serde(default)]
+    pub rules_gone: u64,
 }
 
 impl KernelDrops {
-    /// All of them.
+    /// All that were dropped.
     pub fn total(&self) -> u64 {
-        self.queue_dropped + self.user_dropped + self.tun_dropped
+        self.queue_dropped + self.user_dropped + self.refused
+    }
+
+    /// Whether packets have passed around the gateway since `before`.
+    fn around_since(&self, before: &KernelDrops) -> bool {
+        self.bypassed > before.bypassed || self.rules_gone > before.rules_gone
     }
 }
 

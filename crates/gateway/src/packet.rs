@@ -13,6 +13,8 @@ use crate::header::Header;
 pub struct Packet {
     /// Where its owner finds it again: a slot of a pool, or the kernel's number for it.
     pub handle: u32,
+    /// What its owner keeps with it: the firewall's mark that it came with, or nothing.
+    pub kept: u32,
     /// Its number among the arrivals at its line, from zero; wraps.
     pub number: u32,
     /// Its size on the wire.
@@ -30,7 +32,7 @@ pub struct Packet {
 impl Packet {
     /// A packet that has just arrived.
     pub fn new(handle: u32, bytes: u32, header: Header) -> Self {
-        Packet { handle, number: 0, bytes, header, marked: false, delay: 0, lane: 0 }
+        Packet { handle, kept: 0, number: 0, bytes, header, marked: false, delay: 0, lane: 0 }
     }
 }
 

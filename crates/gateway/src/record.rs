@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Place};
-use quell_units::{BitRate, Time};
+use quell_units::{BitRate, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::header::Header;
@@ -95,6 +95,9 @@ const LOST: u8 = 7;
 
 /// The longest configuration that a log may hold; a longer one is damage.
 const LONGEST: usize = 1 << 16;
+
+/// The longest time between two events; a longer one is damage, which a replay would take years of updates for.
+const LONGEST_SILENCE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn cause_code(cause: Cause) -> u8 {
     match cause {
@@ -224,6 +227,9 @@ pub struct LogReader<R> {
     size: usize,
     /// Arrivals so far at each line, which number them.
     numbers: Vec<u32>,
+    /// The time of each line's last event, and of the last of all.
+    times: Vec<Time>,
+    last: Time,
     records: u64,
     closed: bool,
 }
@@ -278,7 +284,8 @@ impl<R: Read> LogReader<R> {
         let header: LogHeader = serde_json::from_slice(&line()?)
             .map_err(|e| LogError::Damaged(format!("its second line is no header: {e}")))?;
         let numbers = vec![0; header.lines.len()];
-        Ok(LogReader { from, header, size, numbers, records: 0, closed: false })
+        let times = vec![Time::ZERO; header.lines.len()];
+        Ok(LogReader { from, header, size, numbers, times, last: Time::ZERO, records: 0, closed: false })
     }
 
     /// The header.
@@ -317,6 +324,13 @@ impl<R: Read> LogReader<R> {
         let Some(number) = self.numbers.get_mut(usize::from(line)) else {
             return Err(damaged("no such line"));
         };
+        if time > self.last + LONGEST_SILENCE {
+            return Err(damaged("its time is more than a week after the one before"));
+        }
+        if time < self.times[usize::from(line)] {
+            return Err(damaged("its time is before that of its line's record before"));
+        }
+        (self.times[usize::from(line)], self.last) = (time, self.last.max(time));
         let event = match record[0] {
             ARRIVED => {
                 let packed = word(20);
@@ -418,7 +432,18 @@ impl Recorder {
             // There is room: the channel is new.
             let _ = give_back.send(Vec::with_capacity(BLOCK + SLACK));
         }
+        let (ready, began) = sync_channel(1);
         let writer = std::thread::Builder::new().name("quell-log".into()).spawn(move || {
+            // It needs its file and nothing else.
+            #[cfg(target_os = "linux")]
+            let confined = crate::confine::confine(rustix::thread::CapabilitySet::empty(), None);
+            #[cfg(not(target_os = "linux"))]
+            let confined: io::Result<()> = Ok(());
+            let failed = confined.is_err();
+            let _ = ready.send(confined);
+            if failed {
+                return Ok(());
+            }
             for mut block in to_write {
                 to.write_all(&block)?;
                 to.flush()?;
@@ -427,6 +452,8 @@ impl Recorder {
             }
             Ok(())
         })?;
+        // What a thread calls while it begins may be closed to it later.
+        began.recv().map_err(io::Error::other)??;
         let block = Vec::with_capacity(BLOCK + SLACK);
         Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None })
     }

@@ -483,6 +483,11 @@ impl<P: Ports> Relay<P> {
     /// If it cannot be built: then nothing has changed.
     pub fn reconfigure(&mut self, path: usize, config: LineConfig, now: Time) -> Result<(), ConfigError> {
         let queue = config.queue()?;
+        let shadows = self.paths.get(path).map_or(&[][..], |path| &path.shadows);
+        // Their algorithms stay; what is the link's is the same for all.
+        let beside = |shadow: &Shadow| LineConfig { aqm: shadow.config.aqm.clone(), ..config.clone() };
+        let beside: Vec<_> =
+            shadows.iter().map(beside).map(|c| c.queue().map(|q| (c, q))).collect::<Result<_, _>>()?;
         let now = now.max(self.now);
         self.now = now;
         let (rate, new) = (config.rate, config.clone());
@@ -491,7 +496,13 @@ impl<P: Ports> Relay<P> {
             line.reconfigure(now, queue, ear);
             ear.log(now, Event::Reconfigured(Box::new(new)));
         });
-        if let Some(Path { line: Some((old, line)), lanes, .. }) = self.paths.get_mut(path) {
+        let Some(path) = self.paths.get_mut(path) else { return Ok(()) };
+        for (shadow, (config, queue)) in path.shadows.iter_mut().zip(beside) {
+            shadow.line.set_rate(now, rate, &mut Beside(&mut shadow.meter));
+            shadow.line.reconfigure(now, queue, &mut Beside(&mut shadow.meter));
+            shadow.config = config;
+        }
+        if let Path { line: Some((old, line)), lanes, .. } = path {
             *old = config;
             *lanes = meters(line);
         }
@@ -509,7 +520,6 @@ impl<P: Ports> Relay<P> {
         while let Some(Reverse(Due { path, packet, .. })) = self.due.pop() {
             self.ports.forward(path, &packet);
         }
-        let log = self.recorder.take().map_or(Ok(()), |recorder| recorder.close(now));
         for (index, path) in self.paths.iter_mut().enumerate() {
             let Some((_, line)) = path.line.take() else { continue };
             path.meter.counters = *line.counters();
@@ -518,6 +528,8 @@ impl<P: Ports> Relay<P> {
             }
         }
         self.ports.flush()?;
+        // Which may wait for a disk.
+        let log = self.recorder.take().map_or(Ok(()), |recorder| recorder.close(now));
         Ok((self.ports, self.paths, log))
     }
 }

@@ -276,11 +276,25 @@ pub fn tcp_info(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<TcpInfo> {
 
 /// Ends `command` when the thread that starts it ends.
 pub fn dies_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
+    tied(command, libc::SIGTERM)
+}
+
+/// Kills `command` when the thread that starts it ends.
+pub fn is_killed_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
+    tied(command, libc::SIGKILL)
+}
+
+fn tied(command: &mut std::process::Command, signal: libc::c_int) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;
-    let tie = || {
-        // SAFETY: one system call, which is allowed between fork and exec.
-        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let parent = std::process::id();
+    let tie = move || {
+        // SAFETY: two system calls, which are allowed between fork and exec.
+        let (done, now) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, signal), libc::getppid()) };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // One that has ended before does not send it.
+        if now as u32 == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
     // SAFETY: `tie` does only what is allowed between fork and exec.
     unsafe { command.pre_exec(tie) }

@@ -36,6 +36,9 @@ fn tables() -> String {
             Kind::Delay => limits.delay.map(|x| format!("P99 of the delay: {x}")),
             Kind::Lateness => limits.lateness.map(|x| format!("P99 of the lateness: {x}")),
             Kind::KernelDrops => ["one packet".into(), format!("none for {}", limits.clear)],
+            Kind::Bypass => {
+                ["one packet, or rules that are gone".into(), format!("none for {}", limits.clear)]
+            }
             Kind::LogEnded => ["at once".into(), "not".into()],
             Kind::Stalled => [format!("nothing published for {}", limits.stalled), "at once".into()],
         };

@@ -410,7 +410,7 @@ fn anomalies_have_hysteresis() {
     assert_eq!(run(&mut monitor, 0, 8, kernel), [""; 0]);
     assert_eq!(run(&mut monitor, 40, 8, kernel), [""; 0]);
     assert_eq!(run(&mut monitor, 0, 14, kernel), ["up: overflow: over", "up: delay: over"]);
-    kernel.tun_dropped = 1;
+    kernel.refused = 1;
     assert_eq!(
         run(&mut monitor, 1, 2, kernel),
         ["the kernel drops packets that the algorithm never sees (kernel-drops)"]

@@ -5,8 +5,9 @@
 #[path = "common/router.rs"]
 mod common;
 
-use std::io::BufReader;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixDatagram;
+use std::process::Stdio;
 use std::time::{Duration as Wait, Instant};
 
 use common::*;
@@ -229,6 +230,200 @@ fn a_worker_that_hangs_is_noticed_and_traffic_passes() {
     assert!(begin.elapsed() < Wait::from_secs(6) && gone(old));
     assert!(stream.until(500, Wait::from_secs(5)));
     assert!(net.status()["lines"][0]["queue"]["arrived"]["packets"].as_f64().unwrap() > 100.0);
+    // What passed while the queue was full is counted, by a rule.
+    let end = Instant::now() + Wait::from_secs(8);
+    while net.status()["kernel"]["bypassed"].as_u64().unwrap() < 500 {
+        assert!(Instant::now() < end, "{}", net.status()["kernel"]);
+    }
+    assert_eq!(running.stop().0, Some(0));
+}
+
+/// Of a flow whose packets are ECN-capable in turn, on a router whose rules remember marks and set others.
+#[test]
+fn rules_of_others_keep_their_marks_and_change_none_here() {
+    let Some(net) = net() else { return };
+    net.on(
+        G,
+        "iptables -t mangle -A PREROUTING -j CONNMARK --restore-mark
+         iptables -t mangle -I FORWARD -j MARK --set-xmark 7/0xff
+         iptables -t mangle -A POSTROUTING -o g1 -p icmp -j DROP
+         iptables -t mangle -A POSTROUTING -o g1 -m mark --mark 7/0xff
+         iptables -t mangle -A POSTROUTING -j CONNMARK --save-mark
+         iptables -t mangle -A POSTROUTING -o g1 -j ACCEPT",
+    );
+    let before = net.state();
+    let args = [
+        "--wan",
+        "g1",
+        "--up",
+        "2Mbit/s",
+        "--down",
+        "9Mbit/s",
+        "--aqm",
+        "red",
+        "--ecn",
+        "--buffer",
+        "60packets",
+    ];
+    let running = net.start(&args);
+    // Another one saves what it finds before the gateway's rule clears it, as a rule that was added later does.
+    net.on(G, "iptables -t mangle -I POSTROUTING -j CONNMARK --save-mark");
+    let receiver = net.within(R, || std::net::UdpSocket::bind((RECEIVER[0], 0)).unwrap());
+    let sender = net.within(S, || std::net::UdpSocket::bind("0.0.0.0:0").unwrap());
+    // Of all that came, by their ECN field.
+    let came = || {
+        let text = net.within(R, || std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap());
+        ["InNoECTPkts", "InECT0Pkts", "InCEPkts"].map(|name| counter(&text, name))
+    };
+    let before_all = came();
+    for n in 0..600u32 {
+        rustix::net::sockopt::set_ip_tos(&sender, if n % 2 == 0 { 2 } else { 0 }).unwrap();
+        sender.send_to(&[0; 500], receiver.local_addr().unwrap()).unwrap();
+        std::thread::sleep(Wait::from_micros(1500));
+    }
+    std::thread::sleep(300 * MS);
+    let marked = net.status()["lines"][0]["queue"]["marked"]["packets"].as_u64().unwrap();
+    let [plain, capable, ce] = {
+        let (now, was) = (came(), before_all);
+        [now[0] - was[0], now[1] - was[1], now[2] - was[2]]
+    };
+    println!("came not ECN-capable {plain}, ECN-capable {capable}, with CE {ce}; marked {marked}");
+    // Only what the algorithm marked has CE, though the flow's other packets come with the same remembered mark.
+    assert!(marked > 20 && ce == marked, "{marked} were marked, {ce} came with CE");
+    assert!(plain <= 300 && capable + ce <= 300, "{plain} {capable} {ce}");
+    let came = plain + capable + ce;
+    // The mark of the other rule is on all that came.
+    let rules = net.on(G, "iptables -t mangle -vxnL POSTROUTING");
+    let line = rules.lines().find(|l| l.contains("mark match 0x7/0xff")).unwrap();
+    assert!(line.split_whitespace().next().unwrap().parse::<u64>().unwrap() >= came, "{rules}");
+    net.on(G, "iptables -t mangle -D POSTROUTING -j CONNMARK --save-mark");
+    assert_eq!(running.stop().0, Some(0));
+    net.on(G, "iptables -t mangle -A POSTROUTING -j CONNMARK --save-mark");
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&net.state()), sorted(&before));
+}
+
+#[test]
+fn of_two_starts_at_once_one_runs() {
+    let Some(net) = net() else { return };
+    let before = net.state();
+    for _ in 0..3 {
+        let start = || {
+            let mut command = net.gateway(&net.args(&WIDE));
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let mut both = [start(), start(), start()];
+        let mut ended = Vec::new();
+        let end = Instant::now() + Wait::from_secs(20);
+        while ended.len() < 2 {
+            assert!(Instant::now() < end, "more than one runs");
+            for (i, child) in both.iter_mut().enumerate() {
+                if !ended.contains(&i) && child.try_wait().unwrap().is_some() {
+                    let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+                    assert!(said.contains("already"), "{said}");
+                    ended.push(i);
+                }
+            }
+            std::thread::sleep(5 * MS);
+        }
+        let one = (0..3).find(|i| !ended.contains(i)).unwrap();
+        let mut lines = BufReader::new(both[one].stderr.take().unwrap()).lines();
+        assert!(lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("ready: ")));
+        // It has its rules and its journal, and the others have left nothing.
+        assert!(net.state().contains(&format!("-A FORWARD -j quell-{}-q", net.id)), "{}", net.state());
+        assert!(net.asked("reload", &["--up", "100Mbit/s"]).status.success());
+        signal(both[one].id(), "TERM");
+        assert_eq!(both[one].wait().unwrap().code(), Some(0));
+        assert_eq!(net.state(), before);
+    }
+}
+
+#[test]
+fn nobody_who_listens_is_no_reason_to_end() {
+    let Some(net) = net() else { return };
+    let before = net.state();
+    let mut command = net.gateway(&[&net.args(&WIDE)[..], &["--on-exit", "closed"]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("ready: ")));
+    drop(lines);
+    for rate in ["90Mbit/s", "80Mbit/s"] {
+        let done = net.asked("reload", &["--up", rate]);
+        assert!(done.status.success(), "{done:?}");
+    }
+    let children = || {
+        let text = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+        text.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    let old = children()[0];
+    signal(old, "KILL");
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)), "nothing passes");
+    assert_ne!(children(), [old]);
+    drop(stream);
+    signal(child.id(), "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(net.state(), before);
+}
+
+#[test]
+fn a_start_that_fails_opens_nothing_and_clean_needs_no_journal() {
+    let Some(net) = net() else { return };
+    let before = net.state();
+    let closed = [&WIDE[..], &["--on-exit", "closed"]].concat();
+    let mut running = net.start(&closed);
+    signal(running.supervisor(), "KILL");
+    running.wait();
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    // Fails where no check looks.
+    let taken = net.within(G, || std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = taken.local_addr().unwrap().to_string();
+    let done = net.gateway(&net.args(&[&closed[..], &["--metrics", &address]].concat())).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("traffic is stopped until"), "{said}");
+    assert!(said.contains(&address), "{said}");
+    assert_eq!(stream.during(300 * MS), 0, "a start that failed has opened what was closed");
+    assert!(std::fs::exists(format!("/run/quell/{}.json", net.id)).unwrap());
+    // Somebody has removed the journal.
+    std::fs::remove_file(format!("/run/quell/{}.json", net.id)).unwrap();
+    let done = net.asked("clean", &[]);
+    assert!(done.status.success(), "{done:?}");
+    assert!(stream.until(100, Wait::from_secs(5)));
+    assert_eq!(net.state(), before);
+    assert!(String::from_utf8_lossy(&net.asked("clean", &[]).stdout).contains("has left nothing"));
+}
+
+#[test]
+fn rules_that_are_gone_are_added_again() {
+    let Some(net) = net() else { return };
+    let running = net.start(&WIDE);
+    let with = net.state();
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)));
+    net.on(G, "iptables -t mangle -F");
+    running.says("rules of the firewall are gone: they are added again");
+    let end = Instant::now() + Wait::from_secs(5);
+    while net.state() != with {
+        assert!(Instant::now() < end, "{}", net.state());
+        std::thread::sleep(10 * MS);
+    }
+    let end = Instant::now() + Wait::from_secs(5);
+    while !net.status()["anomalies"].to_string().contains("bypass") {
+        assert!(Instant::now() < end, "{}", net.status());
+    }
+    assert_eq!(net.status()["kernel"]["rules_gone"], 1);
+    // Another gateway at the same device would see nothing.
+    let other =
+        net.gateway(&[&["run", "--id", "other", "--queue", "7002"], &WIDE[..]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(
+        other.status.code() == Some(1) && said.contains(&format!("gateway \"{}\" has g1 already", net.id)),
+        "{said}"
+    );
     assert_eq!(running.stop().0, Some(0));
 }
 

@@ -13,7 +13,7 @@ struct Cli {
 
 fn main() {
     if let Err(failure) = execute(&Cli::parse().command, &[]) {
-        eprintln!("error: {failure}");
+        quell_gateway::commands::say(format_args!("error: {failure}"));
         std::process::exit(failure.code());
     }
 }

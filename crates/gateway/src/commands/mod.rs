@@ -113,6 +113,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     text::print(text).map(|_| ())
 }
 
+/// Says something on stderr. A long-running process does not end because nobody listens there any more.
+pub fn say(what: impl fmt::Display) {
+    use std::io::Write as _;
+    // In one piece: others write there too.
+    let _ = std::io::stderr().write_all(format!("{what}\n").as_bytes());
+}
+
 /// Rows of cells, the first of them the heading, with their columns aligned.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     text::table(rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()

@@ -278,7 +278,10 @@ fn wrong(status: &Status, unix_s: u64) -> Vec<String> {
     for (n, what) in [
         (kernel.queue_dropped, "packets dropped by a full NFQUEUE"),
         (kernel.user_dropped, "packets that NFQUEUE could not hand over"),
-        (kernel.tun_dropped, "packets dropped by TUN devices"),
+        (kernel.refused, "packets dropped by the kernel before their verdict"),
+        (kernel.bypassed, "packets that left without a verdict"),
+        (kernel.strange, "messages of the kernel that were not understood"),
+        (kernel.rules_gone, "times rules of the firewall were gone and added again"),
         (status.pauses, "pauses of the worker of more than a second"),
     ] {
         if n > 0 {

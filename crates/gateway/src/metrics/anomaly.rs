@@ -18,6 +18,8 @@ pub enum Kind {
     Lateness,
     /// The kernel drops packets that the algorithm never sees.
     KernelDrops,
+    /// Packets pass around the gateway.
+    Bypass,
     /// The log ended before the gateway did.
     LogEnded,
     /// The worker publishes nothing: it hangs or is stopped.
@@ -28,7 +30,7 @@ impl Kind {
     /// Those of a line.
     pub const OF_LINE: [Kind; 3] = [Kind::Overflow, Kind::Delay, Kind::Lateness];
     /// Those of the gateway as a whole.
-    pub const OF_ALL: [Kind; 3] = [Kind::KernelDrops, Kind::LogEnded, Kind::Stalled];
+    pub const OF_ALL: [Kind; 4] = [Kind::KernelDrops, Kind::Bypass, Kind::LogEnded, Kind::Stalled];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Kind {
             Kind::Delay => "delay",
             Kind::Lateness => "lateness",
             Kind::KernelDrops => "kernel-drops",
+            Kind::Bypass => "bypass",
             Kind::LogEnded => "log-ended",
             Kind::Stalled => "stalled",
         }
@@ -49,6 +52,9 @@ impl Kind {
             Kind::Delay => "packets wait long",
             Kind::Lateness => "packets leave late: the machine is too busy for this rate",
             Kind::KernelDrops => "the kernel drops packets that the algorithm never sees",
+            Kind::Bypass => {
+                "packets pass around the gateway: the kernel's queue was full, nobody read it, or rules were gone"
+            }
             Kind::LogEnded => "the log has ended: packets are forwarded, but not recorded",
             Kind::Stalled => "the worker does not answer",
         }

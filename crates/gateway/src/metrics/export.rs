@@ -70,7 +70,10 @@ metrics! {
     "quell_snapshot_age_seconds" Gauge NONE, "How long ago the worker last showed its counts; over a second, it hangs.";
     "quell_pauses_total" Counter NONE, "How often the worker was stopped for more than a second.";
     "quell_on_the_way_packets" Gauge NONE, "Packets that were sent and are still delayed.";
-    "quell_kernel_dropped_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), tun. The algorithm never saw them.";
+    "quell_kernel_dropped_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), verdict (dropped before its verdict came). For queue and user the algorithm never saw them.";
+    "quell_passed_packets_total" Counter &["why"], "Packets that passed without the algorithm: bypass (left without a verdict, since nobody read the queue or it was full; counted by a rule, every few seconds), unjudged (neighbor discovery and what is not IP).";
+    "quell_strange_messages_total" Counter NONE, "Messages of the kernel that were not understood.";
+    "quell_rules_gone_total" Counter NONE, "How often rules of the firewall were gone and added again.";
     "quell_log_state" Gauge &["state"], "1 for what holds of the log: none, writing, ended (before the gateway did).";
     "quell_anomaly" Gauge ANOMALY, "1 while the anomaly holds, 0 otherwise.";
     "quell_anomaly_since_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
@@ -199,10 +202,15 @@ pub fn prometheus(status: &Status) -> String {
     text.one("quell_on_the_way_packets", &[], status.on_the_way as f64);
     let kernel = &status.kernel;
     for (place, n) in
-        [("queue", kernel.queue_dropped), ("user", kernel.user_dropped), ("tun", kernel.tun_dropped)]
+        [("queue", kernel.queue_dropped), ("user", kernel.user_dropped), ("verdict", kernel.refused)]
     {
         text.one("quell_kernel_dropped_total", &[("where", place)], n as f64);
     }
+    for (why, n) in [("bypass", kernel.bypassed), ("unjudged", kernel.unjudged)] {
+        text.one("quell_passed_packets_total", &[("why", why)], n as f64);
+    }
+    text.one("quell_strange_messages_total", &[], kernel.strange as f64);
+    text.one("quell_rules_gone_total", &[], kernel.rules_gone as f64);
     let state = match status.log {
         LogState::None => "none",
         LogState::Writing => "writing",

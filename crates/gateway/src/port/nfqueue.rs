@@ -1,7 +1,8 @@
 //! NFQUEUE: the kernel holds packets that it forwards until their verdict is sent.
 //!
-//! Only headers are copied here. A packet that is to be marked gets a mark of the firewall's ([`MARK`]), by which a
-//! rule sets CE: the kernel mends the checksum. The protocol is that of linux/netfilter/nfnetlink_queue.h.
+//! Only headers are copied here. A packet that is to be marked gets a bit of the firewall's mark ([`MARKED`]), by which
+//! a rule sets CE: the kernel mends the checksum. The rest of that mark is others' and stays. The protocol is that of
+//! linux/netfilter/nfnetlink_queue.h.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,8 +15,11 @@ use crate::header::{FlowKey, Header};
 use crate::metrics::KernelDrops;
 use crate::{Packet, Ports, sys};
 
-/// The firewall mark of packets that were marked here: the letters QUEL, which nobody else uses by chance.
-pub const MARK: u32 = 0x5155_454c;
+/// The bit of the firewall's mark that packets have which were marked here, until a rule has set CE.
+pub const MARKED: u32 = 1 << 30;
+/// The bit that a rule gives packets before they are queued, and each verdict takes away: what leaves with it has passed
+/// around the gateway.
+pub const WAITS: u32 = 1 << 29;
 
 /// How much of a packet is copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;
@@ -31,7 +35,7 @@ pub struct QueueCounters {
     pub passed: u64,
     /// Messages that were not understood.
     pub strange: u64,
-    /// Verdicts that the kernel did not take.
+    /// Verdicts that the kernel did not take: it had dropped the packet before, such as when a device went down.
     pub refused: u64,
 }
 
@@ -95,15 +99,18 @@ fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOn
     out[begin..begin + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
-fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, accept: bool, marked: bool) {
+/// A verdict; `mark` is the firewall's with which the packet came.
+fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, mark: u32, accept: bool, marked: bool) {
     message(out, number::VERDICT, 0, queue, |out| {
         let what = if accept { number::ACCEPT } else { number::DROP };
         let mut value = [0; 8];
         value[..4].copy_from_slice(&what.to_be_bytes());
         value[4..].copy_from_slice(&id.to_be_bytes());
         attribute(out, number::VERDICT_HEADER, &value);
-        if marked {
-            attribute(out, number::MARK, &MARK.to_be_bytes());
+        // What was remembered of an earlier packet of its connection says nothing of this one.
+        let new = mark & !(MARKED | WAITS) | if marked { MARKED } else { 0 };
+        if accept && new != mark {
+            attribute(out, number::MARK, &new.to_be_bytes());
         }
     });
 }
@@ -114,6 +121,8 @@ struct Queued<'a> {
     queue: u16,
     id: u32,
     bytes: u32,
+    /// The firewall's mark.
+    mark: u32,
     payload: &'a [u8],
 }
 
@@ -121,14 +130,18 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+/// The kind of a message.
+fn kind(message: &[u8]) -> Option<u16> {
+    Some(u16::from_ne_bytes(*message.get(4..)?.first_chunk()?))
+}
+
 /// Reads a message; `None` if it is no packet.
 fn parse(message: &[u8]) -> Option<Queued<'_>> {
-    let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);
-    if kind != number::SUBSYSTEM << 8 | number::PACKET {
+    if kind(message)? != number::SUBSYSTEM << 8 | number::PACKET {
         return None;
     }
     let queue = u16::from_be_bytes(*message.get(18..)?.first_chunk()?);
-    let (mut id, mut payload, mut captured) = (None, None, None);
+    let (mut id, mut payload, mut captured, mut mark) = (None, None, None, 0);
     let mut at = 20;
     while let Some(head) = message.get(at..at + 4) {
         let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
@@ -138,12 +151,15 @@ fn parse(message: &[u8]) -> Option<Queued<'_>> {
             number::HEADER => id = word(value, 0),
             number::PAYLOAD => payload = Some(value),
             number::CAPTURED => captured = word(value, 0),
+            // Which is not sent if it is zero.
+            number::MARK => mark = word(value, 0).unwrap_or(0),
             _ => {}
         }
         at += length.next_multiple_of(4);
     }
-    let payload = payload?;
-    Some(Queued { queue, id: id?, bytes: captured.unwrap_or(payload.len() as u32), payload })
+    // None where the kernel copies nothing: it is a packet all the same, and waits for a verdict.
+    let payload = payload.unwrap_or(&[]);
+    Some(Queued { queue, id: id?, bytes: captured.unwrap_or(payload.len() as u32), mark, payload })
 }
 
 impl NfQueue {
@@ -171,12 +187,9 @@ impl NfQueue {
     pub fn bind(&mut self, most: u32) -> io::Result<()> {
         for queue in self.queues {
             let mut out = Vec::new();
+            // In one message: a queue that is bound and has no parameters yet copies nothing.
             message(&mut out, number::CONFIG, number::ACK, queue, |out| {
                 attribute(out, number::CFG_CMD, &[number::BIND, 0, 0, 0]);
-            });
-            self.ask(&out)?;
-            out.clear();
-            message(&mut out, number::CONFIG, number::ACK, queue, |out| {
                 let mut params = [0; 5];
                 params[..4].copy_from_slice(&COPIED.to_be_bytes());
                 params[4] = number::COPY_PACKET;
@@ -185,7 +198,12 @@ impl NfQueue {
                 attribute(out, number::CFG_MASK, &number::FAIL_OPEN.to_be_bytes());
                 attribute(out, number::CFG_FLAGS, &number::FAIL_OPEN.to_be_bytes());
             });
-            self.ask(&out)?;
+            self.ask(&out).map_err(|e| match e.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::BUSY | Errno::PERM) => {
+                    io::Error::new(e.kind(), format!("queue {queue}: {e}; another program may have it"))
+                }
+                _ => io::Error::new(e.kind(), format!("queue {queue}: {e}")),
+            })?;
         }
         Ok(())
     }
@@ -215,12 +233,11 @@ impl NfQueue {
                     // The rules may have been there before: one that comes in between is not to wait for ever.
                     if let Some(queued) = parse(answer) {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, true, false);
+                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.mark, true, false);
                         self.send();
                         continue;
                     }
-                    let kind = answer.get(4..6).map(|b| u16::from_ne_bytes([b[0], b[1]]));
-                    if kind == Some(number::ERROR)
+                    if kind(answer) == Some(number::ERROR)
                         && let Some(code) = answer.get(16..20)
                     {
                         let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
@@ -289,10 +306,14 @@ impl Losses {
 fn drops(text: &str, queues: [u16; 2]) -> KernelDrops {
     let mut all = KernelDrops::default();
     for line in text.lines() {
-        let columns: Vec<u64> = line.split_whitespace().filter_map(|w| w.parse().ok()).collect();
-        if columns.len() >= 7 && queues.iter().any(|q| u64::from(*q) == columns[0]) {
-            all.queue_dropped += columns[5];
-            all.user_dropped += columns[6];
+        let mut columns = line.split_whitespace().map(|w| w.parse::<u64>().ok());
+        let Some(Some(queue)) = columns.next() else { continue };
+        if !queues.iter().any(|q| u64::from(*q) == queue) {
+            continue;
+        }
+        if let (Some(Some(full)), Some(Some(lost))) = (columns.nth(4), columns.next()) {
+            all.queue_dropped += full;
+            all.user_dropped += lost;
         }
     }
     all
@@ -308,15 +329,22 @@ impl Ports for NfQueue {
             for i in 0..count {
                 let message = &self.buffer[i * WIDTH..i * WIDTH + self.lengths[i].min(WIDTH)];
                 let Some(queued) = parse(message) else {
-                    self.counters.strange += 1;
+                    match kind(message) {
+                        Some(number::ERROR) => self.counters.refused += 1,
+                        _ => self.counters.strange += 1,
+                    }
                     continue;
                 };
                 let path = if queued.queue == self.queues[0] { 0 } else { 1 };
                 match Header::parse(queued.payload, &self.key) {
-                    Some(header) => arrivals.push((path, Packet::new(queued.id, queued.bytes, header))),
+                    Some(header) => {
+                        let mut packet = Packet::new(queued.id, queued.bytes, header);
+                        packet.kept = queued.mark;
+                        arrivals.push((path, packet));
+                    }
                     None => {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, true, false);
+                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.mark, true, false);
                     }
                 }
             }
@@ -330,7 +358,8 @@ impl Ports for NfQueue {
 
     #[inline]
     fn forward(&mut self, path: u8, packet: &Packet) {
-        verdict(&mut self.verdicts, self.queues[usize::from(path)], packet.handle, true, packet.marked);
+        let queue = self.queues[usize::from(path)];
+        verdict(&mut self.verdicts, queue, packet.handle, packet.kept, true, packet.marked);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -338,7 +367,8 @@ impl Ports for NfQueue {
 
     #[inline]
     fn discard(&mut self, path: u8, packet: &Packet) {
-        verdict(&mut self.verdicts, self.queues[usize::from(path)], packet.handle, false, false);
+        let queue = self.queues[usize::from(path)];
+        verdict(&mut self.verdicts, queue, packet.handle, packet.kept, false, false);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -381,7 +411,7 @@ mod tests {
             cut: prop::sample::Index,
         ) {
             let mut bytes = packet(queue, id, captured, &payload);
-            let expected = Queued { queue, id, bytes: captured.unwrap_or(payload.len() as u32), payload: &payload };
+            let expected = Queued { queue, id, bytes: captured.unwrap_or(payload.len() as u32), mark: 0, payload: &payload };
             prop_assert_eq!(parse(&bytes), Some(expected));
             for (at, value) in damage {
                 let at = at.index(bytes.len());
@@ -394,18 +424,31 @@ mod tests {
     #[test]
     fn verdicts_are_whole_messages() {
         let mut out = Vec::new();
-        verdict(&mut out, 7, 0x0102_0304, true, true);
+        verdict(&mut out, 7, 0x0102_0304, WAITS | 7, true, true);
         assert_eq!(out.len(), 40);
         assert_eq!(u32::from_ne_bytes(*out.first_chunk().unwrap()), 40);
         assert_eq!(&out[18..20], [0, 7]);
         assert_eq!(&out[24..32], [0, 0, 0, 1, 1, 2, 3, 4]);
-        assert_eq!(&out[36..40], MARK.to_be_bytes());
+        // Only the bits of the gateway's change, and one that is remembered of another packet goes.
+        assert_eq!(&out[36..40], (MARKED | 7).to_be_bytes());
+        for (mark, marked, new) in [(MARKED | 9, false, 9), (WAITS, false, 0), (MARKED | WAITS, true, MARKED)]
+        {
+            out.clear();
+            verdict(&mut out, 7, 1, mark, true, marked);
+            assert_eq!(&out[36..40], new.to_be_bytes());
+        }
+        out.clear();
+        verdict(&mut out, 7, 1, 9, true, false);
+        assert_eq!(out.len(), 32);
     }
 
     #[test]
     fn the_kernels_drops_are_those_of_the_queues() {
         let text = "    7  12345     0 2   160     3     4       99  1\n    8      1     0 2   160     5     6  1  1\n\
                     9 1 0 2 160 100 100 1 1\n";
-        assert_eq!(drops(text, [7, 8]), KernelDrops { queue_dropped: 8, user_dropped: 10, tun_dropped: 0 });
+        assert_eq!(
+            drops(text, [7, 8]),
+            KernelDrops { queue_dropped: 8, user_dropped: 10, ..Default::default() }
+        );
     }
 }

@@ -33,6 +33,12 @@ pub(super) enum Order {
     Start(Box<Start>),
     /// These configurations hold from now on.
     Lines(Box<[LineConfig; 2]>),
+    /// What only the supervisor can see of the rules, for the metrics: packets that left without a verdict, and how
+    /// often rules were gone.
+    Rules {
+        bypassed: u64,
+        gone: u64,
+    },
     /// Let everything go and end.
     Stop,
 }

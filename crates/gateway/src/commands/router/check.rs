@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::CapabilitySet;
 
 use super::firewall::{Rules, flow_tables};
-use super::journal::Journal;
+use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
 use crate::sys;
 
@@ -70,6 +70,17 @@ pub(super) fn look(settings: &Settings) -> Found {
         ));
     }
 
+    for other in Journal::all().into_iter().filter(|other| other.rules.id != *id && other.supervisor.alive())
+    {
+        found.need(other.rules.wan != *wan || other.network != network(), || {
+            let Journal { supervisor, rules, .. } = &other;
+            format!(
+                "gateway \"{}\" has {wan} already, and packets come to one only: kill {} ends it, or reload it",
+                rules.id, supervisor.pid
+            )
+        });
+    }
+
     let device = || {
         let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
         text.lines()
@@ -110,7 +121,7 @@ pub(super) fn look(settings: &Settings) -> Found {
     if there {
         found.device(settings);
     }
-    found.machine(settings);
+    found.rates(settings);
 
     if let Some(log) = log {
         let dir = log.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -121,8 +132,15 @@ pub(super) fn look(settings: &Settings) -> Found {
     found
 }
 
+/// What stands in the way of other rates of a gateway that runs.
+pub(super) fn look_at_rates(settings: &Settings) -> Found {
+    let mut found = Found::default();
+    found.rates(settings);
+    found
+}
+
 impl Found {
-    /// What the device does with packets, and how fast it is.
+    /// What the device does with packets.
     fn device(&mut self, settings: &Settings) {
         let wan = &settings.fixed.wan;
         // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
@@ -131,6 +149,16 @@ impl Found {
             self.refused
                 .push(format!("{wan} puts received packets together (LRO): ethtool -K {wan} lro off"));
         }
+    }
+
+    /// Whether the device carries and the machine moves as much.
+    fn rates(&mut self, settings: &Settings) {
+        self.link(settings);
+        self.machine(settings);
+    }
+
+    fn link(&mut self, settings: &Settings) {
+        let wan = &settings.fixed.wan;
         let speed = fs::read_to_string(format!("/sys/class/net/{wan}/speed"));
         // Mbit/s; a device that has no link or no speed says -1 or nothing.
         let Some(link) = speed.ok().and_then(|s| s.trim().parse::<u64>().ok()).filter(|s| *s > 0) else {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::port::nfqueue::MARK;
+use crate::port::nfqueue::{MARKED, WAITS};
 use crate::sys;
 
 /// Which program sets the rules.
@@ -74,6 +74,8 @@ impl Call {
     fn run(&self, scratch: bool) -> Result<String, String> {
         let mut command = Command::new(self.program);
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // What is killed in the middle of a change must not go on to make it.
+        sys::is_killed_with_its_parent(&mut command);
         if scratch {
             sys::in_network_of_its_own(&mut command);
         }
@@ -110,18 +112,26 @@ impl Rules {
     pub fn text(&self) -> String {
         let Rules { id, wan, queue: up, .. } = self;
         let down = up + 1;
+        let both = MARKED | WAITS;
+        let others = !both;
         match self.kind {
             Kind::Iptables => {
                 let bypass = if self.open { " --queue-bypass" } else { "" };
+                // Last in FORWARD, since a packet that comes back from a queue skips the rules that follow; first in
+                // POSTROUTING, where others may accept it for good or save its mark.
                 format!(
                     "*mangle\n\
                      :quell-{id}-q - [0:0]\n\
+                     -A quell-{id}-q -o {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}\n\
                      -A quell-{id}-q -o {wan} -j NFQUEUE --queue-num {up}{bypass}\n\
+                     -A quell-{id}-q -i {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}\n\
                      -A quell-{id}-q -i {wan} -j NFQUEUE --queue-num {down}{bypass}\n\
                      -A FORWARD -j quell-{id}-q\n\
                      :quell-{id}-m - [0:0]\n\
-                     -A quell-{id}-m -m mark --mark {MARK:#x} -j TOS --or-tos 0x03\n\
-                     -A POSTROUTING -j quell-{id}-m\n\
+                     -A quell-{id}-m -m mark --mark {WAITS:#x}/{both:#x}\n\
+                     -A quell-{id}-m -m mark --mark {MARKED:#x}/{both:#x} -m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03\n\
+                     -A quell-{id}-m -j MARK --set-xmark 0x0/{both:#x}\n\
+                     -I POSTROUTING -j quell-{id}-m\n\
                      COMMIT\n"
                 )
             }
@@ -131,13 +141,17 @@ impl Rules {
                     "table inet quell_{id} {{\n\
                      \tchain queues {{\n\
                      \t\ttype filter hook forward priority mangle; policy accept;\n\
+                     \t\toifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
                      \t\toifname \"{wan}\" queue num {up}{bypass}\n\
+                     \t\tiifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
                      \t\tiifname \"{wan}\" queue num {down}{bypass}\n\
                      \t}}\n\
                      \tchain marks {{\n\
-                     \t\ttype filter hook postrouting priority mangle; policy accept;\n\
-                     \t\tmeta mark {MARK:#x} ip ecn set ce\n\
-                     \t\tmeta mark {MARK:#x} ip6 ecn set ce\n\
+                     \t\ttype filter hook postrouting priority mangle - 10; policy accept;\n\
+                     \t\tmeta mark & {both:#x} == {WAITS:#x} counter\n\
+                     \t\tmeta mark & {both:#x} == {MARKED:#x} ip ecn != not-ect ip ecn set ce\n\
+                     \t\tmeta mark & {both:#x} == {MARKED:#x} ip6 ecn != not-ect ip6 ecn set ce\n\
+                     \t\tmeta mark set meta mark & {others:#x}\n\
                      \t}}\n\
                      }}\n"
                 )
@@ -203,6 +217,98 @@ impl Rules {
         }
     }
 
+    /// How many packets have left without a verdict since the rules were added; `None` if some of the rules are gone.
+    ///
+    /// # Errors
+    /// If the firewall does not say.
+    pub fn look(&self) -> Result<Option<u64>, String> {
+        let mut packets = 0;
+        let texts: Vec<String> = match self.kind {
+            Kind::Iptables => families()
+                .iter()
+                .map(|[program, _]| {
+                    let args = ["-w", "1", "-t", "mangle", "-v", "-S"];
+                    Call::new(program, &args, String::new()).run(false)
+                })
+                .collect::<Result<_, _>>()?,
+            Kind::Nft => {
+                let list = |what: &[&str]| Call::new("nft", what, String::new()).run(false);
+                let name = format!("quell_{}", self.id);
+                if !list(&["list", "tables"])?.lines().any(|l| l == format!("table inet {name}")) {
+                    return Ok(None);
+                }
+                vec![list(&["list", "table", "inet", &name])?]
+            }
+        };
+        for text in &texts {
+            match self.counted(text) {
+                Some(count) => packets += count,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(packets))
+    }
+
+    /// What the rules in `text` have counted, if all are there.
+    fn counted(&self, text: &str) -> Option<u64> {
+        let number = |line: &str, word: &str| -> Option<u64> {
+            let mut words = line.split_whitespace().skip_while(|w| *w != word).skip(1);
+            words.next()?.parse().ok()
+        };
+        match self.kind {
+            Kind::Iptables => {
+                let (q, m) = (format!("quell-{}-q", self.id), format!("quell-{}-m", self.id));
+                let of = |chain: &str, target: &str| -> Vec<&str> {
+                    let begin = format!("-A {chain} ");
+                    let end = |l: &&str| l.split_whitespace().any(|word| word == target);
+                    text.lines().filter(|l| l.starts_with(&begin)).filter(end).collect()
+                };
+                let there = of("FORWARD", &q).len() == 1
+                    && of("POSTROUTING", &m).len() == 1
+                    && of(&q, "NFQUEUE").len() == 2
+                    && of(&q, "MARK").len() == 2
+                    && of(&m, "TOS").len() == 1
+                    && of(&m, "MARK").len() == 1;
+                let waits = format!("{WAITS:#x}/{:#x}", MARKED | WAITS);
+                of(&m, &waits).first().filter(|_| there).and_then(|line| number(line, "-c"))
+            }
+            Kind::Nft => {
+                let lines = |what: &str| text.lines().filter(|l| l.contains(what)).count();
+                let there = (lines("ifname"), lines("ecn set ce")) == (4, 2) && lines("meta mark set") == 3;
+                text.lines()
+                    .find(|l| l.contains(" counter packets "))
+                    .filter(|_| there)
+                    .and_then(|l| number(l, "packets"))
+            }
+        }
+    }
+
+    /// Whether any rule of this name is there.
+    ///
+    /// # Errors
+    /// If the firewall does not say.
+    pub fn left(&self) -> Result<bool, String> {
+        match self.kind {
+            Kind::Iptables => {
+                let mut left = false;
+                for [program, _] in families() {
+                    left |= self.left_of(program)?;
+                }
+                Ok(left)
+            }
+            Kind::Nft => {
+                let tables = Call::new("nft", &["list", "tables"], String::new()).run(false)?;
+                Ok(tables.lines().any(|l| l == format!("table inet quell_{}", self.id)))
+            }
+        }
+    }
+
+    /// Whether any chain of this name is in this family of iptables.
+    fn left_of(&self, program: &'static str) -> Result<bool, String> {
+        let list = Call::new(program, &["-w", "5", "-t", "mangle", "-S"], String::new());
+        list.run(false).map(|text| text.contains(&format!("quell-{}-", self.id)))
+    }
+
     /// Removes them, whichever of them are there.
     ///
     /// # Errors
@@ -218,18 +324,14 @@ impl Rules {
                         continue;
                     }
                     // Some are missing. Those that are there go one by one.
-                    let left = || {
-                        let list = Call::new(program, &["-w", "5", "-t", "mangle", "-S"], String::new());
-                        list.run(false).map(|text| text.contains(&format!("quell-{id}-")))
-                    };
-                    if !left()? {
+                    if !self.left_of(program)? {
                         continue;
                     }
                     for line in &undo {
                         let args = ["-w", "5", "-t", "mangle"].into_iter().chain(line.split(' '));
                         let _ = Call::new(program, &args.collect::<Vec<_>>(), String::new()).run(false);
                     }
-                    if left()? {
+                    if self.left_of(program)? {
                         return Err(format!("{program}: chains quell-{id}-* cannot be removed"));
                     }
                 }
@@ -290,7 +392,7 @@ impl Rules {
             return Err(format!("{missing}: {INSTALL}"));
         }
         Err(format!(
-            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_DSCP, or nft_queue for nft",
+            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_dscp xt_DSCP, or nft_queue for nft",
             why.join("; ")
         ))
     }

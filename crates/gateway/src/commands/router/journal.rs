@@ -70,17 +70,18 @@ pub(super) fn file(id: &str, ending: &str) -> PathBuf {
     Path::new(RUN_DIR).join(format!("{id}.{ending}"))
 }
 
-/// What a file is until it is whole.
-fn new(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    name.into()
+/// Makes the folder of these files.
+pub(super) fn make_dir() -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)
 }
 
 /// Writes a file so that whoever reads it finds all of it or what was there before.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)?;
-    let new = new(path);
+    make_dir()?;
+    // Two processes may write at once, such as two reloads.
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}.new", std::process::id()));
+    let new = PathBuf::from(new);
     let mut to = fs::File::create(&new)?;
     to.write_all(bytes)?;
     to.sync_all()?;
@@ -115,6 +116,13 @@ impl Journal {
         }
     }
 
+    /// Those of all gateways that can be read.
+    pub fn all() -> Vec<Journal> {
+        let names = fs::read_dir(RUN_DIR).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let ids = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_string()));
+        ids.filter_map(|id| Journal::read(&id).ok().flatten()).collect()
+    }
+
     pub fn write(&self) -> std::io::Result<()> {
         replace(&file(&self.rules.id, "json"), &serde_json::to_vec(self)?)
     }
@@ -142,10 +150,15 @@ impl Journal {
 
 /// Removes a gateway's files.
 pub(super) fn forget(id: &str) {
+    let begin = format!("{id}.");
+    for entry in fs::read_dir(RUN_DIR).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with(&begin) && name.ends_with(".new")) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
     // The journal last: it names the rest.
     for ending in ["sock", "order", "json"] {
-        let path = file(id, ending);
-        let _ = fs::remove_file(new(&path));
-        let _ = fs::remove_file(path);
+        let _ = fs::remove_file(file(id, ending));
     }
 }

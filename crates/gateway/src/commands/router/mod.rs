@@ -7,6 +7,7 @@ mod channel;
 mod check;
 mod firewall;
 mod journal;
+mod lock;
 mod notify;
 mod settings;
 mod supervisor;
@@ -21,6 +22,7 @@ use quell_units::{BitRate, QueueSize};
 use super::{Failure, named_algorithm, print};
 use firewall::{Kind, Rules};
 use journal::{Journal, file, forget, replace};
+use lock::Lock;
 pub use settings::RunArgs;
 use settings::{assignment, id};
 use supervisor::Change;
@@ -110,33 +112,53 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
 /// Undoes what a killed gateway has left.
 pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
     let id = &args.id;
-    match Journal::read(id) {
-        Ok(None) => {
-            forget(id);
-            print(&format!("gateway \"{id}\" has left nothing\n"))
-        }
+    // From here on none of this name starts.
+    let lock = Lock::take(id).map_err(|e| Failure::Failed(format!("cannot hold the name \"{id}\": {e}")))?;
+    let journal = Journal::read(id);
+    match &journal {
         Ok(Some(journal)) if journal.supervisor.alive() => {
             let pid = journal.supervisor.pid;
-            Err(Failure::Failed(format!(
+            return Err(Failure::Failed(format!(
                 "gateway \"{id}\" runs, as process {pid}: kill {pid} ends it and its rules"
-            )))
+            )));
+        }
+        _ if lock.is_none() => {
+            return Err(Failure::Failed(format!("gateway \"{id}\" starts or ends just now: try again")));
+        }
+        _ => {}
+    }
+    match journal {
+        Ok(None) => {
+            // The journal is there before the rules and longer than they are. Who has removed it by hand may still
+            // ask for them to go.
+            let found = remove_by_name(id)?;
+            forget(id);
+            print(&match found {
+                false => format!("gateway \"{id}\" has left nothing\n"),
+                true => format!("there was no journal; the rules of gateway \"{id}\" are gone\n"),
+            })
         }
         Ok(Some(journal)) => {
             journal.undo().map_err(Failure::Failed)?;
             print(&format!("the rules of gateway \"{id}\" are gone\n"))
         }
         Err(damage) => {
-            // What it would have said: rules of this name, in whichever firewall.
-            for kind in [Kind::Iptables, Kind::Nft] {
-                let rules = Rules { kind, id: id.clone(), wan: "lo".into(), queue: 0, open: true };
-                if kind.there() {
-                    rules.remove().map_err(Failure::Failed)?;
-                }
-            }
+            remove_by_name(id)?;
             forget(id);
             print(&format!("the journal was damaged ({damage}); the rules of gateway \"{id}\" are gone\n"))
         }
     }
+}
+
+/// Removes rules of this name, in whichever firewall; whether there were any.
+fn remove_by_name(id: &str) -> Result<bool, Failure> {
+    let mut found = false;
+    for kind in [Kind::Iptables, Kind::Nft].into_iter().filter(|kind| kind.there()) {
+        let rules = Rules { kind, id: id.into(), wan: "lo".into(), queue: 0, open: true };
+        found |= rules.left().map_err(Failure::Failed)?;
+        rules.remove().map_err(Failure::Failed)?;
+    }
+    Ok(found)
 }
 
 /// How long a gateway may take to answer.

@@ -179,8 +179,9 @@ fn user(text: &str) -> Result<(u32, u32), Failure> {
         (name == text || text.parse() == Ok(uid)).then_some((uid, gid))
     });
     match (found, text.parse::<u32>()) {
-        (Some((0, _)), _) | (None, Ok(0)) => Err(Failure::BadInput(
-            "--user: packets of strangers are not read as root; use a user that owns nothing, such as nobody"
+        (Some((0, _) | (_, 0)), _) | (None, Ok(0)) => Err(Failure::BadInput(
+            "--user: packets of strangers are not read as root or in its group; use a user that owns nothing, such as \
+             nobody"
                 .into(),
         )),
         (Some(found), _) => Ok(found),

@@ -19,13 +19,15 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::super::Failure;
+use super::super::{Failure, say};
 use super::channel::{Channel, Order, Report, Start};
-use super::check::{Found, look};
+use super::check::{Found, look, look_at_rates};
 use super::firewall::Rules;
 use super::journal::{Answer, Journal, Process, file, forget, network};
+use super::lock::Lock;
 use super::notify::Service;
 use super::settings::{RunArgs, Settings};
+use crate::LineConfig;
 
 /// A worker that has said nothing for so long hangs.
 pub(super) const HANGS: Wait = Wait::from_secs(3);
@@ -34,6 +36,10 @@ const PATIENCE: Wait = Wait::from_secs(15);
 /// If a worker ends after so many new starts within [`WITHIN`], something is wrong that no start mends.
 pub(super) const RESTARTS: usize = 5;
 pub(super) const WITHIN: Wait = Wait::from_secs(60);
+
+/// How often it looks whether its rules are there, and what they have counted. That starts two programs, which take some
+/// ms of a processor.
+pub(super) const LOOK: Wait = Wait::from_secs(5);
 
 /// What `reload` asks for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -118,6 +124,19 @@ struct Supervisor<'a> {
     restarts: Vec<Instant>,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
+    seen: Seen,
+}
+
+/// What was seen of the rules.
+struct Seen {
+    next: Instant,
+    /// What they had counted when they were last looked at, and in all.
+    last: u64,
+    bypassed: u64,
+    /// How often some were gone.
+    gone: u64,
+    /// What the firewall last said that was not understood.
+    why: String,
 }
 
 /// Whether this code is part of the program that runs, and not of a library that another program has loaded.
@@ -144,12 +163,24 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         ));
     }
     let settings = args.settings()?;
-    let Found { refused, notes, rules } = look(&settings);
+    let id = settings.fixed.id.clone();
+    // Before anything is looked at, and for as long as it runs: what is found is to hold when it is acted upon.
+    let lock = Lock::take(&id);
+    let Found { mut refused, notes, rules } = look(&settings);
+    if refused.is_empty() {
+        match &lock {
+            Ok(Some(_)) => {}
+            Ok(None) => refused.push(format!(
+                "another process starts, ends or cleans gateway \"{id}\" already: try again, or choose another --id"
+            )),
+            Err(e) => refused.push(format!("the name \"{id}\" cannot be held in /run/quell: {e}")),
+        }
+    }
     let (true, Some(rules)) = (refused.is_empty(), rules) else {
         return Err(Failure::Failed(refused.join("\n  ")));
     };
     for note in notes {
-        eprintln!("{note}");
+        say(note);
     }
     let failed = |what: &str| {
         let what = what.to_string();
@@ -160,7 +191,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     let journal = Journal { supervisor: me, worker: None, network: network(), rules, answer: None };
 
     // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
-    let left = Journal::read(&settings.fixed.id).map_err(Failure::Failed)?;
+    let left = Journal::read(&id).map_err(Failure::Failed)?;
     let stay = left
         .as_ref()
         .is_some_and(|left| (left.network, left.rules.kind) == (journal.network, journal.rules.kind));
@@ -173,6 +204,11 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         Some(left) => left.undo().map_err(Failure::Failed)?,
         None => {}
     }
+    // What stops traffic goes on to stop it if this start fails.
+    let shut = stay && !journal.rules.open && left.as_ref().is_some_and(|left| !left.rules.open);
+    if journal.rules.open {
+        undone_by_a_panic(id.clone());
+    }
     let mut supervisor = Supervisor {
         args: args.clone(),
         words,
@@ -183,28 +219,48 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         lives: 0,
         restarts: Vec::new(),
         pending: None,
+        seen: Seen { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
     };
     let begun = supervisor.begin();
     match begun.and_then(|worker| supervisor.watch(worker)) {
         Ok(()) => Ok(()),
         // It has ended by itself: what has to stop stays stopped.
-        Err(Over::GaveUp(why)) if !supervisor.journal.rules.open => Err(Failure::Failed(format!(
-            "{why}; traffic is stopped until the next start, or `quell gateway clean --id {}`",
-            supervisor.settings.fixed.id
-        ))),
-        Err(Over::GaveUp(why) | Over::Failed(why)) => {
+        Err(Over::GaveUp(why)) if !supervisor.journal.rules.open => Err(stopped(&why, &id)),
+        Err(Over::Failed(why)) if shut => Err(stopped(&why, &id)),
+        Err(Over::GaveUp(why) | Over::Failed(why) | Over::Ended(why)) => {
             let undone = supervisor.journal.undo();
             Err(Failure::Failed(undone.err().map_or(why.clone(), |e| format!("{why}; {e}"))))
         }
     }
 }
 
-/// Why a gateway ends that was not told to.
+fn stopped(why: &str, id: &str) -> Failure {
+    Failure::Failed(format!(
+        "{why}; traffic is stopped until the next start, or `quell gateway clean --id {id}`"
+    ))
+}
+
+/// Lets traffic pass again if this process panics, whether that unwinds the stack or ends it at once.
+fn undone_by_a_panic(id: String) {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        if let Ok(Some(journal)) = Journal::read(&id)
+            && journal.supervisor.pid == std::process::id()
+        {
+            let _ = journal.undo();
+        }
+    }));
+}
+
+/// Why a gateway ends.
 enum Over {
     /// Workers end again and again.
     GaveUp(String),
-    /// It did not come to run, or could not be undone.
+    /// It did not come to run.
     Failed(String),
+    /// It was told to, and something was wrong then.
+    Ended(String),
 }
 
 impl Supervisor<'_> {
@@ -217,7 +273,7 @@ impl Supervisor<'_> {
         let rules: &Rules = &self.journal.rules;
         rules.replace().map_err(|e| Over::Failed(format!("the firewall refuses a rule: {e}")))?;
         let [up, down] = &self.settings.lines;
-        eprintln!("ready: {} up {} down {}", up.aqm.name(), up.rate, down.rate);
+        say(format_args!("ready: {} up {} down {}", up.aqm.name(), up.rate, down.rate));
         self.service.say("READY=1");
         Ok(worker)
     }
@@ -262,10 +318,12 @@ impl Supervisor<'_> {
                 worker.heard = Instant::now();
                 self.lives += 1;
                 if !files {
-                    eprintln!("note: this kernel has no landlock: the worker's files are not closed to it");
+                    say(format_args!(
+                        "note: this kernel has no landlock: the worker's files are not closed to it"
+                    ));
                 }
                 if !calls {
-                    eprintln!("note: there is no filter of system calls for this processor");
+                    say(format_args!("note: there is no filter of system calls for this processor"));
                 }
                 Ok(worker)
             }
@@ -298,17 +356,51 @@ impl Supervisor<'_> {
                 worker = self.again(worker, &format!("has not answered for {} s", silent.as_secs()))?;
                 continue;
             }
-            let rest = quell_units::Duration::from_nanos((HANGS - silent).as_nanos() as u64);
+            if Instant::now() >= self.seen.next {
+                self.look_at_rules(&worker);
+                continue;
+            }
+            let rest = (HANGS - silent).min(self.seen.next.saturating_duration_since(Instant::now()));
+            let rest = quell_units::Duration::from_nanos(rest.as_nanos() as u64);
             let mut fds = [
                 PollFd::from_borrowed_fd(worker.channel.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(self.signals.wake.as_fd(), PollFlags::IN),
             ];
             match poll(&mut fds, Some(&crate::port::timespec(rest))) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(e) => return Err(Over::Failed(format!("poll: {e}"))),
+                Err(e) => return Err(Over::GaveUp(format!("poll: {e}"))),
             }
             self.signals.heard();
         }
+    }
+
+    /// Whether the rules are there, which others may remove: `iptables -F`, a firewall that loads its own. What was counted
+    /// goes to the worker, which shows it.
+    fn look_at_rules(&mut self, worker: &Worker) {
+        let (rules, seen) = (&self.journal.rules, &mut self.seen);
+        let said = match rules.look() {
+            Ok(Some(counted)) => {
+                // Rules that others have loaded once more count from zero.
+                seen.bypassed += counted.checked_sub(seen.last).unwrap_or(counted);
+                seen.last = counted;
+                Ok(())
+            }
+            Ok(None) => {
+                seen.gone += 1;
+                seen.last = 0;
+                say("rules of the firewall are gone: they are added again");
+                rules.replace().map_err(|e| format!("the firewall refuses a rule: {e}"))
+            }
+            Err(e) => Err(format!("the firewall does not show its rules: {e}")),
+        };
+        let why = said.err().unwrap_or_default();
+        if !why.is_empty() && why != seen.why {
+            say(&why);
+        }
+        seen.why = why;
+        seen.next = Instant::now() + LOOK;
+        // A worker that does not hear is noticed by its silence.
+        let _ = worker.channel.send(&Order::Rules { bypassed: seen.bypassed, gone: seen.gone });
     }
 
     /// Hears all that the worker has said; why it cannot go on, if so.
@@ -321,7 +413,7 @@ impl Supervisor<'_> {
                     match report {
                         Report::Beat => self.service.say("WATCHDOG=1"),
                         Report::Reconfigured(done) => self.reconfigured(done),
-                        Report::Failed(why) => eprintln!("the worker: {why}"),
+                        Report::Failed(why) => say(format_args!("the worker: {why}")),
                         Report::Ready { .. } | Report::Ended(_) => {}
                     }
                 }
@@ -351,17 +443,17 @@ impl Supervisor<'_> {
                 let seconds = WITHIN.as_secs();
                 return Err(Over::GaveUp(format!("{why}, after {RESTARTS} new starts within {seconds} s")));
             }
-            eprintln!("{why}: another one starts");
+            say(format_args!("{why}: another one starts"));
             // The first at once, then more and more slowly.
             std::thread::sleep(Wait::from_millis(100) * self.restarts.len() as u32);
             self.restarts.push(now);
             if self.signals.stop() {
-                return Err(Over::Failed(why));
+                return Err(Over::Ended(why));
             }
             match self.start() {
                 Ok(worker) => {
                     if let Err(e) = self.journal.write() {
-                        eprintln!("cannot write the journal: {e}");
+                        say(format_args!("cannot write the journal: {e}"));
                     }
                     self.service.say("STATUS=running");
                     return Ok(worker);
@@ -374,7 +466,7 @@ impl Supervisor<'_> {
     /// Rules first: then nothing comes any more, and what waits is let go.
     fn end(&mut self, mut worker: Worker) -> Result<(), Over> {
         self.service.say("STOPPING=1");
-        self.journal.rules.remove().map_err(Over::Failed)?;
+        self.journal.rules.remove().map_err(Over::Ended)?;
         let asked = worker.channel.send(&Order::Stop);
         let said = loop {
             match worker.channel.wait::<Report>(PATIENCE) {
@@ -391,8 +483,8 @@ impl Supervisor<'_> {
         forget(&self.settings.fixed.id);
         match said {
             Ok(None) => Ok(()),
-            Ok(Some(why)) => Err(Over::Failed(format!("the log is not whole: {why}"))),
-            Err(why) => Err(Over::Failed(why)),
+            Ok(Some(why)) => Err(Over::Ended(format!("the log is not whole: {why}"))),
+            Err(why) => Err(Over::Ended(why)),
         }
     }
 
@@ -407,13 +499,18 @@ impl Supervisor<'_> {
         };
         let _ = fs::remove_file(&path);
         let order = change.as_ref().ok().map(|change| change.order).filter(|order| *order > 0);
-        let new = change.and_then(|change| self.changed(change));
+        let new = change.and_then(|change| self.changed(change)).and_then(|(new, args)| {
+            let Found { refused, notes, .. } = look_at_rates(&new);
+            notes.iter().for_each(say);
+            if refused.is_empty() { Ok((new, args)) } else { Err(refused.join("; ")) }
+        });
         let sent = new.and_then(|new| {
-            let lines = Order::Lines(Box::new(new.lines.clone()));
+            let lines = Order::Lines(Box::new(new.0.lines.clone()));
             worker.channel.send(&lines).map(|()| new).map_err(|e| format!("the worker does not hear: {e}"))
         });
         match sent {
-            Ok(new) => {
+            Ok((new, args)) => {
+                self.args = args.unwrap_or_else(|| self.args.clone());
                 if let Some((before, _)) = self.pending.replace((order, new)) {
                     self.answer(before, Err("another reload has taken its place".into()));
                 }
@@ -422,17 +519,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The settings after a change, whole and built.
-    fn changed(&mut self, change: Change) -> Result<Settings, String> {
+    /// The settings after a change, whole and built, and the arguments if another file holds now.
+    fn changed(&self, change: Change) -> Result<(Settings, Option<RunArgs>), String> {
         if change.read {
             let args = match change.file.or(self.args.config.clone()) {
                 Some(path) => self.args.with_config(path),
                 None => return Err("it was started without --config: say what is to change".into()),
             };
             let new = args.settings().map_err(|e| e.to_string())?;
-            let new = self.settings.reloaded(new)?;
-            self.args = args;
-            return Ok(new);
+            return self.settings.reloaded(new).map(|new| (new, Some(args)));
         }
         let mut new = self.settings.clone();
         for (line, rate) in new.lines.iter_mut().zip([change.up, change.down]) {
@@ -440,8 +535,12 @@ impl Supervisor<'_> {
             line.buffer = change.buffer.unwrap_or(line.buffer);
             line.aqm = change.aqm.clone().unwrap_or_else(|| line.aqm.clone());
             line.build().map_err(|e| e.to_string())?;
+            for aqm in &new.shadows {
+                let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
+                shadow.build().map_err(|e| format!("shadow: {e}"))?;
+            }
         }
-        Ok(new)
+        Ok((new, None))
     }
 
     fn reconfigured(&mut self, done: Result<(), String>) {
@@ -456,13 +555,13 @@ impl Supervisor<'_> {
 
     fn answer(&mut self, order: Option<u64>, said: Result<String, String>) {
         match &said {
-            Ok(holds) => eprintln!("reloaded: {holds}"),
-            Err(why) => eprintln!("not reloaded: {why}; the gateway goes on as it was"),
+            Ok(holds) => say(format_args!("reloaded: {holds}")),
+            Err(why) => say(format_args!("not reloaded: {why}; the gateway goes on as it was")),
         }
         if let Some(order) = order {
             self.journal.answer = Some(Answer { order, said });
             if let Err(e) = self.journal.write() {
-                eprintln!("cannot write the journal: {e}");
+                say(format_args!("cannot write the journal: {e}"));
             }
         }
     }

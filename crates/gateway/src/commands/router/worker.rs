@@ -6,12 +6,13 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::time::Duration as Wait;
 
+use quell_queue::Qdisc as _;
 use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet;
 
-use super::super::{Failure, print, table};
+use super::super::{Failure, print, say, table};
 use super::channel::{Channel, Order, Report, Start};
 use crate::confine::{close_calls, close_files, confine};
 use crate::header::FlowKey;
@@ -30,8 +31,34 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How many packets the kernel's queues may hold: both buffers, what is taken in at once, and the packet in
 /// transmission. If nobody reads them, traffic passes once they are full.
 fn room(lines: &[LineConfig]) -> u32 {
-    let most = lines.iter().map(|l| l.most_packets(Bytes::new(64))).max().unwrap_or(0) + 512;
-    most.min(1 << 20) as u32
+    // An acknowledgment has 40 bytes or more; less than a header is no packet.
+    let most = lines.iter().map(|l| l.most_packets(Bytes::new(20))).max().unwrap_or(0);
+    most.saturating_add(MARGIN).min(1 << 20) as u32
+}
+
+/// Of [`room`], what is not the buffer's.
+const MARGIN: usize = 512;
+
+/// What the kernel's queues hold, and are to hold: while more waits than there would be room for, what comes would pass
+/// around the line.
+struct Room {
+    is: u32,
+    wanted: u32,
+}
+
+impl Room {
+    /// Larger at once, smaller when what waits fits.
+    fn settle(&mut self, relay: &mut Relay<NfQueue>) {
+        if self.is == self.wanted {
+            return;
+        }
+        let waits = |path: &Path| path.line().map_or(0, |line| line.queue().view().packets.get() as usize);
+        let most = relay.paths().iter().map(waits).max().unwrap_or(0) + relay.on_the_way();
+        if self.wanted > self.is || most + MARGIN <= self.wanted as usize {
+            self.is = self.wanted;
+            relay.ports.resize(self.is);
+        }
+    }
 }
 
 /// Runs until the supervisor says stop or ends.
@@ -85,7 +112,11 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
         Ok(address) => Endpoint::tcp(*address, true)?,
         Err(path) => Endpoint::unix(path),
     };
-    let listening = endpoint.listen().map_err(doing("metrics cannot be shown"))?;
+    let place = match &start.metrics {
+        Ok(address) => address.to_string(),
+        Err(path) => path.display().to_string(),
+    };
+    let listening = endpoint.listen().map_err(doing(&format!("metrics cannot be shown at {place}")))?;
     let mut losses = Losses::of(start.queues);
     let key = FlowKey::random().map_err(doing("flow hashes"))?;
     let ports = NfQueue::open(start.queues, key).map_err(doing("no socket to the kernel's queues"))?;
@@ -120,12 +151,13 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     }
     let (publisher, reader) = Publisher::new(&relay);
     let monitor = Monitor::new(reader, Thresholds::default());
-    let server = Server::serve(listening, monitor, None, |notice| eprintln!("{notice}"));
+    let server = Server::serve(listening, monitor, None, |notice| say(notice));
     let _server = server.map_err(doing("metrics cannot be shown"))?;
     let calls = close_calls().map_err(doing("seccomp"))?;
-    relay.ports.bind(room(&start.lines)).map_err(doing("the kernel's queues cannot be bound"))?;
+    let most = room(&start.lines);
+    relay.ports.bind(most).map_err(doing("the kernel's queues cannot be bound"))?;
     let _ = channel.send(&Report::Ready { files, calls });
-    turns(relay, channel, &mut losses, publisher).map_err(|e| e.to_string())
+    turns(relay, channel, &mut losses, publisher, most).map_err(|e| e.to_string())
 }
 
 fn turns(
@@ -133,10 +165,13 @@ fn turns(
     channel: &mut Channel,
     losses: &mut Losses,
     mut publisher: Publisher,
+    most: u32,
 ) -> io::Result<Ended> {
     let clock = MonotonicClock::new();
     let (mut published, mut said, mut looked) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut kernel = KernelDrops::default();
+    let mut room = Room { is: most, wanted: most };
+    let mut rules = [0; 2];
     loop {
         let now = clock.now();
         if now.since(published) >= EVERY {
@@ -145,6 +180,11 @@ fn turns(
                 looked = now;
                 kernel = losses.read();
             }
+            let beside = relay.ports.counters;
+            (kernel.refused, kernel.unjudged, kernel.strange) =
+                (beside.refused, beside.passed, beside.strange);
+            [kernel.bypassed, kernel.rules_gone] = rules;
+            room.settle(&mut relay);
             publisher.publish(&relay, kernel, now);
             if now.since(said) >= BEAT {
                 said = now;
@@ -154,9 +194,10 @@ fn turns(
             match channel.take::<Order>() {
                 Ok(None) | Ok(Some(Order::Start(_))) => {}
                 Ok(Some(Order::Lines(lines))) => {
-                    let done = reconfigure(&mut relay, *lines, now);
+                    let done = reconfigure(&mut relay, &mut room, *lines, now);
                     let _ = channel.send(&Report::Reconfigured(done));
                 }
+                Ok(Some(Order::Rules { bypassed, gone })) => rules = [bypassed, gone],
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
@@ -173,12 +214,18 @@ fn turns(
     Ok((lines, paths, ran, log.err().map(|e| e.to_string())))
 }
 
-fn reconfigure(relay: &mut Relay<NfQueue>, lines: [LineConfig; 2], now: Time) -> Result<(), String> {
+fn reconfigure(
+    relay: &mut Relay<NfQueue>,
+    kernel: &mut Room,
+    lines: [LineConfig; 2],
+    now: Time,
+) -> Result<(), String> {
     // All are built before any changes.
     for line in &lines {
         line.build().map_err(|e| e.to_string())?;
     }
-    relay.ports.resize(room(&lines));
+    kernel.wanted = room(&lines);
+    kernel.settle(relay);
     for (path, line) in lines.into_iter().enumerate() {
         relay.reconfigure(path, line, now).map_err(|e| e.to_string())?;
     }
