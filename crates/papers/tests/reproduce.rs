@@ -229,8 +229,10 @@ fn numbers_and_claims_are_judged() {
 fn live_figures_stand_beside() {
     let printed = "[[figure.printed]]\nlabel = \"red\"\npoints = [[4, 8], [8, 9]]\n";
     let without = EXPERIMENT.replace(printed, "live = \"live.csv\"\n");
-    let text = without.clone() + "\n[live]\nrecord = \"live.toml\"\nseeds = 2\n";
+    let text = without.clone() + "\n[live]\nrecord = \"live/row.toml\"\nseeds = 2\n";
     let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+    // A file beside the experiments would be one.
+    fs::create_dir(folder.path().join("doc/live")).unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join("doc").join(name), text).unwrap();
     let refused = |name: &str, text: &str| {
         write(name, text);
@@ -249,7 +251,8 @@ fn live_figures_stand_beside() {
     assert!(refused("live.csv", "algorithm,x,y\nred,4,many\n").contains("\"many\" must be a number"));
     let head = "algorithm,flows.ftp.count,mean queue (packets)";
     write("live.csv", &format!("{head}\nred,4,11.5\nred,8,12.5\nother,4,1\n"));
-    assert!(refused("live.toml", "command = 1\n").contains("live.toml: "));
+    assert!(refused("live/row.toml", "command = 1\n").contains("live/row.toml: "));
+    fs::remove_file(folder.path().join("doc/live/row.toml")).unwrap();
     assert!(refused("row.toml", &without).contains("needs a table [live]"));
     let other = format!("{text}reading = \"large\"\n");
     assert!(refused("row.toml", &other).contains("must be of the run and the reading that [live] names"));
@@ -273,7 +276,10 @@ fn live_figures_stand_beside() {
         let files = live_files(judged[0].experiment, results, &record).unwrap();
         let [(csv, numbers), (toml, how)] = &files[..] else { panic!("{files:?}") };
         assert!(csv.ends_with("doc/live.csv") && numbers.starts_with(head), "{numbers}");
-        assert!(toml.ends_with("doc/live.toml") && how.starts_with("# Written by `quell reproduce"), "{how}");
+        assert!(
+            toml.ends_with("doc/live/row.toml") && how.starts_with("# Written by `quell reproduce"),
+            "{how}"
+        );
         fs::write(toml, how).unwrap();
         let picture = drawn[0].picture.as_ref().unwrap();
         assert!(picture.svg.contains("red, live"), "{}", picture.csv);
