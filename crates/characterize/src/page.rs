@@ -353,14 +353,17 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
             }
         }
     }
-    text.push_str(
-        "\n## 8.3: Stability\n\nWhat the linear model says under mild, medium and heavy congestion; margins of gain (a factor), phase \
-         (degrees) and delay (ms). An algorithm that is not listed has no continuous form; `quell analyze` says why.\n\n\
-         | algorithm | load | verdict | gain | phase | delay |\n| --- | --- | --- | --- | --- | --- |\n",
-    );
-    for row in stability(facts).iter().filter(|row| row.verdict != "no model") {
-        let StabilityRow { algorithm, load, verdict, gain, phase, delay, .. } = row;
-        text.push_str(&format!("| {algorithm} | {load} | {verdict} | {gain} | {phase} | {delay} |\n"));
+    let rows = stability(facts);
+    if !rows.is_empty() {
+        text.push_str(
+            "\n## 8.3: Stability\n\nWhat the linear model says under mild, medium and heavy congestion; margins of gain (a factor), phase \
+             (degrees) and delay (ms). An algorithm that is not listed has no continuous form; `quell analyze` says why.\n\n\
+             | algorithm | load | verdict | gain | phase | delay |\n| --- | --- | --- | --- | --- | --- |\n",
+        );
+        for row in rows.iter().filter(|row| row.verdict != "no model") {
+            let StabilityRow { algorithm, load, verdict, gain, phase, delay, .. } = row;
+            text.push_str(&format!("| {algorithm} | {load} | {verdict} | {gain} | {phase} | {delay} |\n"));
+        }
     }
     text.push_str(
         "\n## 11: Implementation cost\n\n[Performance](performance.md) has what a decision costs.\n\n| algorithm | decides | queues | \
