@@ -46,9 +46,9 @@ pub struct CleanArgs {
 /// Another configuration for a gateway that runs.
 #[derive(Clone, Debug, Args)]
 pub struct ReloadArgs {
-    /// That of `run`.
-    #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
-    id: String,
+    /// That of `run`; default: that of the file of --config, else 0.
+    #[arg(long, value_name = "ID", value_parser = id)]
+    id: Option<String>,
     /// Read this file; without any option, the one that `run` was given.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "buffer", "aqm"])]
     config: Option<PathBuf>,
@@ -166,7 +166,11 @@ const PATIENCE: Wait = Wait::from_secs(10);
 
 /// Gives a running gateway another configuration; what waits stays.
 pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
-    let id = &args.id;
+    let id = &match (&args.id, &args.config) {
+        (Some(id), _) => id.clone(),
+        (None, Some(path)) => settings::id_of(path)?,
+        (None, None) => "0".into(),
+    };
     let running = |journal: &Journal| journal.supervisor.alive();
     let Some(journal) = Journal::read(id).map_err(Failure::Failed)?.filter(running) else {
         return Err(Failure::Failed(format!("no gateway \"{id}\" runs: `quell gateway run` starts one")));

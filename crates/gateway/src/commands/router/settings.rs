@@ -309,6 +309,15 @@ impl RunArgs {
     }
 }
 
+/// Which gateway a file is of.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
+    let name = read(path)?.id.unwrap_or_else(|| "0".into());
+    id(&name).map_err(|rule| Failure::BadInput(format!("{}: id: \"{name}\" {rule}", path.display())))
+}
+
 fn read(path: &Path) -> Result<File, Failure> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;

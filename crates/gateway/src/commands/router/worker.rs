@@ -63,6 +63,7 @@ impl Room {
 
 /// Runs until the supervisor says stop or ends.
 pub(super) fn run() -> Result<(), Failure> {
+    crate::sys::close_inherited();
     // Its stdin is the channel.
     let socket = io::stdin().as_fd().try_clone_to_owned();
     let mut channel = Channel::new(socket.map_err(|e| Failure::Failed(format!("stdin: {e}")))?);
