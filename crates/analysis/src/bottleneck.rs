@@ -464,8 +464,8 @@ think = "500 ms"
         assert_eq!(tie.network.congestion.name(), "reno");
         assert!(tie.left_out[0].ends_with("which of equally many comes first in the scenario"), "{tie:?}");
         assert!(mixed(9).unwrap_err().to_string().contains("10 of the 19 long-lived flows"));
-        let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.congestion;
-        assert_eq!(half, Congestion::named("dctcp").unwrap().growing(0.5));
+        let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.scalables.unwrap();
+        assert_eq!(half.congestion, Congestion::named("dctcp").unwrap().growing(0.5));
         let cubic = ", congestion = \"cubic\"";
         let seen = see(cubic, cubic).unwrap();
         assert_eq!(seen.network.congestion.name(), "cubic");

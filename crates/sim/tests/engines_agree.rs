@@ -89,7 +89,7 @@ enum Algorithm {
 }
 
 /// Several queues before one link, with options in which the ECN field or the host of a packet decides.
-fn several(i: usize) -> AqmConfig {
+fn several(i: usize, rate: u64) -> AqmConfig {
     use quell_aqm::cake::{CakeParams, Diffserv, Framing};
     use quell_aqm::dualpi2::{DelayFrom, DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
     use quell_aqm::fq_codel::{FqCodelParams, Marked, Rules};
@@ -134,7 +134,7 @@ fn several(i: usize) -> AqmConfig {
             ..Default::default()
         }),
         _ => AqmConfig::Cake(CakeParams {
-            bandwidth: Some(BitRate::from_bps(3_000_000)),
+            bandwidth: Some(BitRate::from_bps(rate / 4 * 3)),
             diffserv: Diffserv::Diffserv4,
             overhead: Bytes::new(38),
             framing: Framing::Atm,
@@ -277,7 +277,7 @@ fn queue(case: &Case, rate: u64) -> QueueSpec {
                 RedTailParams { young_packets, forget_after: ms(200), flows: 8, ..Default::default() };
             AqmConfig::RedTail(red_tail).build(&link).unwrap()
         }
-        Algorithm::Several(i) => several(i).build(&link).unwrap(),
+        Algorithm::Several(i) => several(i, rate).build(&link).unwrap(),
         Algorithm::Head => AnyAqm::Custom(Box::new(HeadSignaller(0))).into(),
         Algorithm::Turns => {
             let turns = Turns { head: HeadSignaller(0), last: 0, pause: at(50) };
