@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
+use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, traffic};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
@@ -17,6 +17,9 @@ use crate::args::WireArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal;
+
+/// How often it looks whether what it waits for has ended.
+const TICK: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Set in the process that is root in a user namespace.
 const INSIDE: &str = "QUELL_WIRE_INSIDE";
@@ -54,10 +57,21 @@ pub(super) fn outside() -> Result<bool, Failure> {
     interrupt::leave();
     let mut command = Command::new(program);
     command.args(args).env(INSIDE, "1");
-    let status = in_user_namespace(&mut command).status().map_err(|e| {
+    let mut inside = in_user_namespace(&mut command).spawn().map_err(|e| {
         let namespaces = quell_gateway::wire::NAMESPACES;
         Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
     })?;
+    let mut told = false;
+    let status = loop {
+        if let Some(status) = inside.try_wait().map_err(|e| Failure::cannot("wait for this program", e))? {
+            break status;
+        }
+        if interrupt::terminated() && !told {
+            told = true;
+            quell_gateway::wire::terminate(&inside).map_err(|e| Failure::cannot("end this program", e))?;
+        }
+        std::thread::sleep(TICK);
+    };
     match status.code() {
         Some(0) => Ok(true),
         // It has said why.
@@ -202,8 +216,7 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let mut far_ended = None;
     if let Some(mut server) = server {
         far_ended = server.try_wait().ok().flatten().filter(|status| !status.success());
-        let _ = server.kill();
-        let _ = server.wait();
+        let _ = server.end();
     }
     let report = wire.close().map_err(|e| Failure::Failed(format!("the wire has failed: {e}")))?;
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
@@ -230,16 +243,15 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
 }
 
 /// Waits until the command ends, and ends it if this program is asked to terminate.
-fn ended(child: &mut std::process::Child) -> std::io::Result<ExitStatus> {
+fn ended(child: &mut Running) -> std::io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
         if interrupt::terminated() {
-            child.kill()?;
-            return child.wait();
+            return child.end();
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(TICK);
     }
 }
 
