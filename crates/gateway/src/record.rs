@@ -458,6 +458,12 @@ impl Recorder {
         Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None })
     }
 
+    /// A log that has ended before it began: nothing is written.
+    pub fn of_none(why: &'static str) -> Self {
+        let (_, empty) = sync_channel(1);
+        Recorder { block: Vec::new(), full: None, empty, writer: None, ended: Some(why) }
+    }
+
     /// Why the log ended before its time, if it did.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended

@@ -573,6 +573,57 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     check_log(&std::fs::read(&log).unwrap(), false);
 }
 
+/// A file system in memory, gone with this.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        sh(&format!("mount -t tmpfs -o size=256k quell-small {}", dir.path().display()));
+        Small(dir)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        sh(&format!("umount -l {}", self.0.path().display()));
+    }
+}
+
+#[test]
+fn a_full_disk_stops_no_worker_that_starts_again() {
+    let Some(net) = net() else { return };
+    let disk = Small::new();
+    let log = disk.0.path().join("log");
+    let with_log = [&WIDE[..], &["--log", log.to_str().unwrap()]].concat();
+    let running = net.start(&with_log);
+    // What is left of it.
+    let _ = std::fs::write(disk.0.path().join("rest"), vec![0; 1 << 20]);
+    signal(running.worker(), "KILL");
+    running.says("this worker has no log");
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)), "a full disk stops traffic: {}", running.said());
+    drop(stream);
+    let end = Instant::now() + Wait::from_secs(8);
+    let ended = |status: &serde_json::Value| {
+        let raised = status["anomalies"].as_array().unwrap();
+        status["log"]["state"] == "ended" && raised.iter().any(|a| a["kind"] == "log-ended")
+    };
+    while !ended(&net.status()) {
+        assert!(Instant::now() < end, "{}", net.status());
+        std::thread::sleep(20 * MS);
+    }
+    let (code, _, said) = running.stop();
+    assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
+    // At the first start nothing is lost yet by saying so.
+    std::fs::remove_file(&log).unwrap();
+    let _ = std::fs::write(disk.0.path().join("more"), vec![0; 1 << 20]);
+    let _ = std::fs::remove_file(disk.0.path().join("log.1"));
+    let done = net.gateway(&net.args(&with_log)).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("the log cannot be written"), "{said}");
+}
+
 #[test]
 fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     let Some(net) = net() else { return };

@@ -296,6 +296,7 @@ impl Supervisor<'_> {
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
             log,
+            again: self.lives > 0,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
             user: fixed.user,
         };

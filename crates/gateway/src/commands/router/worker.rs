@@ -104,10 +104,13 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
     let log = match &start.log {
         Some(file) => {
-            Some(fs::File::create(file).map_err(doing(&format!("cannot write {}", file.display())))?)
+            fs::File::create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display())))
         }
-        None => None,
+        None => Ok(None),
     };
+    if let (Err(why), false) = (&log, start.again) {
+        return Err(why.clone());
+    }
     let endpoint = match &start.metrics {
         // The supervisor has seen whether it may be any address.
         Ok(address) => Endpoint::tcp(*address, true)?,
@@ -130,17 +133,27 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(start.supervisor as i32) {
         return Err("the supervisor has ended".into());
     }
-    let recorder = match log {
-        Some(file) => {
+    let begun = log.and_then(|log| {
+        log.map(|file| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             let header = LogHeader {
                 version: env!("CARGO_PKG_VERSION").into(),
                 started_unix_s: now.map_or(0, |d| d.as_secs()),
                 lines: start.lines.to_vec(),
             };
-            Some(Recorder::new(file, &header).map_err(doing("the log cannot be written"))?)
+            Recorder::new(file, &header).map_err(doing("the log cannot be written"))
+        })
+        .transpose()
+    });
+    let recorder = match begun {
+        // Traffic has come this way before, and goes on to.
+        Err(why) if start.again => {
+            say(format_args!("{why}: this worker has no log"));
+            Some(Recorder::of_none(
+                "the worker was started again and cannot write its log: is the disk full?",
+            ))
         }
-        None => None,
+        begun => begun?,
     };
     let paths = start.lines.iter().map(|l| (Some(l.clone()), Delays::all(Duration::ZERO))).collect();
     let mut relay = Relay::new(ports, paths, Pace::default(), recorder).map_err(|e| e.to_string())?;
