@@ -126,6 +126,8 @@ fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
     assert!(text(&done.stderr).contains("pie"), "{done:?}");
     let done = quell(dir.path(), &["gateway", "replay", "log"]);
     assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
+    let done = quell(dir.path(), &[&args[..], &["true"]].concat());
+    assert!(done.status.code() == Some(2) && text(&done.stderr).contains("there already"), "{done:?}");
 }
 
 #[test]

@@ -615,6 +615,14 @@ fn a_full_disk_stops_no_worker_that_starts_again() {
     }
     let (code, _, said) = running.stop();
     assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
+    // What is there is not for the next one to destroy.
+    let before = std::fs::read(&log).unwrap();
+    let done = net.gateway(&net.args(&with_log)).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("there already"), "{said}");
+    assert_eq!(std::fs::read(&log).unwrap(), before);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
     // At the first start nothing is lost yet by saying so.
     std::fs::remove_file(&log).unwrap();
     let _ = std::fs::write(disk.0.path().join("more"), vec![0; 1 << 20]);

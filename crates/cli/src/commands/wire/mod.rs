@@ -4,12 +4,12 @@ pub(super) mod live;
 mod table;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, traffic};
+use quell_gateway::{THERE_ALREADY, create_log};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -180,15 +180,32 @@ fn recorder(file: Option<&Path>, lines: &[Option<LineConfig>; 2]) -> Result<Opti
         lines: lines.iter().flatten().cloned().collect(),
     };
     let cannot = |e| Failure::cannot(format!("write {}", file.display()), e);
-    let to = File::create(file).map_err(cannot)?;
+    let to = create_log(file).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::BadInput(format!("--log {}: {e}", file.display())),
+        _ => cannot(e),
+    })?;
     Recorder::new(to, &header).map(Some).map_err(cannot)
+}
+
+/// Refuses a log that would overwrite a file.
+fn log_is_free(file: &Path) -> Result<(), Failure> {
+    match file.is_file() {
+        true => Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", file.display()))),
+        false => Ok(()),
+    }
 }
 
 /// Runs a command behind the bottleneck, and says on stderr what happened there.
 fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let lines = config.lines.clone();
     let recorder = recorder(args.log.as_deref(), &lines)?;
-    let wire = Wire::new(config, recorder).map_err(|e| Failure::Failed(e.to_string()))?;
+    let wire = Wire::new(config, recorder).map_err(|e| {
+        // Nothing is in it yet, and another try may want the name.
+        if let Some(log) = args.log.as_ref().filter(|log| log.symlink_metadata().is_ok_and(|m| m.is_file())) {
+            let _ = std::fs::remove_file(log);
+        }
+        Failure::Failed(e.to_string())
+    })?;
     let [near, far] = [Side::Near, Side::Far].map(|side| side.address(HOST).to_string());
     let with_env = |words: &[String]| {
         let mut command = Command::new(&words[0]);

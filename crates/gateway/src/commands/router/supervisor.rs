@@ -119,8 +119,9 @@ struct Supervisor<'a> {
     journal: Journal,
     signals: Signals,
     service: Service,
-    /// How many workers there were before this one.
-    lives: u32,
+    /// There was a worker before the next one, of this gateway or of one that was killed: what it has written is worth
+    /// reading, and traffic comes this way.
+    again: bool,
     restarts: Vec<Instant>,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
@@ -216,7 +217,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         journal,
         signals,
         service: Service::of_environment(),
-        lives: 0,
+        again: left.is_some(),
         restarts: Vec::new(),
         pending: None,
         seen: Seen { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
@@ -281,22 +282,13 @@ impl Supervisor<'_> {
     /// Starts a worker and waits until packets can come.
     fn start(&mut self) -> Result<Worker, String> {
         let fixed = &self.settings.fixed;
-        let log = fixed.log.as_ref().map(|log| match self.lives {
-            0 => log.clone(),
-            // What was decided before it died is worth reading.
-            n => {
-                let mut name = log.clone().into_os_string();
-                name.push(format!(".{n}"));
-                PathBuf::from(name)
-            }
-        });
         let start = Start {
             supervisor: std::process::id(),
             lines: self.settings.lines.clone(),
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
-            log,
-            again: self.lives > 0,
+            log: fixed.log.clone(),
+            again: self.again,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
             user: fixed.user,
         };
@@ -317,7 +309,7 @@ impl Supervisor<'_> {
         match worker.channel.wait::<Report>(PATIENCE) {
             Ok(Report::Ready { files, calls }) => {
                 worker.heard = Instant::now();
-                self.lives += 1;
+                self.again = true;
                 if !files {
                     say(format_args!(
                         "note: this kernel has no landlock: the worker's files are not closed to it"

@@ -19,6 +19,7 @@ use crate::header::FlowKey;
 use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
 use crate::port::nfqueue::{Losses, NfQueue};
 use crate::port::{MonotonicClock, sleep};
+use crate::record::{create_log, create_next_log};
 use crate::relay::Path;
 use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Rest};
 
@@ -102,10 +103,9 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     // A log that outgrows its limit is an error of writing, not the end (setrlimit(2)).
     let full = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
+    let create = if start.again { create_next_log } else { create_log };
     let log = match &start.log {
-        Some(file) => {
-            fs::File::create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display())))
-        }
+        Some(file) => create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display()))),
         None => Ok(None),
     };
     if let (Err(why), false) = (&log, start.again) {
