@@ -500,6 +500,11 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     running.says("reloaded: pie up 80 Mbit/s");
     let done = net.asked("reload", &["--aqm", "codel", "--set", "target=1s"]);
     assert!(done.status.code() == Some(2), "{done:?}");
+    let done = net.asked("reload", &["--set", "target=7ms"]);
+    assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 80 Mbit/s"), "{done:?}");
+    let done = net.asked("reload", &["--set", "tarjet=7ms"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("--set: pie: unknown field `tarjet`"), "{said}");
     let done = net.asked("reload", &["--up", "70Mbit/s"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 70 Mbit/s"), "{done:?}");
     let sums = streams.map(Stream::finish);

@@ -19,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::super::algorithm::changed_algorithm;
 use super::super::{Failure, say};
 use super::channel::{Channel, Order, Report, Start};
 use super::check::{Found, look, look_at_rates};
@@ -54,6 +55,9 @@ pub(super) struct Change {
     pub down: Option<BitRate>,
     pub buffer: Option<QueueSize>,
     pub aqm: Option<AqmConfig>,
+    /// Parameters of the present algorithm.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
 }
 
 /// The signals that there are to hear.
@@ -189,7 +193,14 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     };
     let signals = Signals::new().map_err(failed("signals"))?;
     let me = Process::of(std::process::id()).ok_or_else(|| Failure::Failed("there is no /proc".into()))?;
-    let journal = Journal { supervisor: me, worker: None, network: network(), rules, answer: None };
+    let journal = Journal {
+        supervisor: me,
+        worker: None,
+        network: network(),
+        rules,
+        answer: None,
+        metrics: settings.fixed.metrics,
+    };
 
     // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
     let left = Journal::read(&id).map_err(Failure::Failed)?;
@@ -527,6 +538,9 @@ impl Supervisor<'_> {
             line.rate = rate.unwrap_or(line.rate);
             line.buffer = change.buffer.unwrap_or(line.buffer);
             line.aqm = change.aqm.clone().unwrap_or_else(|| line.aqm.clone());
+            if !change.set.is_empty() {
+                line.aqm = changed_algorithm(&line.aqm, &change.set).map_err(|e| e.to_string())?;
+            }
             line.build().map_err(|e| e.to_string())?;
             for aqm in &new.shadows {
                 let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
