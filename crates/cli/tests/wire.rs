@@ -126,6 +126,8 @@ fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
     assert!(text(&done.stderr).contains("pie"), "{done:?}");
     let done = quell(dir.path(), &["gateway", "replay", "log"]);
     assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
+    let done = quell(dir.path(), &[&args[..], &["true"]].concat());
+    assert!(done.status.code() == Some(2) && text(&done.stderr).contains("there already"), "{done:?}");
 }
 
 #[test]
@@ -167,6 +169,80 @@ fn a_command_may_have_ctrl_c_for_itself() {
         }
         assert_eq!(wire.wait().unwrap().code(), Some(code));
     }
+}
+
+/// Whether a process has this word on its command line, however often it was forked.
+fn lives(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|byte| *byte == 0).any(|of| of == word.as_bytes()))
+}
+
+/// Commands in the background, at both ends, behind a shell and in a session of their own.
+#[test]
+fn nothing_outlives_a_wire() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::os::unix::process::ExitStatusExt;
+    if !possible() {
+        return;
+    }
+    let number = std::process::id();
+    for (n, signal) in [None, Some("TERM"), Some("KILL"), Some("HUP"), Some("QUIT")].into_iter().enumerate() {
+        // A number that no other process has.
+        let [far, near, session] = [1, 2, 3].map(|end| format!("9{n}{end}{number}"));
+        let last = if signal.is_some() { "sleep 99" } else { "exit 4" };
+        let script = format!("sleep {near} & setsid sleep {session} & echo ready; {last}");
+        let far_script = format!("sleep {far}; true");
+        let args = ["wire", "--rate", "10Mbit/s", "--far", &far_script, "--", "sh", "-c", &script];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
+        let mut wire = command.args(args).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(wire.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        if let Some(signal) = signal {
+            for word in [&far, &near, &session] {
+                let seen = (0..500).any(|_| {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    lives(word)
+                });
+                assert!(seen, "{signal}: sleep {word} has not begun");
+            }
+            let pid = wire.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        }
+        let status = wire.wait().unwrap();
+        // It ends when nobody can write there any more: whatever is killed from outside takes a moment.
+        out.read_to_string(&mut line).unwrap();
+        match signal {
+            None => assert_eq!(status.code(), Some(4)),
+            Some("TERM") => assert_eq!(status.code(), Some(143)),
+            Some(_) => assert!(status.signal().is_some(), "{status}"),
+        }
+        for word in [&far, &near, &session] {
+            assert!(!lives(word), "{signal:?}: sleep {word} is left");
+        }
+    }
+}
+
+/// Commands see their own processes, and how they end is told as it was.
+#[test]
+fn commands_are_processes_of_their_own() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let wire = |far: &str, script: &str| {
+        quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--far", far, "--", "sh", "-c", script])
+    };
+    // Process 1 is none of theirs, and orphans do not stay.
+    let done = wire("true", "test $$ -ne 1 && (sleep 0.1 &) && sleep 0.3 && kill -TERM $$");
+    assert_eq!(done.status.code(), Some(128 + 15), "{done:?}");
+    let done = wire("kill -INT $$", "sleep 0.5");
+    assert!(text(&done.stderr).contains("failed before (signal: 2 (SIGINT)"), "{done:?}");
+    let done = quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--", "/no/such/program"]);
+    let said = text(&done.stderr);
+    assert!(!done.status.success() && said.contains("cannot run \"/no/such/program\""), "{said}");
 }
 
 /// Flows that ask for ECN beside one that does not, sources with clocks of their own, and an algorithm on the way back;

@@ -36,7 +36,8 @@ pub use course::{Change, Course};
 pub use meter::Meter;
 pub use packet::Packet;
 pub use record::{
-    ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, write_arrival,
+    ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, THERE_ALREADY,
+    create_log, create_next_log, write_arrival,
 };
 pub use relay::{Delays, LONGEST_REST, PAUSE, Pace, Path, Ports, Relay, Rest, Shadow};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};

@@ -3,7 +3,9 @@
 //! A line of text, a line of JSON ([`LogHeader`]), then records of [`RECORD`] bytes, little-endian. A log that
 //! ends anywhere is a log up to its last whole record; one that was closed ends with [`Event::Closed`].
 
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -219,6 +221,48 @@ pub fn write_arrival(to: &mut impl Write, time: Time, packet: &Packet) -> io::Re
     writeln!(to, "{s}.{ns:09},{},{flow},{ecn},{transport},{syn},{}", packet.bytes, header.dscp)
 }
 
+/// Makes the file of a log, which only its owner may read. What is there already is kept; a device or a pipe may be
+/// written to.
+///
+/// # Errors
+/// `AlreadyExists`, with what to do, and what the system says.
+pub fn create_log(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => match std::fs::metadata(path) {
+            Ok(there) if !there.is_file() && !there.is_dir() => File::options().write(true).open(path),
+            _ => Err(io::Error::new(e.kind(), THERE_ALREADY)),
+        },
+        done => done,
+    }
+}
+
+/// What is said of a log that is not overwritten.
+pub const THERE_ALREADY: &str =
+    "it is there already, and a log is not overwritten: remove it, or choose another name";
+
+/// The same, or with `.1`, `.2` and so on after the name, whichever is not there yet.
+///
+/// # Errors
+/// As [`create_log`].
+pub fn create_next_log(path: &Path) -> io::Result<File> {
+    /// More have not been read by anybody.
+    const MOST: u32 = 100_000;
+    let mut made = create_log(path);
+    for n in 1..MOST {
+        if !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::AlreadyExists) {
+            break;
+        }
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{n}"));
+        made = create_log(Path::new(&name));
+    }
+    made
+}
+
 /// Reads a log.
 pub struct LogReader<R> {
     from: R,
@@ -379,6 +423,9 @@ impl<R: Read> LogReader<R> {
             LOST => Event::Lost { number: word(12) },
             CLOSED => {
                 self.closed = true;
+                if self.fill(&mut [0])? {
+                    return Err(LogError::Damaged(format!("record {at} closes the log, and more follows")));
+                }
                 Event::Closed
             }
             _ => return Err(damaged("no such kind")),
@@ -456,6 +503,12 @@ impl Recorder {
         began.recv().map_err(io::Error::other)??;
         let block = Vec::with_capacity(BLOCK + SLACK);
         Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None })
+    }
+
+    /// A log that has ended before it began: nothing is written.
+    pub fn of_none(why: &'static str) -> Self {
+        let (_, empty) = sync_channel(1);
+        Recorder { block: Vec::new(), full: None, empty, writer: None, ended: Some(why) }
     }
 
     /// Why the log ended before its time, if it did.

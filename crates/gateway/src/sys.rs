@@ -281,22 +281,13 @@ pub fn close_inherited() {
     let _ = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };
 }
 
-/// Ends `command` when the thread that starts it ends.
-pub fn dies_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
-    tied(command, libc::SIGTERM)
-}
-
 /// Kills `command` when the thread that starts it ends.
 pub fn is_killed_with_its_parent(command: &mut std::process::Command) -> &mut std::process::Command {
-    tied(command, libc::SIGKILL)
-}
-
-fn tied(command: &mut std::process::Command, signal: libc::c_int) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;
     let parent = std::process::id();
     let tie = move || {
         // SAFETY: two system calls, which are allowed between fork and exec.
-        let (done, now) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, signal), libc::getppid()) };
+        let (done, now) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
         if done < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -305,6 +296,159 @@ fn tied(command: &mut std::process::Command, signal: libc::c_int) -> &mut std::p
     };
     // SAFETY: `tie` does only what is allowed between fork and exec.
     unsafe { command.pre_exec(tie) }
+}
+
+/// Asks what watches over a command that [`in_processes_of_its_own`] has changed to kill all of it.
+pub const END: rustix::process::Signal = rustix::process::Signal::USR2;
+
+/// Puts `command`, and all that it starts, into a PID namespace: whatever ends first, `command` or the thread that starts
+/// it, the kernel kills what is left (pid_namespaces(7)).
+///
+/// The process that is started is not `command`'s but one that watches: it ends as `command` does, once nothing is left,
+/// and kills all at [`END`]. Its child is the namespace's process 1, and `command` is the child of that: process 1
+/// would be spared all signals that it does not handle. Signals of the terminal reach `command` as before, since all are
+/// in one process group. Where it may be, /proc shows the namespace.
+pub fn in_processes_of_its_own(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: `below_an_init` does only what is allowed between fork and exec: system calls, and forks of a process that
+    // has one thread.
+    unsafe { is_killed_with_its_parent(command).pre_exec(below_an_init) }
+}
+
+/// Returns in a grandchild of the process that calls it.
+fn below_an_init() -> io::Result<()> {
+    let error = || Err(io::Error::last_os_error());
+    let mut ends = [0; 2];
+    // SAFETY: plain system calls on descriptors that nothing else knows; the array lives until the call returns.
+    unsafe {
+        if libc::unshare(libc::CLONE_NEWPID) < 0
+            || libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) < 0
+        {
+            return error();
+        }
+        match libc::fork() {
+            -1 => return error(),
+            0 => {}
+            init => watch(init, ends[0]),
+        }
+        // Process 1 from here on.
+        libc::close(ends[0]);
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+            return error();
+        }
+        // A parent that has ended before does not send it; then nobody can read any more.
+        let mut reader = libc::pollfd { fd: ends[1], events: 0, revents: 0 };
+        if libc::poll(&raw mut reader, 1, 0) != 0 {
+            libc::_exit(1);
+        }
+        own_proc();
+        match libc::fork() {
+            -1 => error(),
+            0 => Ok(()),
+            command => reap(command, ends[1]),
+        }
+    }
+}
+
+/// Shows the calling process's PID namespace in /proc, to it and its children alone. Where that is not allowed, as in
+/// many containers, /proc shows the numbers outside.
+fn own_proc() {
+    let proc = c"proc".as_ptr();
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: the texts live forever, and mount takes null where there is nothing.
+    unsafe {
+        let none = core::ptr::null();
+        let _ = libc::unshare(libc::CLONE_NEWNS) == 0
+            && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_SLAVE, none.cast()) == 0
+            && libc::mount(proc, c"/proc".as_ptr(), proc, flags, none.cast()) == 0;
+    }
+}
+
+/// Blocks all signals and closes all descriptors but one: what starts a command waits until none but `keep` is open here.
+///
+/// # Safety
+/// Nothing in this process may use a descriptor after that.
+unsafe fn withdraw(keep: libc::c_int) {
+    // SAFETY: the set lives until the calls return; of the descriptors the caller answers.
+    unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, core::ptr::null_mut());
+        // Whoever ignores this is told of no child.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let close = |from: libc::c_int, to: libc::c_uint| {
+            if libc::syscall(libc::SYS_close_range, from as libc::c_uint, to, 0u32) < 0 {
+                // Before Linux 5.9.
+                let most = libc::sysconf(libc::_SC_OPEN_MAX).clamp(0, 1 << 20) as libc::c_uint;
+                (from as libc::c_uint..=to.min(most)).for_each(|fd| _ = libc::close(fd as libc::c_int));
+            }
+        };
+        close(0, (keep - 1) as libc::c_uint);
+        close(keep + 1, u32::MAX);
+    }
+}
+
+/// Waits for process 1 of a namespace, kills it if asked to, and ends as `result` says that the command did.
+///
+/// # Safety
+/// Only in a process of its own: what the process had before is closed.
+unsafe fn watch(init: libc::pid_t, result: libc::c_int) -> ! {
+    // SAFETY: system calls on this process's own child and descriptors; what they write lives until each returns.
+    unsafe {
+        withdraw(result);
+        let mut heard: libc::sigset_t = core::mem::zeroed();
+        libc::sigemptyset(&raw mut heard);
+        libc::sigaddset(&raw mut heard, libc::SIGCHLD);
+        libc::sigaddset(&raw mut heard, END.as_raw());
+        let mut status = 0;
+        // It is gone when all others of its namespace are.
+        while libc::waitpid(init, &raw mut status, libc::WNOHANG) == 0 {
+            let mut signal = 0;
+            libc::sigwait(&raw const heard, &raw mut signal);
+            if signal == END.as_raw() {
+                libc::kill(init, libc::SIGKILL);
+            }
+        }
+        // Where process 1 was killed it has said nothing, and its own end is told.
+        let mut said: libc::c_int = 0;
+        let size = size_of::<libc::c_int>();
+        if libc::read(result, (&raw mut said).cast(), size) == size as isize {
+            status = said;
+        }
+        if libc::WIFSIGNALED(status) {
+            let signal = libc::WTERMSIG(status);
+            // The command has left a core file if it was to leave one.
+            libc::prctl(libc::PR_SET_DUMPABLE, 0);
+            libc::signal(signal, libc::SIG_DFL);
+            libc::kill(libc::getpid(), signal);
+            let none: libc::sigset_t = core::mem::zeroed();
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, core::ptr::null_mut());
+            libc::_exit(128 + signal);
+        }
+        libc::_exit(libc::WEXITSTATUS(status))
+    }
+}
+
+/// What process 1 does: takes note of all that end, says how the command did and ends with it.
+///
+/// # Safety
+/// As of [`watch`].
+unsafe fn reap(command: libc::pid_t, result: libc::c_int) -> ! {
+    // SAFETY: as in `watch`.
+    unsafe {
+        withdraw(result);
+        let mut status: libc::c_int = 0;
+        loop {
+            let ended = libc::waitpid(-1, &raw mut status, 0);
+            if ended == command {
+                libc::write(result, (&raw const status).cast(), size_of::<libc::c_int>());
+                libc::_exit(0);
+            }
+            if ended < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+                libc::_exit(1);
+            }
+        }
+    }
 }
 
 /// A netlink socket to netfilter, which does not wait and drops messages silently rather than reporting a full

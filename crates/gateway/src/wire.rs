@@ -2,12 +2,13 @@
 //!
 //! Each *host* is a thread in a network namespace; what it starts is there too. The relay is a third thread that
 //! holds the two devices between them and nothing else. Namespaces have no names and die with the process,
-//! whatever ends it: nothing is left behind and nothing needs to be undone.
+//! whatever ends it, and so do the commands on the hosts, with all that they have started: they are in PID namespaces of
+//! their own. Nothing is left behind and nothing needs to be undone.
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -461,20 +462,63 @@ fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireErr
 }
 
 /// A command that will run in a user namespace in which it is root, for whoever is not; the namespaces of
-/// networks follow inside.
+/// networks follow inside. It is killed when the thread that starts it ends.
 ///
 /// # Errors
 /// If such a namespace is not allowed.
 pub fn in_user_namespace(command: &mut Command) -> &mut Command {
-    sys::in_user_namespace(command)
+    // In this order: who becomes another user loses the tie (prctl(2)).
+    sys::is_killed_with_its_parent(sys::in_user_namespace(command))
 }
 
-/// Starts a command on a host; it ends when this process does.
+/// Asks a process that was started here to terminate.
+///
+/// # Errors
+/// If it cannot be asked.
+pub fn terminate(child: &std::process::Child) -> io::Result<()> {
+    match rustix::process::Pid::from_raw(child.id() as i32) {
+        Some(pid) => Ok(rustix::process::kill_process(pid, rustix::process::Signal::TERM)?),
+        None => Ok(()),
+    }
+}
+
+/// A command on a host, and all that it has started.
+#[derive(Debug)]
+pub struct Running(std::process::Child);
+
+impl Running {
+    /// How the command has ended, if it has; then nothing that it started is left.
+    ///
+    /// # Errors
+    /// If that cannot be known.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.0.try_wait()
+    }
+
+    /// Kills what has not ended, and waits until nothing is left.
+    ///
+    /// # Errors
+    /// If that cannot be known.
+    pub fn end(&mut self) -> io::Result<ExitStatus> {
+        // Not SIGKILL: what is killed waits for nothing.
+        for signal in [sys::END, rustix::process::Signal::CONT] {
+            if let (None, Some(pid)) =
+                (self.0.try_wait()?, rustix::process::Pid::from_raw(self.0.id() as i32))
+            {
+                rustix::process::kill_process(pid, signal)?;
+            }
+        }
+        self.0.wait()
+    }
+}
+
+/// Starts a command on a host, in a PID namespace: it and all that it starts end when it does, or when this process
+/// does, however that ends.
 ///
 /// # Errors
 /// If it cannot run.
-pub fn spawn(host: &Host, mut command: Command) -> io::Result<std::process::Child> {
-    host.run(move || sys::dies_with_its_parent(&mut command).spawn())
+pub fn spawn(host: &Host, mut command: Command) -> io::Result<Running> {
+    host.run(move || sys::in_processes_of_its_own(&mut command).spawn()).map(Running)
 }
 
 /// Whether this process may make network namespaces without a user namespace.

@@ -102,6 +102,30 @@ fn a_log_replays_line_by_line() {
     assert!(text.contains("\nEvery decision came out as it was.\nThe log was cut: it holds "), "{text}");
     assert!(text.trim_end().ends_with(" s, and these were compared."), "{text}");
     assert_eq!(code, 0);
+    // Nothing follows what closes it.
+    std::fs::write(&short, [&bytes[..], b"x"].concat()).unwrap();
+    let (text, code) = replayed(&[short.to_str().unwrap()]);
+    assert!(code == 2 && text.contains("closes the log, and more follows"), "{text}");
+    // A header alone.
+    let header: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
+    std::fs::write(&short, &bytes[..header]).unwrap();
+    let (text, code) = replayed(&[short.to_str().unwrap()]);
+    assert!(code == 0 && text.contains("The log holds no decisions") && !text.contains("Every"), "{text}");
+}
+
+#[test]
+fn logs_are_not_overwritten() {
+    use quell_gateway::{create_log, create_next_log};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    std::fs::write(&path, "kept").unwrap();
+    assert_eq!(create_log(&path).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+    std::fs::write(dir.path().join("log.1"), "kept").unwrap();
+    create_next_log(&path).unwrap();
+    for (name, length) in [("log", 4), ("log.1", 4), ("log.2", 0)] {
+        assert_eq!(std::fs::metadata(dir.path().join(name)).unwrap().len(), length, "{name}");
+    }
+    create_log(Path::new("/dev/null")).unwrap();
 }
 
 #[test]

@@ -500,6 +500,11 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     running.says("reloaded: pie up 80 Mbit/s");
     let done = net.asked("reload", &["--aqm", "codel", "--set", "target=1s"]);
     assert!(done.status.code() == Some(2), "{done:?}");
+    let done = net.asked("reload", &["--set", "target=7ms"]);
+    assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 80 Mbit/s"), "{done:?}");
+    let done = net.asked("reload", &["--set", "tarjet=7ms"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("--set: pie: unknown field `tarjet`"), "{said}");
     let done = net.asked("reload", &["--up", "70Mbit/s"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 70 Mbit/s"), "{done:?}");
     let sums = streams.map(Stream::finish);
@@ -571,6 +576,65 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
     // What is there can be replayed.
     check_log(&std::fs::read(&log).unwrap(), false);
+}
+
+/// A file system in memory, gone with this.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        sh(&format!("mount -t tmpfs -o size=256k quell-small {}", dir.path().display()));
+        Small(dir)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        sh(&format!("umount -l {}", self.0.path().display()));
+    }
+}
+
+#[test]
+fn a_full_disk_stops_no_worker_that_starts_again() {
+    let Some(net) = net() else { return };
+    let disk = Small::new();
+    let log = disk.0.path().join("log");
+    let with_log = [&WIDE[..], &["--log", log.to_str().unwrap()]].concat();
+    let running = net.start(&with_log);
+    // What is left of it.
+    let _ = std::fs::write(disk.0.path().join("rest"), vec![0; 1 << 20]);
+    signal(running.worker(), "KILL");
+    running.says("this worker has no log");
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)), "a full disk stops traffic: {}", running.said());
+    drop(stream);
+    let end = Instant::now() + Wait::from_secs(8);
+    let ended = |status: &serde_json::Value| {
+        let raised = status["anomalies"].as_array().unwrap();
+        status["log"]["state"] == "ended" && raised.iter().any(|a| a["kind"] == "log-ended")
+    };
+    while !ended(&net.status()) {
+        assert!(Instant::now() < end, "{}", net.status());
+        std::thread::sleep(20 * MS);
+    }
+    let (code, _, said) = running.stop();
+    assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
+    // What is there is not for the next one to destroy.
+    let before = std::fs::read(&log).unwrap();
+    let done = net.gateway(&net.args(&with_log)).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("there already"), "{said}");
+    assert_eq!(std::fs::read(&log).unwrap(), before);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    // At the first start nothing is lost yet by saying so.
+    std::fs::remove_file(&log).unwrap();
+    let _ = std::fs::write(disk.0.path().join("more"), vec![0; 1 << 20]);
+    let _ = std::fs::remove_file(disk.0.path().join("log.1"));
+    let done = net.gateway(&net.args(&with_log)).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("the log cannot be written"), "{said}");
 }
 
 #[test]

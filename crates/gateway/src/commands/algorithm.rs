@@ -12,6 +12,19 @@ pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Re
     algorithm(option, name, serde_json::Map::new(), set)
 }
 
+/// The algorithm `now` with other values for the parameters of `set`.
+///
+/// # Errors
+/// As [`named_algorithm`].
+pub(super) fn changed_algorithm(now: &AqmConfig, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
+    let mut table = match serde_json::to_value(now) {
+        Ok(serde_json::Value::Object(table)) => table,
+        _ => serde_json::Map::new(),
+    };
+    table.remove("algorithm");
+    algorithm("--set", now.name(), table, set)
+}
+
 /// The same with the parameters of `table`, over which those of `set` go.
 ///
 /// # Errors

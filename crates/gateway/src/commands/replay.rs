@@ -429,6 +429,9 @@ impl core::fmt::Display for Outcome {
         writeln!(f)?;
         let differ: u64 = self.lines.iter().map(|l| l.differ).sum();
         match differ {
+            0 if self.lines.iter().all(|l| l.compared == 0) => {
+                writeln!(f, "The log holds no decisions: there was nothing to compare.")?;
+            }
             0 => writeln!(f, "Every decision came out as it was.")?,
             _ => {
                 for line in &self.lines {

@@ -24,10 +24,10 @@ pub struct StatusArgs {
     pub format: Format,
 }
 
-/// Where a gateway answers; by default, the only socket in /run/quell.
+/// Where a gateway answers; by default, the only one in /run/quell.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Source {
-    /// The gateway's socket; default: the only one in /run/quell.
+    /// The gateway's socket; default: that of the only gateway in /run/quell, or its address.
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// The gateway's address, if it was given one.
@@ -86,13 +86,16 @@ impl Source {
     fn ask(&self) -> Result<String, Failure> {
         let (place, answer) = match &self.address {
             Some(address) => (address.to_string(), tcp(address)),
-            None => {
-                let path = match &self.socket {
-                    Some(path) => path.clone(),
-                    None => only_socket(Path::new(RUN_DIR))?,
-                };
-                (path.display().to_string(), unix(&path))
-            }
+            None => match &self.socket {
+                Some(path) => (path.display().to_string(), unix(path)),
+                None => {
+                    let (addresses, killed) = super::router::answering();
+                    match only(Path::new(RUN_DIR), &addresses, &killed)? {
+                        Place::Socket(path) => (path.display().to_string(), unix(&path)),
+                        Place::Address(address) => (address.to_string(), tcp(&address)),
+                    }
+                }
+            },
         };
         let answer = answer.map_err(|e| {
             let helps = match e.kind() {
@@ -136,21 +139,43 @@ fn exchange(mut stream: impl Read + Write) -> io::Result<String> {
     Ok(answer)
 }
 
-/// The only socket of a gateway in a folder.
-fn only_socket(dir: &Path) -> Result<PathBuf, Failure> {
+/// Where a gateway answers.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    Socket(PathBuf),
+    Address(SocketAddr),
+}
+
+/// The only gateway with a socket in a folder, or at one of the addresses; the sockets of those that were killed are not
+/// asked.
+fn only(dir: &Path, addresses: &[SocketAddr], killed: &[String]) -> Result<Place, Failure> {
     let entries = std::fs::read_dir(dir).map(|entries| entries.flatten().map(|e| e.path()).collect());
     let mut found: Vec<PathBuf> = entries.unwrap_or_default();
     found.retain(|path| path.extension().is_some_and(|e| e == "sock"));
+    let stale =
+        |path: &PathBuf| path.file_stem().is_some_and(|stem| killed.iter().any(|id| stem == id.as_str()));
+    found.retain(|path| !stale(path));
     found.sort();
-    match &found[..] {
-        [one] => Ok(one.clone()),
-        [] => Err(Failure::Failed(format!(
+    match (&found[..], addresses) {
+        ([one], []) => Ok(Place::Socket(one.clone())),
+        ([], [one]) => Ok(Place::Address(*one)),
+        ([], []) if !killed.is_empty() => {
+            let cleans: Vec<String> =
+                killed.iter().map(|id| format!("quell gateway clean --id {id}")).collect();
+            Err(Failure::Failed(format!(
+                "no gateway runs here, and one was killed: `{}` undoes what it has left, and so does its next start",
+                cleans.join("`, `")
+            )))
+        }
+        ([], []) => Err(Failure::Failed(format!(
             "no gateway runs here: {} has no socket; `quell gateway run` starts one, and --socket or --address says \
              where another answers",
             dir.display()
         ))),
-        all => {
-            let all: Vec<String> = all.iter().map(|p| format!("--socket {}", p.display())).collect();
+        (sockets, addresses) => {
+            let sockets = sockets.iter().map(|path| format!("--socket {}", path.display()));
+            let all: Vec<String> =
+                sockets.chain(addresses.iter().map(|a| format!("--address {a}"))).collect();
             Err(Failure::BadInput(format!("more than one gateway runs here: add {}", all.join(" or "))))
         }
     }
@@ -304,14 +329,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_only_socket_is_found() {
+    fn the_only_gateway_is_found() {
+        let only_socket = |dir: &Path| only(dir, &[], &[]);
         let dir = tempfile::tempdir().unwrap();
         let error = only_socket(dir.path()).unwrap_err();
         assert!(error.to_string().starts_with("no gateway runs here:"), "{error}");
         let first = dir.path().join("a.sock");
         std::fs::write(&first, "").unwrap();
         std::fs::write(dir.path().join("a.json"), "").unwrap();
-        assert_eq!(only_socket(dir.path()).unwrap(), first);
+        assert_eq!(only_socket(dir.path()).unwrap(), Place::Socket(first));
+        let address: SocketAddr = "127.0.0.1:9101".parse().unwrap();
+        let error = only(dir.path(), &[], &["a".into()]).unwrap_err().to_string();
+        assert!(error.contains("`quell gateway clean --id a`"), "{error}");
+        assert_eq!(only(dir.path(), &[address], &["a".into()]).unwrap(), Place::Address(address));
+        let error = only(dir.path(), &[address], &[]).unwrap_err().to_string();
+        assert!(error.contains("a.sock or --address 127.0.0.1:9101"), "{error}");
         std::fs::write(dir.path().join("b.sock"), "").unwrap();
         let error = only_socket(dir.path()).unwrap_err();
         assert_eq!(error.code(), 2);

@@ -127,6 +127,12 @@ impl Live {
         let mut replications = Vec::new();
         let mut info = None;
         let (mut late_p99_s, mut loads) = (0.0f64, load());
+        let log = |job: &Job| match how.log {
+            Some(path) if jobs.len() == 1 => Some(path.to_path_buf()),
+            Some(path) => Some(path.with_extension(format!("{}-{}-{}.log", job.index, job.label, job.seed))),
+            None => None,
+        };
+        jobs.iter().filter_map(log).try_for_each(|log| super::log_is_free(&log))?;
         for (i, job) in jobs.iter().enumerate() {
             let show = |elapsed: f64| {
                 // What is between replications takes as long as it did so far.
@@ -143,15 +149,14 @@ impl Live {
                 );
                 meter.advance((done + elapsed) / total, began.elapsed(), &text);
             };
-            let log = match how.log {
-                Some(path) if jobs.len() == 1 => path.to_path_buf(),
-                Some(path) => path.with_extension(format!("{}-{}-{}.log", job.index, job.label, job.seed)),
-                None => scratch.path().join("log"),
-            };
+            let log = log(job).unwrap_or_else(|| scratch.path().join(format!("{i}.log")));
             let Some(seen) = job.run(&known, &log, how.packet_sockets, &show)? else { break };
             late_p99_s = late_p99_s.max(seen.late_p99_s);
             loads += load();
             let results = job.results(&log, &seen)?;
+            if how.log.is_none() {
+                let _ = std::fs::remove_file(&log);
+            }
             replications
                 .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
             info.get_or_insert(results.run);

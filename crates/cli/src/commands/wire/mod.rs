@@ -4,12 +4,12 @@ pub(super) mod live;
 mod table;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use quell_gateway::wire::{HOST, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
+use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, traffic};
+use quell_gateway::{THERE_ALREADY, create_log};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
@@ -17,6 +17,9 @@ use crate::args::WireArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal;
+
+/// How often it looks whether what it waits for has ended.
+const TICK: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Set in the process that is root in a user namespace.
 const INSIDE: &str = "QUELL_WIRE_INSIDE";
@@ -54,10 +57,21 @@ pub(super) fn outside() -> Result<bool, Failure> {
     interrupt::leave();
     let mut command = Command::new(program);
     command.args(args).env(INSIDE, "1");
-    let status = in_user_namespace(&mut command).status().map_err(|e| {
+    let mut inside = in_user_namespace(&mut command).spawn().map_err(|e| {
         let namespaces = quell_gateway::wire::NAMESPACES;
         Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
     })?;
+    let mut told = false;
+    let status = loop {
+        if let Some(status) = inside.try_wait().map_err(|e| Failure::cannot("wait for this program", e))? {
+            break status;
+        }
+        if interrupt::terminated() && !told {
+            told = true;
+            quell_gateway::wire::terminate(&inside).map_err(|e| Failure::cannot("end this program", e))?;
+        }
+        std::thread::sleep(TICK);
+    };
     match status.code() {
         Some(0) => Ok(true),
         // It has said why.
@@ -166,15 +180,32 @@ fn recorder(file: Option<&Path>, lines: &[Option<LineConfig>; 2]) -> Result<Opti
         lines: lines.iter().flatten().cloned().collect(),
     };
     let cannot = |e| Failure::cannot(format!("write {}", file.display()), e);
-    let to = File::create(file).map_err(cannot)?;
+    let to = create_log(file).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::BadInput(format!("--log {}: {e}", file.display())),
+        _ => cannot(e),
+    })?;
     Recorder::new(to, &header).map(Some).map_err(cannot)
+}
+
+/// Refuses a log that would overwrite a file.
+fn log_is_free(file: &Path) -> Result<(), Failure> {
+    match file.is_file() {
+        true => Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", file.display()))),
+        false => Ok(()),
+    }
 }
 
 /// Runs a command behind the bottleneck, and says on stderr what happened there.
 fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let lines = config.lines.clone();
     let recorder = recorder(args.log.as_deref(), &lines)?;
-    let wire = Wire::new(config, recorder).map_err(|e| Failure::Failed(e.to_string()))?;
+    let wire = Wire::new(config, recorder).map_err(|e| {
+        // Nothing is in it yet, and another try may want the name.
+        if let Some(log) = args.log.as_ref().filter(|log| log.symlink_metadata().is_ok_and(|m| m.is_file())) {
+            let _ = std::fs::remove_file(log);
+        }
+        Failure::Failed(e.to_string())
+    })?;
     let [near, far] = [Side::Near, Side::Far].map(|side| side.address(HOST).to_string());
     let with_env = |words: &[String]| {
         let mut command = Command::new(&words[0]);
@@ -202,8 +233,7 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
     let mut far_ended = None;
     if let Some(mut server) = server {
         far_ended = server.try_wait().ok().flatten().filter(|status| !status.success());
-        let _ = server.kill();
-        let _ = server.wait();
+        let _ = server.end();
     }
     let report = wire.close().map_err(|e| Failure::Failed(format!("the wire has failed: {e}")))?;
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
@@ -230,16 +260,15 @@ fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
 }
 
 /// Waits until the command ends, and ends it if this program is asked to terminate.
-fn ended(child: &mut std::process::Child) -> std::io::Result<ExitStatus> {
+fn ended(child: &mut Running) -> std::io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
         if interrupt::terminated() {
-            child.kill()?;
-            return child.wait();
+            return child.end();
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(TICK);
     }
 }
 

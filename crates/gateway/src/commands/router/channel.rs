@@ -22,6 +22,8 @@ pub(super) struct Start {
     pub shadows: Vec<AqmConfig>,
     pub queues: [u16; 2],
     pub log: Option<PathBuf>,
+    /// Another worker was there before: packets are waiting, and a log that cannot be written is no reason to stop.
+    pub again: bool,
     /// An address, else a socket.
     pub metrics: Result<std::net::SocketAddr, PathBuf>,
     pub user: (u32, u32),

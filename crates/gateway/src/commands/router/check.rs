@@ -12,6 +12,7 @@ use rustix::thread::CapabilitySet;
 use super::firewall::{Rules, flow_tables};
 use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
+use crate::record::THERE_ALREADY;
 use crate::sys;
 
 /// What was found.
@@ -128,6 +129,8 @@ pub(super) fn look(settings: &Settings) -> Found {
         let name = dir.display();
         found.need(dir.is_dir(), || format!("no folder \"{name}\" for the log: mkdir -p {name}"));
         found.need(!log.is_dir(), || format!("\"{}\" is a folder: choose a file for --log", log.display()));
+        // One that was killed goes on in another file.
+        found.need(left.is_some() || !log.is_file(), || format!("--log {}: {THERE_ALREADY}", log.display()));
     }
     found
 }

@@ -63,6 +63,9 @@ pub(super) struct Journal {
     pub network: u64,
     pub rules: Rules,
     pub answer: Option<Answer>,
+    /// Where it answers, unless it is at its socket.
+    #[serde(default)]
+    pub metrics: Option<std::net::SocketAddr>,
 }
 
 /// A file of a gateway's.

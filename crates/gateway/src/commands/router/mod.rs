@@ -13,6 +13,7 @@ mod settings;
 mod supervisor;
 mod worker;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration as Wait, Instant};
 
@@ -64,14 +65,22 @@ pub struct ReloadArgs {
     /// The algorithm of both directions; default: the same, as it is configured.
     #[arg(long, value_name = "NAME")]
     aqm: Option<String>,
-    /// Set a parameter of the algorithm.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
+    /// Set a parameter of the algorithm: of that of --aqm, the others having their defaults, or of the present one, the
+    /// others staying as they are.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, conflicts_with = "config")]
     set: Vec<(String, String)>,
 }
 
 /// Runs a gateway; `words` lead to the gateway's commands on the command line of this program.
 pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     supervisor::run(args, words)
+}
+
+/// Where gateways answer that run, and the names of those that were killed and not cleaned up.
+pub(super) fn answering() -> (Vec<SocketAddr>, Vec<String>) {
+    let (alive, dead): (Vec<_>, Vec<_>) = Journal::all().into_iter().partition(|j| j.supervisor.alive());
+    let addresses = alive.into_iter().filter_map(|journal| journal.metrics).collect();
+    (addresses, dead.into_iter().map(|journal| journal.rules.id).collect())
 }
 
 /// Reads packets for a supervisor.
@@ -183,10 +192,20 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
         }
         None => None,
     };
-    let values = aqm.is_some() || args.up.is_some() || args.down.is_some() || args.buffer.is_some();
+    let set = if aqm.is_some() { Vec::new() } else { args.set.clone() };
+    let values =
+        aqm.is_some() || !set.is_empty() || args.up.is_some() || args.down.is_some() || args.buffer.is_some();
     let order = crate::random_seed().map_err(|e| Failure::Failed(e.to_string()))?.max(1);
-    let change =
-        Change { order, read: !values, file: config, up: args.up, down: args.down, buffer: args.buffer, aqm };
+    let change = Change {
+        order,
+        read: !values,
+        file: config,
+        up: args.up,
+        down: args.down,
+        buffer: args.buffer,
+        aqm,
+        set,
+    };
     let cannot = |e: std::io::Error| Failure::Failed(format!("cannot ask gateway \"{id}\": {e}; try sudo"));
     let bytes = serde_json::to_vec(&change).map_err(|e| cannot(e.into()))?;
     replace(&file(id, "order"), &bytes).map_err(cannot)?;

@@ -19,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::super::algorithm::changed_algorithm;
 use super::super::{Failure, say};
 use super::channel::{Channel, Order, Report, Start};
 use super::check::{Found, look, look_at_rates};
@@ -54,6 +55,9 @@ pub(super) struct Change {
     pub down: Option<BitRate>,
     pub buffer: Option<QueueSize>,
     pub aqm: Option<AqmConfig>,
+    /// Parameters of the present algorithm.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
 }
 
 /// The signals that there are to hear.
@@ -119,8 +123,9 @@ struct Supervisor<'a> {
     journal: Journal,
     signals: Signals,
     service: Service,
-    /// How many workers there were before this one.
-    lives: u32,
+    /// There was a worker before the next one, of this gateway or of one that was killed: what it has written is worth
+    /// reading, and traffic comes this way.
+    again: bool,
     restarts: Vec<Instant>,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
@@ -188,7 +193,14 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     };
     let signals = Signals::new().map_err(failed("signals"))?;
     let me = Process::of(std::process::id()).ok_or_else(|| Failure::Failed("there is no /proc".into()))?;
-    let journal = Journal { supervisor: me, worker: None, network: network(), rules, answer: None };
+    let journal = Journal {
+        supervisor: me,
+        worker: None,
+        network: network(),
+        rules,
+        answer: None,
+        metrics: settings.fixed.metrics,
+    };
 
     // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
     let left = Journal::read(&id).map_err(Failure::Failed)?;
@@ -216,7 +228,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         journal,
         signals,
         service: Service::of_environment(),
-        lives: 0,
+        again: left.is_some(),
         restarts: Vec::new(),
         pending: None,
         seen: Seen { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
@@ -281,21 +293,13 @@ impl Supervisor<'_> {
     /// Starts a worker and waits until packets can come.
     fn start(&mut self) -> Result<Worker, String> {
         let fixed = &self.settings.fixed;
-        let log = fixed.log.as_ref().map(|log| match self.lives {
-            0 => log.clone(),
-            // What was decided before it died is worth reading.
-            n => {
-                let mut name = log.clone().into_os_string();
-                name.push(format!(".{n}"));
-                PathBuf::from(name)
-            }
-        });
         let start = Start {
             supervisor: std::process::id(),
             lines: self.settings.lines.clone(),
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
-            log,
+            log: fixed.log.clone(),
+            again: self.again,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
             user: fixed.user,
         };
@@ -316,7 +320,7 @@ impl Supervisor<'_> {
         match worker.channel.wait::<Report>(PATIENCE) {
             Ok(Report::Ready { files, calls }) => {
                 worker.heard = Instant::now();
-                self.lives += 1;
+                self.again = true;
                 if !files {
                     say(format_args!(
                         "note: this kernel has no landlock: the worker's files are not closed to it"
@@ -534,6 +538,9 @@ impl Supervisor<'_> {
             line.rate = rate.unwrap_or(line.rate);
             line.buffer = change.buffer.unwrap_or(line.buffer);
             line.aqm = change.aqm.clone().unwrap_or_else(|| line.aqm.clone());
+            if !change.set.is_empty() {
+                line.aqm = changed_algorithm(&line.aqm, &change.set).map_err(|e| e.to_string())?;
+            }
             line.build().map_err(|e| e.to_string())?;
             for aqm in &new.shadows {
                 let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };

@@ -19,6 +19,7 @@ use crate::header::FlowKey;
 use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
 use crate::port::nfqueue::{Losses, NfQueue};
 use crate::port::{MonotonicClock, sleep};
+use crate::record::{create_log, create_next_log};
 use crate::relay::Path;
 use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Rest};
 
@@ -102,12 +103,14 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     // A log that outgrows its limit is an error of writing, not the end (setrlimit(2)).
     let full = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
+    let create = if start.again { create_next_log } else { create_log };
     let log = match &start.log {
-        Some(file) => {
-            Some(fs::File::create(file).map_err(doing(&format!("cannot write {}", file.display())))?)
-        }
-        None => None,
+        Some(file) => create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display()))),
+        None => Ok(None),
     };
+    if let (Err(why), false) = (&log, start.again) {
+        return Err(why.clone());
+    }
     let endpoint = match &start.metrics {
         // The supervisor has seen whether it may be any address.
         Ok(address) => Endpoint::tcp(*address, true)?,
@@ -130,17 +133,27 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(start.supervisor as i32) {
         return Err("the supervisor has ended".into());
     }
-    let recorder = match log {
-        Some(file) => {
+    let begun = log.and_then(|log| {
+        log.map(|file| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             let header = LogHeader {
                 version: env!("CARGO_PKG_VERSION").into(),
                 started_unix_s: now.map_or(0, |d| d.as_secs()),
                 lines: start.lines.to_vec(),
             };
-            Some(Recorder::new(file, &header).map_err(doing("the log cannot be written"))?)
+            Recorder::new(file, &header).map_err(doing("the log cannot be written"))
+        })
+        .transpose()
+    });
+    let recorder = match begun {
+        // Traffic has come this way before, and goes on to.
+        Err(why) if start.again => {
+            say(format_args!("{why}: this worker has no log"));
+            Some(Recorder::of_none(
+                "the worker was started again and cannot write its log: is the disk full?",
+            ))
         }
-        None => None,
+        begun => begun?,
     };
     let paths = start.lines.iter().map(|l| (Some(l.clone()), Delays::all(Duration::ZERO))).collect();
     let mut relay = Relay::new(ports, paths, Pace::default(), recorder).map_err(|e| e.to_string())?;
