@@ -15,7 +15,7 @@ pub(crate) const ENTRY: Entry = Entry {
     refuses: &[],
     network: "",
     choices: &[
-        "It repairs losses; a mark reduces the window at once.",
+        "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
         "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
     ],
 };
