@@ -314,6 +314,8 @@ pub trait Visitor {
     fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
 }
 
+// Where it is to be fast, each caller has all algorithms' decisions in its own code. A test has many callers, and waits
+// a minute for that code.
 impl Aqm for AnyAqm {
     fn on_start(&mut self, now: Time) {
         each!(self, a => a.on_start(now))
@@ -321,11 +323,11 @@ impl Aqm for AnyAqm {
     fn on_inherit(&mut self, pkt: &PacketMeta) {
         each!(self, a => a.on_inherit(pkt))
     }
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_enqueue(cx, pkt))
     }
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline)]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_dequeue(cx, pkt))
     }
@@ -338,7 +340,7 @@ impl Aqm for AnyAqm {
     fn on_idle(&mut self, since: Time) {
         each!(self, a => a.on_idle(since))
     }
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline)]
     fn next_update(&self) -> Option<Time> {
         each!(self, a => a.next_update())
     }
