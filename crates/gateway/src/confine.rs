@@ -85,21 +85,33 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_rt_sigreturn,
     libc::SYS_getpid,
     libc::SYS_gettid,
-    libc::SYS_tgkill,
     libc::SYS_getrandom,
     libc::SYS_exit,
     libc::SYS_exit_group,
 ];
 
-/// Leaves the threads of this process the system calls that they need: no new files, sockets, programs or threads, and
-/// no memory that can be executed. Another call fails as not permitted. False where there is no filter for this
+/// Whose system calls [`close_calls`] closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of all threads of this process.
+    Process,
+    /// Those of the calling thread and of what it starts.
+    Thread,
+}
+
+/// Leaves the system calls that are needed: no new files, sockets, programs or threads, no signal to another process,
+/// and no memory that can be executed. Another call fails as not permitted. False where there is no filter for this
 /// processor.
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn close_calls() -> io::Result<bool> {
+pub fn close_calls(whose: Whose) -> io::Result<bool> {
     let Some(filter) = filter()? else { return Ok(false) };
-    seccompiler::apply_filter_all_threads(&filter).map_err(io::Error::other)?;
+    let closed = match whose {
+        Whose::Process => seccompiler::apply_filter_all_threads(&filter),
+        Whose::Thread => seccompiler::apply_filter(&filter),
+    };
+    closed.map_err(io::Error::other)?;
     Ok(true)
 }
 
@@ -112,12 +124,16 @@ fn filter() -> io::Result<Option<seccompiler::BpfProgram>> {
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
     calls.insert(libc::SYS_poll, Vec::new());
+    let process = std::process::id();
     let build = || -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
         let executable = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
         for call in [libc::SYS_mmap, libc::SYS_mprotect] {
             let none = SeccompCondition::new(2, SeccompCmpArgLen::Dword, executable.clone(), 0)?;
             calls.insert(call, vec![SeccompRule::new(vec![none])?]);
         }
+        // What ends this process after a failure, and no other.
+        let own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, process.into())?;
+        calls.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![own])?]);
         let refused = SeccompAction::Errno(libc::EPERM as u32);
         SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)?.try_into()
     };
@@ -156,6 +172,7 @@ mod tests {
             println!("skipped: there is no filter for this processor");
             return;
         };
+        let parent = std::os::unix::process::parent_id();
         let closed = thread::spawn(move || {
             let open = UdpSocket::bind("127.0.0.1:0").unwrap();
             let to = open.local_addr().unwrap();
@@ -166,6 +183,9 @@ mod tests {
             assert!(File::open("/etc/passwd").is_err_and(refused));
             assert!(thread::Builder::new().spawn(|| {}).is_err_and(refused));
             assert!(std::process::Command::new("true").status().is_err());
+            let thread = rustix::thread::gettid().as_raw_nonzero().get();
+            crate::sys::ask_thread(std::process::id(), thread).unwrap();
+            assert!(crate::sys::ask_thread(parent, parent as i32).is_err_and(refused));
             // What the worker does goes on.
             let mut bytes = vec![0; 1 << 20];
             open.send_to(b"packet", to).unwrap();

@@ -540,3 +540,11 @@ pub fn receive_batch(
     }
     Ok(received as usize)
 }
+
+/// Asks whether a thread of `process` could be sent a signal, without sending one.
+#[cfg(test)]
+pub fn ask_thread(process: u32, thread: i32) -> io::Result<()> {
+    // SAFETY: tgkill(2) reads no memory of the caller's, and signal 0 is none (kill(2)).
+    let done = unsafe { libc::syscall(libc::SYS_tgkill, process as i32, thread, 0) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use quell_units::{Bytes, Duration};
 
 use crate::config::LineConfig;
-use crate::confine::confine;
+use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::course::Course;
 use crate::header::FlowKey;
 use crate::port::pair::{Framing, Pair, PairCounters};
@@ -290,9 +290,12 @@ impl Prepared {
         let thread = std::thread::Builder::new()
             .name("quell-relay".into())
             .spawn(move || {
-                // It needs its devices and nothing else.
-                let confined = confine(rustix::thread::CapabilitySet::empty(), None);
-                let _ = ready.send(confined.map(|()| rustix::thread::gettid().as_raw_nonzero().get()));
+                // It needs its devices and nothing else. Where a kernel has no landlock or no filter, it has no rights
+                // all the same.
+                let confined = confine(rustix::thread::CapabilitySet::empty(), None)
+                    .and_then(|()| close_files())
+                    .and_then(|_| close_calls(Whose::Thread));
+                let _ = ready.send(confined.map(|_| rustix::thread::gettid().as_raw_nonzero().get()));
                 turns(relay, &clock, &stopped)
             })
             .map_err(|e| refuse(&e))?;

@@ -86,7 +86,7 @@ fn run<T: Send + 'static>(
     let status = std::fs::read_to_string(format!("/proc/self/task/{}/status", wire.relay_tid)).unwrap();
     let field = |name: &str| status.lines().find_map(|l| l.strip_prefix(name)).unwrap().trim().to_string();
     assert_eq!((field("CapEff:"), field("CapPrm:")), ("0".repeat(16), "0".repeat(16)));
-    assert_eq!(field("NoNewPrivs:"), "1");
+    assert_eq!((field("NoNewPrivs:"), field("Seccomp:")), ("1".into(), "2".into()));
     let traffic = Traffic::start(&wire, bulk(4, seconds)).unwrap();
     std::thread::sleep(Wait::from_secs_f64(seconds));
     let received = traffic.received().iter().sum();

@@ -14,7 +14,7 @@ use rustix::thread::CapabilitySet;
 
 use super::super::{Failure, print, say, table};
 use super::channel::{Channel, Order, Report, Start};
-use crate::confine::{close_calls, close_files, confine};
+use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
 use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
 use crate::port::nfqueue::{Losses, NfQueue};
@@ -167,7 +167,7 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     let monitor = Monitor::new(reader, Thresholds::default());
     let server = Server::serve(listening, monitor, None, |notice| say(notice));
     let _server = server.map_err(doing("metrics cannot be shown"))?;
-    let calls = close_calls().map_err(doing("seccomp"))?;
+    let calls = close_calls(Whose::Process).map_err(doing("seccomp"))?;
     let most = room(&start.lines);
     relay.ports.bind(most).map_err(doing("the kernel's queues cannot be bound"))?;
     let _ = channel.send(&Report::Ready { files, calls });
