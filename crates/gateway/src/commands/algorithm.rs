@@ -1,6 +1,7 @@
 //! An algorithm as the command line names it.
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use serde_json::{Map, Value};
 
 use super::Failure;
 
@@ -9,7 +10,7 @@ use super::Failure;
 /// # Errors
 /// Names what is unknown and what is known.
 pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
-    algorithm(option, name, serde_json::Map::new(), set)
+    algorithm(option, name, Map::new(), set)
 }
 
 /// The algorithm `now` with other values for the parameters of `set`.
@@ -18,8 +19,8 @@ pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Re
 /// As [`named_algorithm`].
 pub(super) fn changed_algorithm(now: &AqmConfig, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
     let mut table = match serde_json::to_value(now) {
-        Ok(serde_json::Value::Object(table)) => table,
-        _ => serde_json::Map::new(),
+        Ok(Value::Object(table)) => table,
+        _ => Map::new(),
     };
     table.remove("algorithm");
     algorithm("--set", now.name(), table, set)
@@ -32,24 +33,79 @@ pub(super) fn changed_algorithm(now: &AqmConfig, set: &[(String, String)]) -> Re
 pub(super) fn algorithm(
     place: &str,
     name: &str,
-    mut table: serde_json::Map<String, serde_json::Value>,
+    mut table: Map<String, Value>,
     set: &[(String, String)],
 ) -> Result<AqmConfig, Failure> {
-    for (key, value) in set {
-        // Numbers, true and false are what they say; everything else is text, such as "20 ms".
-        let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
-        table.insert(key.clone(), value);
-    }
-    match AqmConfig::deserialize_named(name, serde_json::Value::Object(table)) {
+    // Numbers, true and false are what they say; everything else is text, such as "20 ms".
+    let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into()));
+    let of = |table: &Map<String, Value>| AqmConfig::deserialize_named(name, Value::Object(table.clone()));
+    let before = table.clone();
+    table.extend(set.iter().map(|(key, value)| (key.clone(), read(value))));
+    match of(&table) {
         Some(Ok(config)) => Ok(config),
-        Some(Err(e)) => Err(Failure::BadInput(format!("{place}: {name}: {e}"))),
+        Some(Err(e)) => {
+            // Which of them it is about does not say itself: the first that is wrong without the others.
+            let alone = set.iter().find_map(|(key, value)| {
+                let mut table = before.clone();
+                table.insert(key.clone(), read(value));
+                let wrong = of(&table)?.err()?;
+                let (key, value) = (quell_units::text::cut(key), quell_units::text::cut(value));
+                Some(format!("--set {key}={value}: {}", explained(&wrong.to_string())))
+            });
+            let wrong = alone.unwrap_or_else(|| format!("{place}: {}", explained(&e.to_string())));
+            Err(Failure::BadInput(format!("{wrong} ({name})")))
+        }
         None => {
             let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
-            Err(Failure::BadInput(format!(
-                "{place}: \"{}\" is no algorithm; known: {}",
-                quell_units::text::cut(name),
-                known.join(", ")
-            )))
+            let then = match meant(name, &known) {
+                Some(name) => format!("did you mean \"{name}\"? Known"),
+                None => "known".into(),
+            };
+            let (name, known) = (quell_units::text::cut(name), known.join(", "));
+            Err(Failure::BadInput(format!("{place}: \"{name}\" is no algorithm; {then}: {known}")))
         }
+    }
+}
+
+/// What a reader of configurations says, with what would be right.
+fn explained(error: &str) -> String {
+    // The name that is wrong, and then those that are right.
+    let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
+    let meant = match (&names[..], error.starts_with("unknown ")) {
+        ([wrong, known @ ..], true) => meant(wrong, known),
+        _ => None,
+    };
+    match meant {
+        Some(name) => format!("did you mean \"{name}\"? {error}"),
+        None if error.starts_with("invalid type") && error.ends_with("expected a string") => {
+            format!("{error}: a quantity has its unit, such as 20ms, 10Mbit/s or 30packets")
+        }
+        None => error.into(),
+    }
+}
+
+/// The known name that is most like `wrong`, if any is like it.
+fn meant<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+    let of = |name: &&'a str| (strsim::jaro_winkler(wrong, name), *name);
+    let best = known.iter().map(of).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.filter(|(alike, _)| *alike > 0.8).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_would_be_right() {
+        let said = |name: &str, set: &[(&str, &str)]| {
+            let set: Vec<_> = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+            named_algorithm("--aqm", name, &set).unwrap_err().to_string()
+        };
+        let text = said("coddel", &[]);
+        assert!(text.starts_with("--aqm: \"coddel\" is no algorithm; did you mean \"codel\"?"), "{text}");
+        let text = said("codel", &[("interval", "90ms"), ("targt", "5ms")]);
+        assert!(text.starts_with("--set targt=5ms: did you mean \"target\"? unknown field"), "{text}");
+        let text = said("codel", &[("target", "5")]);
+        assert!(text.starts_with("--set target=5: ") && text.contains("such as 20ms"), "{text}");
     }
 }

@@ -57,7 +57,7 @@ pub fn live(
         let measured = side.measure(&How { quiet: args.watch.quiet, ..How::default() }, line.clone())?;
         let results = &measured.results;
         match args.format.format {
-            Format::Table => show(place, results, &selection)?,
+            Format::Table => show(place, results, &selection, &[])?,
             Format::Json => {
                 let kept = run::keep(Some(place), results, true, true);
                 let path = |p: &std::path::PathBuf| p.display().to_string();

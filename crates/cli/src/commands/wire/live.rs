@@ -5,7 +5,7 @@
 //! those of a simulated one, and both can be compared.
 
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -54,6 +54,8 @@ pub struct Measured {
     pub late_p99_s: f64,
     /// The kernel's load over a minute, averaged over the replications.
     pub load: f64,
+    /// The logs that are kept.
+    pub logs: Vec<PathBuf>,
 }
 
 /// One replication.
@@ -108,8 +110,8 @@ impl Live {
             .map_or("live".into(), |file| format!("{}-live", folder::name(&[file.to_path_buf()])));
         let place = Place::choose(args.out.as_deref(), &name, args.overwrite)?;
         let how = How { log: args.log.as_deref(), packet_sockets: args.packet_sockets, ..How::default() };
-        let results = self.measure(&how, line)?.results;
-        show(place, &results, &selection)
+        let Measured { results, logs, .. } = self.measure(&how, line)?;
+        show(place, &results, &selection, &logs)
     }
 
     /// Runs everything, one replication after the other.
@@ -125,7 +127,7 @@ impl Live {
         let scratch = tempfile::tempdir().map_err(|e| Failure::cannot("make a temporary folder", e))?;
         let mut done = 0.0;
         let mut replications = Vec::new();
-        let mut info = None;
+        let (mut info, mut logs) = (None, Vec::new());
         let (mut late_p99_s, mut loads) = (0.0f64, load());
         let log = |job: &Job| match how.log {
             Some(path) if jobs.len() == 1 => Some(path.to_path_buf()),
@@ -154,8 +156,9 @@ impl Live {
             late_p99_s = late_p99_s.max(seen.late_p99_s);
             loads += load();
             let results = job.results(&log, &seen)?;
-            if how.log.is_none() {
-                let _ = std::fs::remove_file(&log);
+            match how.log {
+                Some(_) => logs.push(log),
+                None => drop(std::fs::remove_file(&log)),
             }
             replications
                 .extend(results.replications.into_iter().map(|r| Replication { point: job.index, ..r }));
@@ -186,12 +189,12 @@ impl Live {
             partial,
             ..info
         };
-        Ok(Measured { results: Results::of(run, replications), late_p99_s, load })
+        Ok(Measured { results: Results::of(run, replications), late_p99_s, load, logs })
     }
 }
 
-/// Keeps results and prints their tables.
-pub fn show(place: Place, results: &Results, selection: &Selection) -> Result<(), Failure> {
+/// Keeps results and prints their tables, and says where everything is.
+pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[PathBuf]) -> Result<(), Failure> {
     let kept = run::keep(Some(place), results, true, true);
     let mut text = run::heading(results);
     text.push_str(&selection::tables(results, selection));
@@ -199,6 +202,14 @@ pub fn show(place: Place, results: &Results, selection: &Selection) -> Result<()
     for (what, path) in [("results", &kept.folder), ("report ", &kept.report)] {
         if let Some(path) = path {
             text.push_str(&format!("{what}  {}\n", path.display()));
+        }
+    }
+    match logs {
+        [] => {}
+        [log] => text.push_str(&format!("log      {}\n", log.display())),
+        [first, .., last] => {
+            let n = logs.len();
+            text.push_str(&format!("logs     {} to {} ({n} files)\n", first.display(), last.display()));
         }
     }
     terminal::print(&text)?;

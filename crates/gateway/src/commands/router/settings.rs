@@ -408,7 +408,10 @@ mod tests {
             ("up = \"5 Mbit/s\"\n".to_string(), "wan is not given: add --wan"),
             (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml: TOML parse error at line 2, column 6"),
             (format!("{GOOD}rate = 1\n"), "unknown field `rate`, expected one of `wan`"),
-            (format!("{GOOD}aqm = \"coddle\"\n"), "gateway.toml: aqm: \"coddle\" is no algorithm; known: "),
+            (
+                format!("{GOOD}aqm = \"coddle\"\n"),
+                "gateway.toml: aqm: \"coddle\" is no algorithm; did you mean \"codel\"? Known: ",
+            ),
             (format!("{GOOD}aqm = 7\n"), "7 must be an algorithm's name, or a table"),
             (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "max_p"),
             (format!("{GOOD}buffer = \"0 packets\"\n"), "up.buffer: 0 packets must hold one to"),
