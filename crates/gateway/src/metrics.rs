@@ -39,7 +39,8 @@ pub const EVERY: Duration = Duration::from_millis(100);
 /// The most internal signals of an algorithm that are shown.
 const SIGNALS: usize = 64;
 
-/// What the kernel has dropped or passed around the gateway, since it began: the algorithm never saw it.
+/// What the kernel has dropped or passed around the gateway, since it began: the algorithm never saw it. And how often
+/// someone had to mend something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelDrops {
     /// Dropped by NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
@@ -61,6 +62,9 @@ pub struct KernelDrops {
     /// How often rules of the firewall were gone and added again.
     #[serde(default)]
     pub rules_gone: u64,
+    /// How often the worker was started again: all other figures count from the last time.
+    #[serde(default)]
+    pub restarts: u64,
 }
 
 impl KernelDrops {

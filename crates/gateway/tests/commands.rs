@@ -258,7 +258,7 @@ fn what_cannot_be_replayed_is_said() {
     let (text, code) = replayed(&[path.to_str().unwrap()]);
     assert!(text.contains("is not a log of `quell gateway` or `quell wire`") && code == 2, "{text}");
     let error = parse(&["replay", "a", "--with", "aqm=pies"]).unwrap_err();
-    assert!(error.contains("known: drop-tail"), "{error}");
+    assert!(error.contains("Known: drop-tail"), "{error}");
     let log = log(dir.path());
     let (text, code) = replayed(&[log.to_str().unwrap(), "--with", "aqm=pie,target=0s"]);
     assert!(text.starts_with("--with aqm=pie,target=0s: up.aqm.target: 0 s: ") && code == 2, "{text}");
@@ -308,7 +308,7 @@ fn a_status_fits_wide_and_narrow() {
     assert!(wide[4].starts_with(head), "{wide:#?}");
     assert!(wide[5].starts_with("up    pie        10.0 Mbit/s"), "{wide:#?}");
     assert!(wide.iter().any(|l| l.starts_with("  up: p ")), "{wide:#?}");
-    assert!(wide.iter().any(|l| l.starts_with("  up beside: codel drops ")), "{wide:#?}");
+    assert!(wide.iter().any(|l| l.starts_with("  up, codel in its place: would have dropped ")), "{wide:#?}");
     assert_eq!(&wide[1..4], ["3 packets dropped by a full NFQUEUE", "no anomalies", ""]);
     for width in [120, 80, 60, 40, 20, 1] {
         let narrow = status::show(&found, Some(width), 0);

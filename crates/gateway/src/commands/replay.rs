@@ -9,7 +9,7 @@ use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
 
-use super::text::{self, json, percent, table};
+use super::text::{self, json, percent, table_within};
 use super::{Failure, Format, named_algorithm, print};
 use crate::config::LineConfig;
 use crate::packet::Packet;
@@ -177,7 +177,10 @@ impl Outcome {
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let outcome = outcome(args)?;
     match args.format {
-        Format::Table => print(&outcome.to_string())?,
+        Format::Table => print(&match text::terminal_width() {
+            Some(width) => format!("{outcome:width$}"),
+            None => outcome.to_string(),
+        })?,
         Format::Json => print(&json(&outcome)?)?,
     }
     outcome.verdict()
@@ -417,6 +420,7 @@ fn decision(name: &str) -> Option<String> {
     })
 }
 
+/// Tables that do not fit into the width that is asked for, as `{:80}`, become blocks.
 impl core::fmt::Display for Outcome {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let head = ["line", "algorithm", "arrivals", "decisions", "differ"].map(String::from).to_vec();
@@ -425,7 +429,7 @@ impl core::fmt::Display for Outcome {
             [vec![text::plain(&l.line), l.algorithm.clone()], counts.to_vec()].concat()
         };
         let rows: Vec<_> = [head].into_iter().chain(self.lines.iter().map(row)).collect();
-        table(&rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        table_within(f.width(), &rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
         writeln!(f)?;
         let differ: u64 = self.lines.iter().map(|l| l.differ).sum();
         match differ {
@@ -475,7 +479,7 @@ impl core::fmt::Display for Outcome {
             };
             let head = head.map(String::from).to_vec();
             let rows: Vec<_> = [head].into_iter().chain(self.open_loop.iter().map(row)).collect();
-            table(&rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
+            table_within(f.width(), &rows, 2).iter().try_for_each(|line| writeln!(f, "{line}"))?;
         }
         if let Some(csv) = &self.csv {
             let line = text::plain(&csv.line);
@@ -515,7 +519,7 @@ mod tests {
         assert_ne!(with.aqm, With::parse("aqm=pie").unwrap().aqm);
         let error = |text| With::parse(text).unwrap_err();
         assert_eq!(With::parse("pie,target=5ms").unwrap(), with);
-        assert!(error("aqm=pies").contains("\"pies\"") && error("aqm=pies").contains("known: drop-tail, "));
+        assert!(error("aqm=pies").contains("\"pies\"") && error("aqm=pies").contains("Known: drop-tail, "));
         assert_eq!(error("aqm=pie,target"), "\"target\" must be KEY=VALUE, such as target=15ms");
         assert_eq!(error("aqm=pie,target=1ms,target=2ms"), "target is given twice");
         assert!(error("aqm=pie,tarjet=1ms").contains("unknown field `tarjet`"));

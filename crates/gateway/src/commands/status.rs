@@ -6,7 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
 
-use super::text::{NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, wrap};
+use super::text::{
+    NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, terminal_width, wrap,
+};
 use super::{Failure, Format, print};
 use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
 
@@ -54,7 +56,7 @@ pub fn text(args: &StatusArgs) -> Result<String, Failure> {
             let value: serde_json::Value = serde_json::from_str(&body).map_err(|e| args.source.strange(e))?;
             json(&value)
         }
-        Format::Table => Ok(show(&args.source.read(&body)?, None, unix_s()).join("\n") + "\n"),
+        Format::Table => Ok(show(&args.source.read(&body)?, terminal_width(), unix_s()).join("\n") + "\n"),
     }
 }
 
@@ -272,7 +274,7 @@ fn inside(line: &LineStatus) -> Vec<String> {
         let share = |n: u64| (queue.arrived.packets > 0).then(|| n as f64 / queue.arrived.packets as f64);
         let mean = (shadow.delay.count > 0).then(|| shadow.delay.sum_s / shadow.delay.count as f64);
         text.push(format!(
-            "  {name} beside: {} drops {}, marks {}, delays {}",
+            "  {name}, {} in its place: would have dropped {}, marked {}, delayed {} since the start",
             plain(&queue.algorithm),
             percent(share(queue.lost().packets)),
             percent(share(queue.marked.packets)),
@@ -287,7 +289,7 @@ fn lane(line: &str, lane: &LaneStatus) -> String {
     let lost = lane.refused.total().packets + lane.dropped.total().packets;
     let share = |n: u64| (lane.arrived.packets > 0).then(|| n as f64 / lane.arrived.packets as f64);
     format!(
-        "  {line} queue {}: {} waits, delay {}, P99 {}, drops {}, marks {}",
+        "  {line} queue {}: {} waits, delay {}, P99 {}; since it is configured so, {} dropped, {} marked",
         plain(&lane.name),
         bytes(lane.now.bytes),
         seconds(lane.recent.as_ref().map(|q| q.p50)),
@@ -307,6 +309,7 @@ fn wrong(status: &Status, unix_s: u64) -> Vec<String> {
         (kernel.bypassed, "packets that left without a verdict"),
         (kernel.strange, "messages of the kernel that were not understood"),
         (kernel.rules_gone, "times rules of the firewall were gone and added again"),
+        (kernel.restarts, "new starts of the worker, from the last of which all figures count"),
         (status.pauses, "pauses of the worker of more than a second"),
     ] {
         if n > 0 {

@@ -116,6 +116,30 @@ pub fn table(rows: &[Vec<String>], figures_from: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// How wide stdout is, if it is a terminal.
+pub fn terminal_width() -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    let width = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    #[cfg(not(target_os = "linux"))]
+    let width = None;
+    width.filter(|width| *width > 0)
+}
+
+/// [`table`] if it fits into `width`, otherwise a block for each row: its names, then a line for each of its figures.
+pub fn table_within(width: Option<usize>, rows: &[Vec<String>], figures_from: usize) -> Vec<String> {
+    let lines = table(rows, figures_from);
+    let fits = |width| lines.iter().all(|line| line.chars().count() <= width);
+    let ([head, rows @ ..], false) = (rows, width.is_none_or(fits)) else { return lines };
+    let block = |row: &Vec<String>| {
+        let figures: Vec<Vec<String>> = (figures_from..row.len().min(head.len()))
+            .map(|i| vec![format!("  {}", head[i]), row[i].clone()])
+            .collect();
+        let names = row[..figures_from.min(row.len())].join(" ");
+        [vec![names], table(&figures, 2)].concat()
+    };
+    rows.iter().flat_map(block).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +177,7 @@ mod tests {
         let rows = [["line", "loss"], ["up", "1.2 %"], ["downward", "10 %"]];
         let rows: Vec<Vec<String>> = rows.iter().map(|r| r.map(String::from).to_vec()).collect();
         assert_eq!(table(&rows, 1), ["line       loss", "up        1.2 %", "downward   10 %"]);
+        assert_eq!(table_within(Some(15), &rows, 1), table(&rows, 1));
+        assert_eq!(table_within(Some(14), &rows, 1), ["up", "  loss  1.2 %", "downward", "  loss  10 %"]);
     }
 }

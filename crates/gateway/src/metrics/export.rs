@@ -74,6 +74,7 @@ metrics! {
     "quell_passed_packets_total" Counter &["why"], "Packets that passed without the algorithm: bypass (left without a verdict, since nobody read the queue or it was full; counted by a rule, every few seconds), unjudged (neighbor discovery and what is not IP).";
     "quell_strange_messages_total" Counter NONE, "Messages of the kernel that were not understood.";
     "quell_rules_gone_total" Counter NONE, "How often rules of the firewall were gone and added again.";
+    "quell_worker_restarts_total" Counter NONE, "How often the worker was started again; its other figures count from there.";
     "quell_log_state" Gauge &["state"], "1 for what holds of the log: none, writing, ended (before the gateway did).";
     "quell_anomaly" Gauge ANOMALY, "1 while the anomaly holds, 0 otherwise.";
     "quell_anomaly_since_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
@@ -211,6 +212,7 @@ pub fn prometheus(status: &Status) -> String {
     }
     text.one("quell_strange_messages_total", &[], kernel.strange as f64);
     text.one("quell_rules_gone_total", &[], kernel.rules_gone as f64);
+    text.one("quell_worker_restarts_total", &[], kernel.restarts as f64);
     let state = match status.log {
         LogState::None => "none",
         LogState::Writing => "writing",

@@ -20,7 +20,8 @@ pub(crate) fn sleep(duration: Duration) {
     let _ = rustix::thread::clock_nanosleep_relative(ClockId::Monotonic, &timespec(duration));
 }
 
-/// Time since `start` by the monotonic clock: it does not jump, and stands still while the machine is suspended.
+/// Time since `start` by a clock that does not jump and goes on while the machine is suspended (CLOCK_BOOTTIME), so
+/// that a suspension is seen as what it is to traffic: a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     start: u64,
@@ -33,7 +34,7 @@ impl MonotonicClock {
     }
 
     fn read() -> u64 {
-        let now = rustix::time::clock_gettime(ClockId::Monotonic);
+        let now = rustix::time::clock_gettime(ClockId::Boottime);
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
     }
 

@@ -35,11 +35,12 @@ pub(super) enum Order {
     Start(Box<Start>),
     /// These configurations hold from now on.
     Lines(Box<[LineConfig; 2]>),
-    /// What only the supervisor can see of the rules, for the metrics: packets that left without a verdict, and how
-    /// often rules were gone.
-    Rules {
+    /// What only the supervisor can see, for the metrics: packets that left without a verdict, how often rules were
+    /// gone, and how often a worker was started in the place of another.
+    Seen {
         bypassed: u64,
-        gone: u64,
+        rules_gone: u64,
+        restarts: u64,
     },
     /// Let everything go and end.
     Stop,
@@ -48,6 +49,8 @@ pub(super) enum Order {
 /// What the worker says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Report {
+    /// It has made the file of the log, which was not there.
+    Log,
     /// Packets can come; whether the file system and the system calls are closed to it.
     Ready { files: bool, calls: bool },
     /// It goes round.

@@ -96,9 +96,13 @@ pub(super) fn network() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |ns| ns.ino())
 }
 
-/// Whether a network namespace is still there: a process is in it, or it has a name.
-fn exists(network: u64) -> bool {
-    let of = |path: PathBuf| fs::metadata(path).is_ok_and(|ns| ns.ino() == network);
+/// Whether a network namespace may still be there: a process is in it, or may be, or it has a name.
+fn may_exist(network: u64) -> bool {
+    // Whose namespaces one may see is a right (CAP_SYS_PTRACE), which a service does not have.
+    let of = |path: PathBuf| match fs::metadata(path) {
+        Ok(ns) => ns.ino() == network,
+        Err(e) => e.kind() == std::io::ErrorKind::PermissionDenied,
+    };
     let entries = |dir: &str| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     entries("/run/netns").any(of) || entries("/proc").any(|process| of(process.join("ns/net")))
 }
@@ -140,10 +144,11 @@ impl Journal {
         }
         if self.network == network() {
             self.rules.remove()?;
-        } else if exists(self.network) {
+        } else if may_exist(self.network) {
             return Err(format!(
-                "its rules are in another network namespace, net:[{}]: run this there (`lsns -t net` lists them)",
-                self.network
+                "its rules are in another network namespace, net:[{}]: `sudo quell gateway clean --id {}` there \
+                 (`lsns -t net` lists them), or anywhere if that namespace is gone",
+                self.network, self.rules.id
             ));
         }
         forget(&self.rules.id);

@@ -49,7 +49,7 @@ pub(super) struct Change {
     pub order: u64,
     /// Read the file again, and nothing below.
     pub read: bool,
-    /// Another file than the one before.
+    /// This file, not that of the start.
     pub file: Option<PathBuf>,
     pub up: Option<BitRate>,
     pub down: Option<BitRate>,
@@ -127,6 +127,10 @@ struct Supervisor<'a> {
     /// reading, and traffic comes this way.
     again: bool,
     restarts: Vec<Instant>,
+    /// How often a worker was started in the place of another.
+    restarted: u64,
+    /// The first worker has made the log's file: it is this start's, and nobody's if that fails.
+    log_begun: bool,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
     seen: Seen,
@@ -230,10 +234,16 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         service: Service::of_environment(),
         again: left.is_some(),
         restarts: Vec::new(),
+        restarted: 0,
+        log_begun: false,
         pending: None,
         seen: Seen { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
     };
     let begun = supervisor.begin();
+    if let (Err(_), true, Some(log)) = (&begun, supervisor.log_begun, &supervisor.settings.fixed.log) {
+        // No packet is in it, and the next start would find it there already.
+        let _ = fs::remove_file(log);
+    }
     match begun.and_then(|worker| supervisor.watch(worker)) {
         Ok(()) => Ok(()),
         // It has ended by itself: what has to stop stays stopped.
@@ -317,7 +327,14 @@ impl Supervisor<'_> {
         let asked = channel.send(&Order::Start(Box::new(start)));
         let mut worker = Worker { child, channel, heard: Instant::now() };
         asked.map_err(broken)?;
-        match worker.channel.wait::<Report>(PATIENCE) {
+        let said = match worker.channel.wait::<Report>(PATIENCE) {
+            Ok(Report::Log) => {
+                self.log_begun = !self.again;
+                worker.channel.wait::<Report>(PATIENCE)
+            }
+            said => said,
+        };
+        match said {
             Ok(Report::Ready { files, calls }) => {
                 worker.heard = Instant::now();
                 self.again = true;
@@ -404,7 +421,11 @@ impl Supervisor<'_> {
         seen.why = why;
         seen.next = Instant::now() + LOOK;
         // A worker that does not hear is noticed by its silence.
-        let _ = worker.channel.send(&Order::Rules { bypassed: seen.bypassed, gone: seen.gone });
+        let _ = worker.channel.send(&Order::Seen {
+            bypassed: seen.bypassed,
+            rules_gone: seen.gone,
+            restarts: self.restarted,
+        });
     }
 
     /// Hears all that the worker has said; why it cannot go on, if so.
@@ -418,7 +439,7 @@ impl Supervisor<'_> {
                         Report::Beat => self.service.say("WATCHDOG=1"),
                         Report::Reconfigured(done) => self.reconfigured(done),
                         Report::Failed(why) => say(format_args!("the worker: {why}")),
-                        Report::Ready { .. } | Report::Ended(_) => {}
+                        Report::Log | Report::Ready { .. } | Report::Ended(_) => {}
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
@@ -460,6 +481,9 @@ impl Supervisor<'_> {
                         say(format_args!("cannot write the journal: {e}"));
                     }
                     self.service.say("STATUS=running");
+                    self.restarted += 1;
+                    // Which tells it so.
+                    self.look_at_rules(&worker);
                     return Ok(worker);
                 }
                 Err(e) => why = e,
@@ -503,18 +527,17 @@ impl Supervisor<'_> {
         };
         let _ = fs::remove_file(&path);
         let order = change.as_ref().ok().map(|change| change.order).filter(|order| *order > 0);
-        let new = change.and_then(|change| self.changed(change)).and_then(|(new, args)| {
+        let new = change.and_then(|change| self.changed(change)).and_then(|new| {
             let Found { refused, notes, .. } = look_at_rates(&new);
             notes.iter().for_each(say);
-            if refused.is_empty() { Ok((new, args)) } else { Err(refused.join("; ")) }
+            if refused.is_empty() { Ok(new) } else { Err(refused.join("; ")) }
         });
         let sent = new.and_then(|new| {
-            let lines = Order::Lines(Box::new(new.0.lines.clone()));
+            let lines = Order::Lines(Box::new(new.lines.clone()));
             worker.channel.send(&lines).map(|()| new).map_err(|e| format!("the worker does not hear: {e}"))
         });
         match sent {
-            Ok((new, args)) => {
-                self.args = args.unwrap_or_else(|| self.args.clone());
+            Ok(new) => {
                 if let Some((before, _)) = self.pending.replace((order, new)) {
                     self.answer(before, Err("another reload has taken its place".into()));
                 }
@@ -523,15 +546,16 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The settings after a change, whole and built, and the arguments if another file holds now.
-    fn changed(&self, change: Change) -> Result<(Settings, Option<RunArgs>), String> {
+    /// The settings after a change, whole and built. A file that is named once is read once: the next change without one
+    /// reads the file of the start.
+    fn changed(&self, change: Change) -> Result<Settings, String> {
         if change.read {
             let args = match change.file.or(self.args.config.clone()) {
                 Some(path) => self.args.with_config(path),
                 None => return Err("it was started without --config: say what is to change".into()),
             };
             let new = args.settings().map_err(|e| e.to_string())?;
-            return self.settings.reloaded(new).map(|new| (new, Some(args)));
+            return self.settings.reloaded(new);
         }
         let mut new = self.settings.clone();
         for (line, rate) in new.lines.iter_mut().zip([change.up, change.down]) {
@@ -547,7 +571,7 @@ impl Supervisor<'_> {
                 shadow.build().map_err(|e| format!("shadow: {e}"))?;
             }
         }
-        Ok((new, None))
+        Ok(new)
     }
 
     fn reconfigured(&mut self, done: Result<(), String>) {

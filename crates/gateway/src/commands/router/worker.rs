@@ -84,8 +84,12 @@ pub(super) fn run() -> Result<(), Failure> {
     }
 }
 
-/// The last configuration, what was measured, for how long, and what is wrong with the log.
-type Ended = (Vec<LineConfig>, Vec<Path>, f64, Option<String>);
+/// The algorithms that have judged.
+type Algorithms = Vec<&'static str>;
+
+/// The last configuration and all algorithms of each line, what was measured, for how long, and what is wrong with the
+/// log.
+type Ended = (Vec<(LineConfig, Algorithms)>, Vec<Path>, f64, Option<String>);
 
 /// Puts what was being done before an error.
 fn doing<E: core::fmt::Display>(what: &str) -> impl FnOnce(E) -> String {
@@ -108,8 +112,10 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
         Some(file) => create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display()))),
         None => Ok(None),
     };
-    if let (Err(why), false) = (&log, start.again) {
-        return Err(why.clone());
+    match &log {
+        Err(why) if !start.again => return Err(why.clone()),
+        Ok(Some(_)) if !start.again => channel.send(&Report::Log).map_err(doing("the supervisor"))?,
+        _ => {}
     }
     let endpoint = match &start.metrics {
         // The supervisor has seen whether it may be any address.
@@ -185,10 +191,18 @@ fn turns(
     let (mut published, mut said, mut looked) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut kernel = KernelDrops::default();
     let mut room = Room { is: most, wanted: most };
-    let mut rules = [0; 2];
+    let mut seen = [0; 3];
+    let mut pauses = 0;
+    let of = |path: &Path| path.config().map(|config| config.aqm.name()).into_iter().collect();
+    let mut algorithms: Vec<Algorithms> = relay.paths().iter().map(of).collect();
     loop {
         let now = clock.now();
         if now.since(published) >= EVERY {
+            if relay.pauses > pauses {
+                let away = now.since(published).as_secs_f64();
+                say(format_args!("a pause of {away:.1} s: the machine was suspended, or the worker stopped"));
+                pauses = relay.pauses;
+            }
             published = now;
             if now.since(looked) >= LOOK {
                 looked = now;
@@ -197,7 +211,7 @@ fn turns(
             let beside = relay.ports.counters;
             (kernel.refused, kernel.unjudged, kernel.strange) =
                 (beside.refused, beside.passed, beside.strange);
-            [kernel.bypassed, kernel.rules_gone] = rules;
+            [kernel.bypassed, kernel.rules_gone, kernel.restarts] = seen;
             room.settle(&mut relay);
             publisher.publish(&relay, kernel, now);
             if now.since(said) >= BEAT {
@@ -209,9 +223,15 @@ fn turns(
                 Ok(None) | Ok(Some(Order::Start(_))) => {}
                 Ok(Some(Order::Lines(lines))) => {
                     let done = reconfigure(&mut relay, &mut room, *lines, now);
+                    for (path, names) in relay.paths().iter().zip(&mut algorithms) {
+                        let name = path.config().map(|config| config.aqm.name());
+                        names.extend(name.filter(|name| names.last() != Some(name)));
+                    }
                     let _ = channel.send(&Report::Reconfigured(done));
                 }
-                Ok(Some(Order::Rules { bypassed, gone })) => rules = [bypassed, gone],
+                Ok(Some(Order::Seen { bypassed, rules_gone, restarts })) => {
+                    seen = [bypassed, rules_gone, restarts];
+                }
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
@@ -222,7 +242,8 @@ fn turns(
         }
     }
     let ran = clock.now().since(Time::ZERO).as_secs_f64();
-    let lines = relay.paths().iter().filter_map(|path| path.config().cloned()).collect();
+    let lines = relay.paths().iter().zip(algorithms);
+    let lines = lines.filter_map(|(path, names)| Some((path.config()?.clone(), names))).collect();
     let (ports, paths, log) = relay.close(clock.now())?;
     drop(ports);
     Ok((lines, paths, ran, log.err().map(|e| e.to_string())))
@@ -246,15 +267,16 @@ fn reconfigure(
     Ok(())
 }
 
-fn summary(lines: &[LineConfig], paths: &[Path], ran: f64) -> String {
+fn summary(lines: &[(LineConfig, Algorithms)], paths: &[Path], ran: f64) -> String {
     let head = ["", "algorithm", "rate", "arrived", "sent", "delay", "dropped", "marked", "late P99"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    for (line, path) in lines.iter().zip(paths) {
+    for ((line, algorithms), path) in lines.iter().zip(paths) {
         let (m, c) = (&path.meter, &path.meter.counters);
         let dropped = c.refused.total().packets + c.dropped.total().packets;
         rows.push(vec![
             line.name.clone(),
-            line.aqm.name().into(),
+            // Figures are of the whole run.
+            algorithms.join(", then "),
             line.rate.to_string(),
             c.arrived.packets.to_string(),
             format!("{} Mbit/s", three_digits(m.sent.bytes as f64 * 8.0 / ran.max(1e-9) / 1e6)),
