@@ -460,4 +460,43 @@ mod tests {
         }
         whole.remove().unwrap();
     }
+
+    /// What nft lists is what is looked for. Where the kernel has no queue statement, another one stands for it: only the
+    /// rest is counted and looked at.
+    #[test]
+    fn nft_shows_whether_its_rules_are_there() {
+        let looked = std::thread::spawn(|| {
+            if !there("nft") || !there("ip") || crate::sys::unshare_network().is_err() {
+                println!("skipped: there is no nft, no ip, or no right to a network namespace");
+                return;
+            }
+            let whole = Rules { wan: "lo".into(), ..rules(Kind::Nft, true) };
+            let queues = ["5100", "5101"].map(|n| format!("queue num {n} bypass"));
+            let text = queues.iter().fold(whole.text(), |text, queue| text.replace(queue, "accept"));
+            let nft = |text: &str| Call::new("nft", &["-f", "-"], text.into()).run(false).unwrap();
+            assert_eq!(whole.look(), Ok(None));
+            nft(&text);
+            assert_eq!(whole.look(), Ok(Some(0)));
+            // A packet that left without a verdict still has the mark of one that waits.
+            Call::new("ip", &["link", "set", "lo", "up"], String::new()).run(false).unwrap();
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket2::SockRef::from(&socket).set_mark(WAITS).unwrap();
+            socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
+            assert_eq!(whole.look(), Ok(Some(1)));
+            nft("flush chain inet quell_7 queues\n");
+            assert_eq!(whole.look(), Ok(None), "a chain without rules");
+            whole.remove().unwrap();
+            assert_eq!(whole.look(), Ok(None));
+            // Whether a rule is missing shows, whichever it is.
+            let text: Vec<&str> = text.lines().collect();
+            let is_rule = |line: &str| ["name \"lo\"", "meta mark"].iter().any(|word| line.contains(word));
+            for missing in (0..text.len()).filter(|n| is_rule(text[*n])) {
+                let rest = text.iter().enumerate().filter(|(n, _)| *n != missing);
+                nft(&rest.map(|(_, line)| format!("{line}\n")).collect::<String>());
+                assert_eq!(whole.look(), Ok(None), "{}", text[missing]);
+                whole.remove().unwrap();
+            }
+        });
+        looked.join().unwrap();
+    }
 }
