@@ -542,7 +542,7 @@ struct Admitted<'a, 'b, P> {
 
 impl<P: Ports> Host<Packet> for Admitted<'_, '_, P> {
     #[inline]
-    fn arrived(&mut self, now: Time, admission: Admission) {
+    fn arrived(&mut self, now: Time, _: usize, admission: Admission) {
         if self.ear.recorder.is_some() {
             self.ear.log(now, Event::Arrived { packet: *self.packet, admission });
         }

@@ -32,15 +32,10 @@ pub struct Line<Q> {
 
 /// Who has the packets that leave a [`Line`].
 pub trait Host<P> {
-    /// The arrival at hand was decided about; if it was kept and the link is free, it is sent next.
-    fn arrived(&mut self, now: Time, admission: Admission) {
-        let _ = (now, admission);
-    }
-    /// The same, with the lane that the arrival was for.
+    /// The arrival at hand, for this lane, was decided about; if it was kept and the link is free, it is sent next.
     #[inline]
-    fn arrived_in(&mut self, now: Time, lane: usize, admission: Admission) {
-        let _ = lane;
-        self.arrived(now, admission);
+    fn arrived(&mut self, now: Time, lane: usize, admission: Admission) {
+        let _ = (now, lane, admission);
     }
     /// A packet's transmission begins.
     fn sent(&mut self, sent: Sent<P>);
@@ -136,7 +131,7 @@ impl<Q: Qdisc> Line<Q> {
     pub fn arrive(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
         self.run(now, host);
         let admission = self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped));
-        host.arrived_in(now, self.queue.arrival_lane(), admission);
+        host.arrived(now, self.queue.arrival_lane(), admission);
         if !matches!(admission, Admission::Dropped(_)) {
             // What has come may be sent sooner than what waited before it.
             self.not_before = Time::ZERO;

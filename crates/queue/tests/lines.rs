@@ -235,7 +235,7 @@ struct Away {
 }
 
 impl Host<TestPacket> for Away {
-    fn arrived(&mut self, _: Time, admission: Admission) {
+    fn arrived(&mut self, _: Time, _: usize, admission: Admission) {
         self.admitted += u64::from(!matches!(admission, Admission::Dropped(_)));
     }
     fn sent(&mut self, sent: Sent<TestPacket>) {

@@ -100,7 +100,7 @@ impl Host<Recorded> for Keeper {
             _ => self.0[number].left = Some(Left::Dropped { time, cause, place }),
         }
     }
-    fn arrived(&mut self, _: Time, admission: Admission) {
+    fn arrived(&mut self, _: Time, _: usize, admission: Admission) {
         if let Some(fate) = self.0.last_mut() {
             fate.admission = admission;
         }

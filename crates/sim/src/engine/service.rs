@@ -124,7 +124,7 @@ struct Beyond<'a, O, W> {
 
 impl<O: Observer, W: Way> Host<Queued<O::Ticket>> for Beyond<'_, O, W> {
     #[inline(always)]
-    fn arrived_in(&mut self, now: Time, lane: usize, admission: Admission) {
+    fn arrived(&mut self, now: Time, lane: usize, admission: Admission) {
         if let Some((class, pkt)) = self.arriving {
             self.observer.arrived(now, class, lane_number(lane), pkt, admission);
             if !matches!(admission, Admission::Dropped(_)) {
