@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import signal
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import pytest
 import quell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 mpl.use("Agg")
 
@@ -15,6 +19,14 @@ mpl.use("Agg")
 def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keeps the command away from the user's cache."""
     monkeypatch.setenv("QUELL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a job in the background ignores it, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def make_scenario(*aqm: dict[str, Any], **fields: Any) -> dict[str, Any]:

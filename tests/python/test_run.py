@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -223,14 +222,6 @@ def test_what_cannot_be_a_scenario_is_a_type_error(scenario: dict[str, Any]) -> 
     scenario["flows"][0]["count"] = object()
     with pytest.raises(TypeError, match=r"flows\[0\]\.count"):
         quell.run(scenario)
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Ctrl-C as in a terminal: a job in the background ignores it, and so would its children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

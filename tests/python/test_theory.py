@@ -578,6 +578,7 @@ class TestFluid:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_map() -> None:
     axes = ("flows", np.linspace(20, 200, 3000)), ("rtt", np.linspace(0.02, 0.5, 3000))
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
