@@ -142,7 +142,7 @@ params! {
         signals: Signals = Signals::Recur, unit "name", source "RFC 9332 Fig. 4";
         /// Where the delays come from: time stamps, "sojourn", or the "backlog" over the link's rate.
         delay_from: DelayFrom = DelayFrom::Sojourn, unit "name", source "RFC 9332 Appendix A.1";
-        /// The controller signals no packet while fewer bytes than this wait, the packet included. Linux: 3 kB.
+        /// The controller signals no packet while fewer bytes than this wait, the packet included. Linux: 4542 B.
         min_backlog: Bytes = Bytes::new(0), unit "bytes", source "RFC 9332 Fig. 7; 2 MTU in Appendix A.1: optional";
         /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 2";
