@@ -106,6 +106,59 @@ const OF_THE_LINK: &[(&str, &str)] = &[
     ("noecn", "a property of the link, not of the algorithm: write ecn = false in the link's table"),
 ];
 
+/// Units of `tc`, and ours.
+const UNITS: &[(&str, &str)] = &[
+    ("us", "us"),
+    ("ms", "ms"),
+    ("s", "s"),
+    ("kbit", "kbit/s"),
+    ("mbit", "Mbit/s"),
+    ("gbit", "Gbit/s"),
+    ("b", "B"),
+    ("kb", "KiB"),
+];
+
+/// What a line of `tc` means here, if it is one: an algorithm's name, then its parameters.
+fn of_tc(line: &str, names: &[&str]) -> Option<String> {
+    let (first, rest) = line.trim().split_once(char::is_whitespace)?;
+    let same = names.iter().find(|name| plain(name) == plain(first)).map(|name| name.to_string());
+    let name = same.or_else(|| nearest(first, names.iter().copied()))?;
+    let (mut keys, mut of_the_link, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let mut words = rest.split_whitespace().take(24).peekable();
+    while let Some(word) = words.next() {
+        let key = SYNONYMS.iter().find(|(tc, _)| tc.contains(&word)).map_or(word, |(_, name)| name);
+        let value = words.next_if(|next| next.starts_with(|c: char| c.is_ascii_digit()));
+        let (number, unit) = match value {
+            Some(text) => {
+                text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
+            }
+            None => ("", ""),
+        };
+        let ours = UNITS.iter().find(|(tc, _)| unit.eq_ignore_ascii_case(tc)).map(|(_, ours)| *ours);
+        match (key, value, ours) {
+            ("limit", Some(_), _) => of_the_link.push(format!("buffer = \"{number} packets\"")),
+            ("ecn", None, _) => of_the_link.push("ecn = true".into()),
+            ("noecn", None, _) => of_the_link.push("ecn = false".into()),
+            ("quantum" | "mtu" | "burst", Some(_), None) => keys.push(format!("{key} = \"{number} B\"")),
+            (_, Some(_), Some(unit)) => keys.push(format!("{key} = \"{number} {unit}\"")),
+            (_, Some(_), None) if unit.is_empty() => keys.push(format!("{key} = {number}")),
+            _ => others.push(word),
+        }
+    }
+    let mut text = format!("a line of tc's; write algorithm = \"{name}\"");
+    for key in keys {
+        text.push_str(&format!(", {key}"));
+    }
+    if !of_the_link.is_empty() {
+        text.push_str(&format!(", and in the link's table {}", of_the_link.join(", ")));
+    }
+    if !others.is_empty() {
+        let others = quell_units::text::cut(&others.join(" ")).to_string();
+        text.push_str(&format!("; for \"{others}\" see `quell aqm describe {name}`"));
+    }
+    Some(text)
+}
+
 /// How a name reads whatever the case and the signs between its words.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -151,6 +204,11 @@ fn is_well_known(plain_name: &str) -> bool {
 /// What a message says of a name of some kind ("algorithm") that is not among `names`, without the list of
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
+    if kind.starts_with("algorithm") && !names.iter().any(|name| plain(name) == plain(wrong)) {
+        if let Some(rule) = of_tc(wrong, names) {
+            return (rule, None);
+        }
+    }
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     let of = |key| catalog::of_key(key).map(|e| e.name).collect::<Vec<_>>();
     let (controls, recoveries) = (of("congestion"), of("recovery"));
@@ -302,6 +360,29 @@ mod tests {
         }
         let keys = ["recovery", "update_interval", "delay_from", "delay"];
         assert!(SYNONYMS.iter().all(|(_, name)| all().chain(keys).any(|n| n == *name)));
+    }
+
+    #[test]
+    fn a_line_of_tc_is_said_in_our_words() {
+        let names = ["codel", "fq-codel", "pie", "drop-tail"];
+        let rule = |line| unknown("algorithm", line, &names).0;
+        assert_eq!(
+            rule("fq_codel target 5ms quantum 300 flows 64 limit 1000 noecn"),
+            "a line of tc's; write algorithm = \"fq-codel\", target = \"5 ms\", quantum = \"300 B\", flows = 64, and in \
+             the link's table buffer = \"1000 packets\", ecn = false"
+        );
+        assert_eq!(
+            rule("pie tupdate 16ms bytemode"),
+            "a line of tc's; write algorithm = \"pie\", update_interval = \"16 ms\"; for \"bytemode\" see `quell aqm \
+             describe pie`"
+        );
+        assert_eq!(
+            rule("pfifo limit 50"),
+            "a line of tc's; write algorithm = \"drop-tail\", and in the link's table buffer = \"50 packets\""
+        );
+        // A name of two words, and what is neither.
+        assert_eq!(unknown("algorithm", "FQ CoDel", &names).1.as_deref(), Some("fq-codel"));
+        assert_eq!(rule("some thing"), "unknown algorithm");
     }
 
     #[test]
