@@ -150,11 +150,12 @@ impl Setting {
                  gentle = false\nmin_backlog = 0\n",
                 format!("{limit} B"),
             ),
-            // Its defaults; the limit is the buffer's.
+            // Its defaults; the limit is the buffer's. It signals while two packets wait beside the one at the head, which
+            // it has taken out before it counts.
             "dualpi2" => (
                 "algorithm = \"dualpi2\"\nclassifier = \"any-ect\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
                  beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
-                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"3 kB\"\nlimit = \"60 s\"\n",
+                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n",
                 format!("{limit} packets"),
             ),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
@@ -178,7 +179,16 @@ impl Setting {
             "cubic+dctcp" => &[("classic", half, cubic), ("l4s", half, dctcp)],
             other => return Err(format!("no congestion control of Quell's is Linux's {other}")),
         };
-        let delay = f64::from(self.rtt_ms) / 2.0;
+        // htb lets a packet go as a whole and takes the time of its transmission before the next one, so that an empty
+        // path takes the two delays of netem and nothing more. A link takes the time of each packet: the rest is its
+        // delay, or the way back's. The losses of block S come with netem's own rate, which is a link's.
+        let transmission_ms = match self.asked_loss {
+            Some(_) => 0.0,
+            None => f64::from(PACKET) * 8.0 / f64::from(*rate_mbit) / 1e3,
+        };
+        let half_ms = f64::from(self.rtt_ms) / 2.0;
+        let delay = (half_ms - transmission_ms).max(0.0);
+        let back = (2.0 * half_ms - transmission_ms - delay).max(0.0);
         // What a path is longer than another is the delay of the hosts' own links.
         let access = if self.rtt2_ms.is_some() { "100 Gbit/s" } else { "none" };
         let mut text = format!(
@@ -195,7 +205,7 @@ impl Setting {
         }
         let _ = write!(
             text,
-            "\n[dumbbell.reverse]\nrate = \"100 Gbit/s\"\nloss = 0.0\naqm = {{ algorithm = \"drop-tail\" }}\n\
+            "\n[dumbbell.reverse]\nrate = \"100 Gbit/s\"\ndelay = \"{back} ms\"\nloss = 0.0\naqm = {{ algorithm = \"drop-tail\" }}\n\
              buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}",
         );
         for (name, count, tcp) in groups {
@@ -203,7 +213,8 @@ impl Setting {
             // What BBR leaves to chance comes from the clock: seeds begin a little apart.
             let start = format!("{{ between = [\"{0} ms\", \"{0}.001 ms\"] }}", self.rtt_ms);
             let own = self.rtt2_ms.map_or(String::new(), |far| {
-                format!("rtt = \"{} ms\"\n", if *name == "far" { far } else { self.rtt_ms })
+                let rtt_ms = f64::from(if *name == "far" { far } else { self.rtt_ms }) - transmission_ms;
+                format!("rtt = \"{rtt_ms} ms\"\n")
             });
             let _ = write!(
                 text,
