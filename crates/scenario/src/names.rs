@@ -204,10 +204,11 @@ fn is_well_known(plain_name: &str) -> bool {
 /// What a message says of a name of some kind ("algorithm") that is not among `names`, without the list of
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
-    if kind.starts_with("algorithm") && !names.iter().any(|name| plain(name) == plain(wrong)) {
-        if let Some(rule) = of_tc(wrong, names) {
-            return (rule, None);
-        }
+    if kind.starts_with("algorithm")
+        && !names.iter().any(|name| plain(name) == plain(wrong))
+        && let Some(rule) = of_tc(wrong, names)
+    {
+        return (rule, None);
     }
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     let of = |key| catalog::of_key(key).map(|e| e.name).collect::<Vec<_>>();
