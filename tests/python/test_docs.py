@@ -31,7 +31,8 @@ def public() -> Iterator[tuple[str, Any]]:
             item = getattr(module, name)
             yield f"{module.__name__}.{name}", item
             if inspect.isclass(item):
-                for member, value in vars(item).items():
+                # A class of the extension lists its members in no fixed order.
+                for member, value in sorted(vars(item).items()):
                     if not member.startswith("_"):
                         yield f"{module.__name__}.{name}.{member}", value
 
