@@ -111,12 +111,13 @@ impl Inbox {
     #[inline(always)]
     pub fn push(&mut self, key: Key, pkt: Pkt) {
         let day = key.0 >> self.shift;
-        let at = self.at(day);
-        if day > self.day && day - self.day < self.days.len() as u64 {
+        let last = self.days.len() - 1;
+        // Of the days shown; today is not among them.
+        if day.wrapping_sub(self.day).wrapping_sub(1) < last as u64 {
             self.waiting += 1;
-            let entries = &mut self.days[at];
-            if entries.is_empty() && entries.capacity() == 0 {
-                *entries = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(ROOM));
+            let entries = &mut self.days[day as usize & last];
+            if entries.len() == entries.capacity() {
+                make_room(entries, &mut self.spare);
             }
             entries.push((key, pkt));
         } else {
@@ -296,6 +297,15 @@ impl Inbox {
         self.reviewed = [0; 3];
         self.reviewed_at = self.day;
     }
+}
+
+/// A day that is full gets more room, one without any the room of a day past.
+#[cold]
+fn make_room(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) {
+    if entries.capacity() == 0 {
+        *entries = spare.pop().unwrap_or_else(|| Vec::with_capacity(ROOM));
+    }
+    entries.reserve(1);
 }
 
 #[cfg(test)]

@@ -54,6 +54,8 @@ pub(super) struct LindleyQueue<A, O: Observer> {
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting<O::Ticket>>,
+    /// When the first of them starts; [`Time::MAX`] if none waits.
+    next_start: Time,
     /// The packets that wait, for an algorithm that watches departures.
     watched: Ring<Pkt>,
     bytes: u64,
@@ -74,6 +76,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
             bits,
             wire,
             waiting: Ring::with_capacity(64),
+            next_start: Time::MAX,
             watched: Ring::with_capacity(watched),
             bytes: 0,
             gate,
@@ -109,10 +112,8 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
             while self.next_special() <= now {
                 self.special();
             }
-            while let Some(first) = self.waiting.front()
-                && first.starts <= now
-            {
-                self.depart(first);
+            while self.next_start <= now {
+                self.depart();
             }
         }
         if !self.idle_told && self.wire.busy_until <= now {
@@ -126,18 +127,21 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     fn advance_watched(&mut self, now: Time) {
         loop {
             let special = self.next_special();
-            match self.waiting.front() {
-                Some(first) if first.starts < special && first.starts <= now => self.depart(first),
-                _ if special <= now => self.special(),
-                _ => return,
+            if self.next_start < special && self.next_start <= now {
+                self.depart();
+            } else if special <= now {
+                self.special();
+            } else {
+                return;
             }
         }
     }
 
     /// The transmission of the first packet begins.
     #[inline(always)]
-    fn depart(&mut self, Waiting { starts, packet, ticket }: Waiting<O::Ticket>) {
-        self.waiting.pop_front();
+    fn depart(&mut self) {
+        let Some(Waiting { starts, packet, ticket }) = self.waiting.pop_front() else { return };
+        self.next_start = self.waiting.front().map_or(Time::MAX, |next| next.starts);
         self.bytes -= packet.bytes as u64;
         self.observer.departed(starts, ticket, packet);
         if self.watches()
@@ -190,10 +194,8 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     #[cold]
     fn special(&mut self) {
         let at = self.next_special();
-        while let Some(first) = self.waiting.front()
-            && first.starts < at
-        {
-            self.depart(first);
+        while self.next_start < at {
+            self.depart();
         }
         if !self.idle_told && self.wire.busy_until < at {
             self.idle_told = true;
@@ -238,6 +240,7 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
             self.idle_told = false;
             if starts > now {
                 self.bytes += pkt.bytes() as u64;
+                self.next_start = self.next_start.min(starts);
                 self.waiting.push_back(Waiting { starts, packet, ticket });
                 self.observer.waits(now, pkt.bytes());
                 if self.watches() {

@@ -12,6 +12,8 @@ pub(super) struct Ring<T: Copy> {
     /// A power of two of slots. Those from `head` to before `tail`, modulo the capacity, are
     /// initialized.
     slots: Box<[MaybeUninit<T>]>,
+    /// The number of slots, less one.
+    mask: u32,
     head: u32,
     tail: u32,
 }
@@ -19,9 +21,9 @@ pub(super) struct Ring<T: Copy> {
 impl<T: Copy> Ring<T> {
     /// An empty ring that holds `capacity` elements before it grows.
     pub fn with_capacity(capacity: u32) -> Self {
-        let slots: Box<[_]> =
-            (0..capacity.max(2).next_power_of_two()).map(|_| MaybeUninit::uninit()).collect();
-        Ring { slots, head: 0, tail: 0 }
+        let capacity = capacity.max(2).next_power_of_two();
+        let slots: Box<[_]> = (0..capacity).map(|_| MaybeUninit::uninit()).collect();
+        Ring { slots, mask: capacity - 1, head: 0, tail: 0 }
     }
 
     #[inline]
@@ -36,7 +38,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     fn index(&self, at: u32) -> usize {
-        at as usize & (self.slots.len() - 1)
+        (at & self.mask) as usize
     }
 
     /// The element at position `at` of the counters `head` and `tail`.
@@ -62,7 +64,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn push_back(&mut self, x: T) {
-        if self.len() as usize == self.slots.len() {
+        if self.len() > self.mask {
             self.grow();
         }
         let i = self.index(self.tail);
