@@ -256,8 +256,17 @@ impl Flow {
 
     /// A packet reaches its end: data the receiver, an acknowledgment the sender. Returns [`Flow::due`] if that may be
     /// earlier than before, else any later time; or [`ELSEWHERE`].
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
+        match self {
+            Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            other => other.on_packet_of_few(now, pkt, host),
+        }
+    }
+
+    /// [`Flow::on_packet`] of what few flows are.
+    #[inline(never)]
+    fn on_packet_of_few(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
@@ -636,8 +645,23 @@ impl TcpFlow {
             && (!cfg.counts || ack.marks().is_some_and(|m| self.sender.hears_nothing(&cfg.tcp, ack.seq(), m)))
     }
 
+    /// Whether this acknowledgment only says that the one before has come again.
+    #[inline(always)]
+    fn takes_duplicate(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
+        !cfg.counts
+            && ack.epoch() == self.epoch
+            && self.app_due > now
+            && self.sender.takes_plain_duplicate(now, ack.seq())
+    }
+
     #[inline(never)]
     fn on_any_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+        if pkt.is_plain_ack() && self.takes_duplicate(cfg, now, pkt) {
+            if self.sender.on_plain_duplicate(&cfg.tcp, now) {
+                self.sent.at(now, host).fast_retransmits += 1;
+            }
+            return self.pump(cfg, now, host);
+        }
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);

@@ -108,6 +108,7 @@ pub(crate) struct Marks {
 impl Marks {
     /// How many packets an acknowledgment says for the first time to have arrived, if it carries no blocks:
     /// `newly` cumulatively, or one for a duplicate.
+    #[inline]
     pub fn delivered(&mut self, newly: u32, duplicate: bool) -> u32 {
         if duplicate {
             self.ahead += 1;

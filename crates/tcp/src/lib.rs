@@ -17,6 +17,7 @@ mod bits;
 pub mod catalog;
 mod congestion;
 mod feedback;
+mod float;
 mod pacing;
 mod params;
 mod rate;

@@ -43,7 +43,8 @@ impl Pacer {
             return;
         }
         self.rate = rate;
-        self.gap = Duration::from_secs_f64(1.0 / rate);
+        // As Duration::from_secs_f64, up to 292 years.
+        self.gap = Duration::from_nanos((1.0 / rate * 1e9 + 0.5) as i64 as u64);
         self.credit = self.gap * (self.burst - 1);
     }
 
@@ -53,6 +54,25 @@ impl Pacer {
         let due = Time::ZERO + (self.next - Time::ZERO - self.credit);
         self.wake = if due <= now { Time::MAX } else { due };
         due <= now
+    }
+
+    /// At most so many packets leave, and as many as may: how many that are.
+    #[inline(always)]
+    pub fn release(&mut self, now: Time, most: u32) -> u32 {
+        let mut n = 0;
+        let mut next = self.next;
+        while n < most {
+            let due = Time::ZERO + (next - Time::ZERO - self.credit);
+            if due > now {
+                self.wake = due;
+                break;
+            }
+            self.wake = Time::MAX;
+            next = next.max(now) + self.gap;
+            n += 1;
+        }
+        self.next = next;
+        n
     }
 
     /// A packet leaves.

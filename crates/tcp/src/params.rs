@@ -256,6 +256,9 @@ pub struct Config {
     pub(crate) paced: bool,
     /// A mark reduces the window in proportion to what arrives.
     pub(crate) gradual: bool,
+    /// The congestion control is Reno or CUBIC with the standard slow start, and nothing tells of marks: only these
+    /// make the window grow.
+    pub(crate) plain: bool,
     /// One of these, for which ordinary senders need not ask one by one.
     pub(crate) timed: bool,
     pub(crate) pacing_burst: u32,
@@ -395,6 +398,9 @@ impl Config {
             rack: p.recovery == Recovery::Rack,
             paced: p.pacing,
             gradual,
+            plain: matches!(p.congestion, CongestionControl::Reno | CongestionControl::Cubic)
+                && p.slow_start == SlowStart::Standard
+                && !always_reports,
             timed: p.pacing || p.recovery == Recovery::Rack || gradual,
             pacing_burst: p.pacing_burst,
             model,

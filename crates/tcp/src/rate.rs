@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
+use crate::float::{count, seconds};
 use crate::ring::Ring;
 
 /// What was known when a packet was sent.
@@ -94,11 +95,22 @@ impl Rate {
     /// A packet is sent while `flight` others are in flight.
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time, flight: u32) {
+        let snapshot = self.snapshot_now(now, flight);
+        if seq < self.packets.end() && !self.packets.is_empty() {
+            self.packets[seq] = snapshot;
+        } else {
+            self.packets.push(seq, snapshot);
+        }
+    }
+
+    /// What is known when a packet is sent while `flight` others are in flight.
+    #[inline(always)]
+    fn snapshot_now(&mut self, now: Time, flight: u32) -> Snapshot {
         if flight == 0 {
             self.first_sent = now;
             self.delivered_time = now;
         }
-        let snapshot = Snapshot {
+        Snapshot {
             sent: now,
             first_sent: self.first_sent,
             delivered_time: self.delivered_time,
@@ -106,12 +118,14 @@ impl Rate {
             lost: self.lost,
             flight: flight + 1,
             app_limited: self.app_limited > 0,
-        };
-        if seq < self.packets.end() && !self.packets.is_empty() {
-            self.packets[seq] = snapshot;
-        } else {
-            self.packets.push(seq, snapshot);
         }
+    }
+
+    /// [`Rate::sent`] for new packets, from `from` to before `to`.
+    #[inline(always)]
+    pub fn sent_new(&mut self, from: u32, to: u32, now: Time, flight: u32) {
+        let all = self.snapshot_now(now, flight);
+        self.packets.extend(from, to, |seq| Snapshot { flight: all.flight + (seq - from), ..all });
     }
 
     /// What was known when this packet was sent.
@@ -178,7 +192,7 @@ impl Rate {
         let rate = newest.and_then(|p| {
             let interval = (p.sent - p.first_sent).max(self.delivered_time - p.delivered_time);
             // A shorter one is the compression of acknowledgments.
-            (interval >= min_rtt && !interval.is_zero()).then(|| delivered as f64 / interval.as_secs_f64())
+            (interval >= min_rtt && !interval.is_zero()).then(|| count(delivered) / seconds(interval))
         });
         Sample {
             now,

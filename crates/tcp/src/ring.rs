@@ -65,6 +65,23 @@ impl<T: Copy> Ring<T> {
         self.end = seq + 1;
     }
 
+    /// The records of all numbers from `from`, which is `end`, or any if there is none, to before `to`.
+    #[inline(always)]
+    pub fn extend(&mut self, from: u32, to: u32, record: impl Fn(u32) -> T) {
+        if self.is_empty() {
+            (self.first, self.end) = (from, from);
+        }
+        debug_assert_eq!(from, self.end);
+        while (to - self.first) as usize > self.places.len() {
+            self.grow(record(from));
+        }
+        for seq in from..to {
+            let place = self.place(seq);
+            self.places[place] = record(seq);
+        }
+        self.end = to;
+    }
+
     #[cold]
     fn grow(&mut self, any: T) {
         let mut places = Vec::new();
@@ -74,6 +91,13 @@ impl<T: Copy> Ring<T> {
             places[to] = self[seq];
         }
         self.places = places;
+    }
+
+    /// [`Ring::forget_below`], where all below `seq` have had records.
+    #[inline(always)]
+    pub fn forget_first(&mut self, seq: u32) {
+        debug_assert!((self.first..=self.end).contains(&seq));
+        self.first = seq;
     }
 
     /// Forgets all below `seq`.

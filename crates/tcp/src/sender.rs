@@ -16,9 +16,10 @@ use quell_units::{Duration, Time};
 use crate::congestion::model::Model;
 use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
 use crate::feedback::{Marks, Report};
+use crate::float::larger;
 use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
-use crate::rate::Rate;
+use crate::rate::{Rate, Repair};
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
@@ -356,29 +357,36 @@ impl Sender {
         if left > 0.0 {
             reno::avoid(&mut self.window, left);
         }
-        self.send_calmly(now, self.end_of_window(cfg))
+        self.send_calmly(now, self.end_of_calm_window(cfg))
     }
 
     /// [`Sender::on_calm_ack`] for who keeps more: compiled for each kind, which would else be asked for at every step.
     #[inline(always)]
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        match (cfg.rack, cfg.paced, cfg.model) {
-            (false, false, _) => self.on_calm_ack_of::<false, false, false>(cfg, now, ack),
-            (false, true, _) => self.on_calm_ack_of::<false, true, false>(cfg, now, ack),
-            (true, false, _) => self.on_calm_ack_of::<true, false, false>(cfg, now, ack),
-            (true, true, false) => self.on_calm_ack_of::<true, true, false>(cfg, now, ack),
-            (true, true, true) => self.on_calm_ack_of::<true, true, true>(cfg, now, ack),
+        match (cfg.plain, cfg.rack, cfg.paced, cfg.model) {
+            (true, false, false, _) => self.on_calm_ack_of::<true, false, false, false>(cfg, now, ack),
+            (true, false, true, _) => self.on_calm_ack_of::<true, false, true, false>(cfg, now, ack),
+            (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
+            (true, true, true, _) => self.on_calm_ack_of::<true, true, true, false>(cfg, now, ack),
+            (false, false, false, _) => self.on_calm_ack_of::<false, false, false, false>(cfg, now, ack),
+            (false, false, true, _) => self.on_calm_ack_of::<false, false, true, false>(cfg, now, ack),
+            (false, true, false, _) => self.on_calm_ack_of::<false, true, false, false>(cfg, now, ack),
+            (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
+            (false, true, true, true) => self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack),
         }
     }
 
     #[inline(never)]
-    fn on_calm_ack_of<const RACK: bool, const PACED: bool, const MODEL: bool>(
+    fn on_calm_ack_of<const PLAIN: bool, const RACK: bool, const PACED: bool, const MODEL: bool>(
         &mut self,
         cfg: &Config,
         now: Time,
         ack: u32,
     ) -> Range<u32> {
         let (newly, flight) = (ack - self.una, self.max - self.una);
+        self.acknowledge_calmly(cfg, now, ack);
+        // A copy, which no write to what is kept could change.
+        let mut window = self.window;
         let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
         if RACK {
             if let Some(rack) = &mut kept.rack {
@@ -386,28 +394,31 @@ impl Sender {
                 rack.tlp.measured = true;
                 kept.measure(Some(rtt));
             }
-        } else if let Some(sent) = &mut kept.sent {
+        } else if (PACED || !PLAIN)
+            && let Some(sent) = &mut kept.sent
+        {
             let measured = sent.acknowledged(ack, now);
             kept.measure(measured);
         }
         if MODEL && let Some(rate) = &mut kept.rate {
             rate.deliver_in_order(newly, ack, now);
         }
-        if cfg.always_reports {
+        if !PLAIN && cfg.always_reports {
             let delivered = if cfg.sack { newly } else { kept.marks.delivered(newly, false) };
             let delivery = Delivery { now, ack, next: self.max, delivered, marked: 0, may_reduce: true };
             kept.marked = 0;
-            kept.control.on_delivery(&mut self.window, delivery);
+            kept.control.on_delivery(&mut window, delivery);
         }
-        self.acknowledge_calmly(cfg, now, ack);
         if MODEL {
-            self.feed_model(now, flight);
+            kept.feed_model(&mut window, (now, ack), flight, Repair::Nothing);
         } else {
-            self.grow_kept(cfg, now, newly.min(cfg.growth_limit), flight);
+            let acked = newly.min(cfg.growth_limit);
+            kept.grow::<PLAIN>(&mut window, now, (acked, flight), (ack, self.max), || self.rtt.smoothed(cfg));
         }
         if PACED {
-            self.set_pace();
+            kept.set_pace(window);
         }
+        self.window = window;
         let new = self.send_calmly_of::<RACK, PACED, MODEL>(cfg, now);
         self.arm_calmly(now);
         self.look_ahead_calmly::<RACK, PACED>(now);
@@ -463,33 +474,38 @@ impl Sender {
         cfg: &Config,
         now: Time,
     ) -> Range<u32> {
-        let first = self.max;
-        let mut end = self.end_of_window(cfg);
-        let mut next = first;
-        let (una, limit, window) = (self.una, self.limit, &mut self.window);
+        let (una, first, limit) = (self.una, self.max, self.limit);
+        let mut window = self.window;
+        let mut end = self.end_of_calm_window(cfg).max(first);
         let Some(kept) = self.kept.as_deref_mut() else { return first..first };
-        while next < end {
-            if PACED && let Some(pacer) = &mut kept.pacer {
-                if !pacer.releases(now) {
-                    break;
-                }
-                pacer.sent(now);
-            }
-            if MODEL && let (Some(model), Some(rate)) = (&mut kept.model, &mut kept.rate) {
-                if next == una && rate.is_limited() {
-                    model.on_restart(window, now, rate.delivered);
-                    end = una.saturating_add(window.packets(cfg)).min(limit);
-                }
-                rate.sent(next, now, next - una);
+        if MODEL
+            && first == una
+            && first < end
+            && let (Some(model), Some(rate), Some(pacer)) = (&mut kept.model, &kept.rate, &mut kept.pacer)
+            && rate.is_limited()
+            && pacer.releases(now)
+        {
+            model.on_restart(&mut window, now, rate.delivered);
+            self.window = window;
+            end = una.saturating_add(window.packets(cfg)).min(limit).max(first);
+        }
+        let mut next = end;
+        if PACED && let Some(pacer) = &mut kept.pacer {
+            next = first + pacer.release(now, end - first);
+        }
+        if next > first {
+            if MODEL && let Some(rate) = &mut kept.rate {
+                rate.sent_new(first, next, now, first - una);
             }
             if RACK {
                 if let Some(rack) = &mut kept.rack {
-                    rack.sent_first(next, now);
+                    rack.sent_new(first, next, now);
                 }
             } else if let Some(sent) = &mut kept.sent {
-                sent.sent(next, now);
+                sent.sent_new(first, next, now);
             }
-            next += 1;
+            // What the last one says of the window, the others do not.
+            kept.used.sent(una, next, window.cwnd);
         }
         if MODEL && next >= end {
             if next < limit && f64::from(next - una) < cfg.max_window {
@@ -501,8 +517,6 @@ impl Sender {
             }
         }
         if next > first {
-            // What the last one says of the window, the others do not.
-            kept.used.sent(una, next, window.cwnd);
             self.sent_calmly(now, first, next);
         }
         first..next
@@ -525,6 +539,12 @@ impl Sender {
             sooner = sooner.min(pacer.wake);
         }
         self.sooner = sooner;
+    }
+
+    /// [`Sender::end_of_window`] without duplicates.
+    #[inline(always)]
+    fn end_of_calm_window(&self, cfg: &Config) -> u32 {
+        self.una.saturating_add(self.window.packets(cfg)).min(self.limit)
     }
 
     #[inline(always)]
@@ -566,6 +586,25 @@ impl Sender {
         } else {
             self.arm(now);
         }
+    }
+
+    /// Whether [`Sender::on_plain_duplicate`] does at `now` what [`Sender::on_ack`] does for an acknowledgment without echo and
+    /// report.
+    #[inline]
+    pub fn takes_plain_duplicate(&self, now: Time, ack: u32) -> bool {
+        ack == self.una
+            && ack < self.max.min(self.limit)
+            && self.kept.is_none()
+            && self.sacked.is_none()
+            && self.phase != Phase::Handshake
+            && self.deadline() > now
+    }
+
+    /// As [`Sender::on_ack`], for a duplicate that says nothing else; whether a fast retransmit begins.
+    #[inline]
+    pub fn on_plain_duplicate(&mut self, cfg: &Config, now: Time) -> bool {
+        self.calm = false;
+        self.on_dup_ack(cfg, now)
     }
 
     /// An acknowledgment of all packets below `ack` arrives.
@@ -656,7 +695,10 @@ impl Sender {
             kept.falling = false;
         }
         if cfg.model {
-            self.feed_model(now, flight);
+            let phase = self.repair();
+            if let Some(kept) = &mut self.kept {
+                kept.feed_model(&mut self.window, (now, self.una), flight, phase);
+            }
         }
         if cfg.paced {
             self.set_pace();
@@ -891,26 +933,14 @@ impl Sender {
         // 3465 section 2.3).
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
         let acked = delivered.min(if again { 1 } else { cfg.growth_limit });
-        if self.kept.is_some() {
-            return self.grow_kept(cfg, now, acked, self.max - self.una + newly);
+        if let Some(kept) = &mut self.kept {
+            let counts = (acked, self.max - self.una + newly);
+            let smoothed = || self.rtt.smoothed(cfg);
+            return kept.grow::<false>(&mut self.window, now, counts, (self.una, self.max), smoothed);
         }
         let left = self.window.slow_start(acked as f64);
         if left > 0.0 {
             reno::avoid(&mut self.window, left);
-        }
-    }
-
-    /// As [`Sender::grow`], by `acked` packets, with `flight` outstanding before.
-    #[inline(always)]
-    fn grow_kept(&mut self, cfg: &Config, now: Time, acked: u32, flight: u32) {
-        let Some(kept) = self.kept.as_deref_mut() else { return };
-        // A window that was not used says nothing about the path (RFC 9438 section 5.8).
-        let slow_start = self.window.cwnd < self.window.ssthresh;
-        if kept.used.full || (slow_start && 2.0 * f64::from(kept.used.most) > self.window.cwnd) {
-            let (counts, ends) = ((f64::from(acked), f64::from(flight)), (self.una, self.max));
-            kept.grow(&mut self.window, now, counts, ends, || self.rtt.smoothed(cfg));
-        } else {
-            kept.control.pause(&mut self.window, f64::from(flight), now);
         }
     }
 
@@ -1225,28 +1255,42 @@ impl Kept {
         }
     }
 
-    /// `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before; `next` is one
-    /// past the highest packet sent. What came marked makes nothing grow.
+    /// As [`Sender::grow`]: `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before;
+    /// `next` is one past the highest packet sent. What came marked makes nothing grow. `PLAIN` is [`Config::plain`].
     #[inline(always)]
-    fn grow(
+    fn grow<const PLAIN: bool>(
         &mut self,
         window: &mut Window,
         now: Time,
-        (acked, flight): (f64, f64),
+        (acked, flight): (u32, u32),
         (ack, next): (u32, u32),
         smoothed: impl Fn() -> Duration,
     ) {
-        let acked = (acked - f64::from(core::mem::take(&mut self.marked))).max(0.0);
-        if let Some(srtt) = self.srtt {
-            self.control.on_rtt(srtt);
+        // A window that was not used says nothing about the path (RFC 9438 section 5.8).
+        let slow_start = window.cwnd < window.ssthresh;
+        let used = self.used.full || (slow_start && 2.0 * f64::from(self.used.most) > window.cwnd);
+        if !used {
+            return self.control.pause(window, f64::from(flight), now);
         }
-        let left = match &mut self.start {
-            _ if !self.control.slow_starts() => acked,
-            Some(start) => start.on_ack(window, acked, (ack, next), now, self.measured.take()),
-            None => window.slow_start(acked),
-        };
+        let mut left = f64::from(acked);
+        if PLAIN {
+            left = window.slow_start(left);
+        } else {
+            left = larger(left - f64::from(core::mem::take(&mut self.marked)), 0.0);
+            if let Some(srtt) = self.srtt {
+                self.control.on_rtt(srtt);
+            }
+            left = match &mut self.start {
+                _ if !self.control.slow_starts() => left,
+                Some(start) => start.on_ack(window, left, (ack, next), now, self.measured.take()),
+                None => window.slow_start(left),
+            };
+        }
         if left > 0.0 {
-            self.control.avoid(window, (left, self.whole), flight, now, smoothed);
+            match &mut self.control {
+                Control::Cubic(c) if PLAIN => c.avoid(window, left, now, smoothed),
+                control => control.avoid(window, (left, self.whole), f64::from(flight), now, smoothed),
+            }
         }
     }
 

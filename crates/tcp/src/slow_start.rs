@@ -304,6 +304,12 @@ impl SendTimes {
         }
     }
 
+    /// [`SendTimes::sent`] for new packets, from `from` to before `to`.
+    #[inline(always)]
+    pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
+        self.times.extend(from, to, |_| now);
+    }
+
     /// The round-trip time that an acknowledgment of all below `ack` measures: that of the last of them.
     #[inline]
     pub fn acknowledged(&mut self, ack: u32, now: Time) -> Option<Duration> {

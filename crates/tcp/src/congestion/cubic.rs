@@ -9,6 +9,7 @@ use quell_units::{Duration, Time};
 
 use super::{Cause, Window};
 use crate::catalog::Entry;
+use crate::float::{larger, lesser, seconds};
 
 /// How aggressively the window grows, in packets per second cubed (section 5).
 pub const C: f64 = 0.4;
@@ -115,29 +116,21 @@ impl Cubic {
         }
     }
 
-    #[inline]
-    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: Duration) {
+    #[inline(always)]
+    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
         let cwnd = window.cwnd;
-        if core::mem::take(&mut self.resumes) {
+        if self.resumes {
+            self.resumes = false;
             self.pause(now);
         }
         self.last = now;
-        let epoch = match &mut self.epoch {
-            Some(epoch) => epoch,
-            none => {
-                let unknown = self.anew || self.w_max == 0.0;
-                if unknown {
-                    self.w_max = cwnd;
-                }
-                // A window above w_max is beyond the inflection already.
-                let k = if cwnd < self.w_max { k(self.w_max, cwnd) } else { 0.0 };
-                self.w_max = self.w_max.max(cwnd);
-                none.insert(Epoch { start: now, k, w_est: cwnd, unknown })
-            }
-        };
-        let t = (now - epoch.start).as_secs_f64();
+        if self.epoch.is_none() {
+            self.begin(cwnd, now);
+        }
+        let Some(epoch) = &mut self.epoch else { return };
+        let t = seconds(now - epoch.start);
         if self.whole {
-            self.min_rtt = self.min_rtt.min(rtt);
+            self.min_rtt = self.min_rtt.min(rtt());
             return self.count(window, acked, t + self.min_rtt.as_secs_f64());
         }
         // Eq. 4: as Reno once the window is what it was before the reduction.
@@ -145,15 +138,30 @@ impl Cubic {
         let alpha = if as_reno { 1.0 } else { alpha() };
         epoch.w_est += alpha * acked / cwnd;
         if w_cubic(t, epoch.k, self.w_max) < epoch.w_est {
-            window.cwnd = cwnd.max(epoch.w_est);
+            window.cwnd = larger(cwnd, epoch.w_est);
         } else {
             // Section 4.2: where the window is to be in a round trip, and at most half as much again.
-            let target = w_cubic(t + rtt.as_secs_f64(), epoch.k, self.w_max).clamp(cwnd, 1.5 * cwnd);
-            window.cwnd += (target - cwnd) * (acked / cwnd).min(1.0);
+            let target = w_cubic(t + seconds(rtt()), epoch.k, self.w_max);
+            let target = lesser(larger(target, cwnd), 1.5 * cwnd);
+            window.cwnd += (target - cwnd) * lesser(acked / cwnd, 1.0);
         }
     }
 
+    /// A congestion avoidance begins with a window of `cwnd`.
+    #[inline(never)]
+    fn begin(&mut self, cwnd: f64, now: Time) {
+        let unknown = self.anew || self.w_max == 0.0;
+        if unknown {
+            self.w_max = cwnd;
+        }
+        // A window above w_max is beyond the inflection already.
+        let k = if cwnd < self.w_max { k(self.w_max, cwnd) } else { 0.0 };
+        self.w_max = larger(self.w_max, cwnd);
+        self.epoch = Some(Epoch { start: now, k, w_est: cwnd, unknown });
+    }
+
     /// Growth in whole packets towards the window at `t` seconds of the epoch.
+    #[inline(never)]
     fn count(&mut self, window: &mut Window, acked: f64, t: f64) {
         let Some(epoch) = &mut self.epoch else { return };
         let cwnd = libm::floor(window.cwnd);
@@ -223,7 +231,7 @@ mod tests {
             let cwnd = window.cwnd as u32;
             for ack in 0..cwnd / per_ack {
                 let now = Time::ZERO + RTT * round as u64 + RTT * (ack * per_ack) as u64 / cwnd as u64;
-                cubic.avoid(window, per_ack as f64, now, RTT);
+                cubic.avoid(window, per_ack as f64, now, || RTT);
             }
         }
     }
@@ -249,7 +257,7 @@ mod tests {
             let rounds = (30.0 / alpha()) as u64 + 20;
             for round in 0..rounds {
                 let cwnd = window.cwnd;
-                c.avoid(&mut window, cwnd, Time::ZERO + rtt * round, rtt);
+                c.avoid(&mut window, cwnd, Time::ZERO + rtt * round, || rtt);
             }
             assert!((window.cwnd - (100.0 + more)).abs() < 1.0, "{friendly:?}: {}", window.cwnd);
         }
@@ -303,11 +311,11 @@ mod tests {
         c.reduce(&mut window, Cause::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
         window.cwnd = 70.0;
-        c.avoid(&mut window, 1.0, Time::ZERO, RTT);
+        c.avoid(&mut window, 1.0, Time::ZERO, || RTT);
         assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
         let mut first = Cubic::new(RenoFriendly::Rfc9438, false);
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
-        first.avoid(&mut window, 1.0, Time::ZERO, RTT);
+        first.avoid(&mut window, 1.0, Time::ZERO, || RTT);
         assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
     }
 
@@ -322,7 +330,7 @@ mod tests {
             let later = now + Duration::from_secs(gap);
             c.pause(now);
             c.pause(later);
-            c.avoid(&mut window, 1.0, later, RTT);
+            c.avoid(&mut window, 1.0, later, || RTT);
             window.cwnd
         };
         assert_eq!(after(0), after(100));
@@ -332,7 +340,7 @@ mod tests {
     /// Whole packets, of which none is without `every` others. Time stands still.
     fn grown(c: &mut Cubic, cwnd: f64, acked: u32) -> f64 {
         let mut window = Window { cwnd, ssthresh: 2.0 };
-        (0..acked).for_each(|_| c.avoid(&mut window, 1.0, Time::ZERO, Duration::ZERO));
+        (0..acked).for_each(|_| c.avoid(&mut window, 1.0, Time::ZERO, || Duration::ZERO));
         window.cwnd
     }
 
@@ -358,10 +366,10 @@ mod tests {
         let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
         c.reduce(&mut Window { cwnd: 1000.0, ssthresh: 2.0 }, Cause::Loss);
         // Far below the window before, and far from it in time.
-        c.avoid(&mut Window { cwnd: 10.0, ssthresh: 2.0 }, 0.0, Time::ZERO, Duration::ZERO);
+        c.avoid(&mut Window { cwnd: 10.0, ssthresh: 2.0 }, 0.0, Time::ZERO, || Duration::ZERO);
         let late = Time::ZERO + Duration::from_secs(60);
         let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
-        (0..10).for_each(|_| c.avoid(&mut window, 1.0, late, Duration::ZERO));
+        (0..10).for_each(|_| c.avoid(&mut window, 1.0, late, || Duration::ZERO));
         assert_eq!(window.cwnd, 15.0);
     }
 

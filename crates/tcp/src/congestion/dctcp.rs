@@ -68,6 +68,7 @@ impl Estimate {
 
     /// RFC 8257 section 3.3: the first mark in a window of data reduces the window, and its end moves the estimate.
     /// A window of data takes `span` at least. True if the window was reduced.
+    #[inline(always)]
     pub fn on_delivery(&mut self, window: &mut Window, d: Delivery, span: Duration) -> bool {
         self.delivered += d.delivered;
         self.marked += d.marked;
@@ -93,6 +94,7 @@ impl Estimate {
     }
 
     /// The window falls by half of the estimate.
+    #[inline(never)]
     fn reduce(&self, window: &mut Window) {
         let left = if self.whole {
             let cwnd = libm::floor(window.cwnd);
@@ -105,6 +107,7 @@ impl Estimate {
     }
 
     /// A window of data has ended: the estimate moves, and the next one begins.
+    #[inline(never)]
     fn renew(&mut self, d: Delivery, span: Duration) {
         let of = self.delivered.max(self.marked).max(1);
         self.alpha = if self.whole {

@@ -151,7 +151,7 @@ impl Control {
         match self {
             Control::Reno | Control::Dctcp(_) if whole => reno::count(window, acked),
             Control::Reno | Control::Dctcp(_) => reno::avoid(window, acked),
-            Control::Cubic(c) => c.avoid(window, acked, now, rtt()),
+            Control::Cubic(c) => c.avoid(window, acked, now, rtt),
             Control::Prague(p) => p.avoid(window, acked),
             Control::Ledbat(l) => l.avoid(window, acked, flight),
         }
@@ -178,6 +178,7 @@ impl Control {
 
     /// Packets have arrived, marked or not. Whether that has reduced the window; none where a mark is an echo, and
     /// answered as such.
+    #[inline(always)]
     pub fn on_delivery(&mut self, window: &mut Window, delivery: Delivery) -> Option<bool> {
         match self {
             Control::Dctcp(e) => Some(e.on_delivery(window, delivery, Duration::ZERO)),

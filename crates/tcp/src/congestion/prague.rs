@@ -8,6 +8,7 @@ use quell_units::Duration;
 use super::dctcp::Estimate;
 use super::{Delivery, Window};
 use crate::catalog::Entry;
+use crate::float::seconds;
 
 /// What a user may read about it.
 pub(crate) const ENTRY: Entry = Entry {
@@ -38,19 +39,20 @@ pub(crate) struct Prague {
     estimate: Estimate,
     /// A packet was marked: before, nothing is known of the share.
     marked: bool,
-    /// The smoothed round-trip time in seconds; zero before the first measurement.
-    rtt: f64,
+    /// The smoothed round-trip time; zero before the first measurement.
+    rtt: Duration,
 }
 
 impl Prague {
     pub fn new() -> Self {
-        Prague { estimate: Estimate::new(false, false), marked: false, rtt: 0.0 }
+        Prague { estimate: Estimate::new(false, false), marked: false, rtt: Duration::ZERO }
     }
 
     pub fn on_rtt(&mut self, srtt: Duration) {
-        self.rtt = srtt.as_secs_f64();
+        self.rtt = srtt;
     }
 
+    #[inline(always)]
     pub fn on_delivery(&mut self, window: &mut Window, d: Delivery) -> bool {
         self.marked |= d.marked > 0;
         self.marked && self.estimate.on_delivery(window, d, REFERENCE)
@@ -58,7 +60,10 @@ impl Prague {
 
     /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms.
     pub fn avoid(&self, window: &mut Window, acked: f64) {
-        let share = (self.rtt / REFERENCE.as_secs_f64()).min(1.0);
+        let share = match self.rtt < REFERENCE {
+            true => seconds(self.rtt) / REFERENCE.as_secs_f64(),
+            false => 1.0,
+        };
         window.cwnd += share * share * acked / window.cwnd;
     }
 }

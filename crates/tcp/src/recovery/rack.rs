@@ -130,7 +130,7 @@ impl Tlp {
 
     /// Starts the timer again for a flight of so many packets (RFC 8985 section 7.2); `rto` is when the
     /// retransmission timer runs out.
-    #[inline]
+    #[inline(always)]
     pub fn schedule(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.due = Time::MAX;
         self.decided = now;
@@ -247,12 +247,14 @@ impl Rack {
         let sent = self.packets[una - 1].sent;
         let rtt = now - sent;
         self.min_rtt = self.min_rtt.min(rtt);
+        // What was sent again and has arrived may have been sent later.
         if (sent, una - 1) > self.latest {
             self.latest = (sent, una - 1);
             self.rtt = rtt;
         }
-        self.packets.forget_below(una);
-        self.fack = self.fack.max(una);
+        self.packets.forget_first(una);
+        debug_assert!(una > self.fack);
+        self.fack = una;
         self.flying -= n;
         self.head = una;
         if self.flying == 0 {
@@ -267,22 +269,27 @@ impl Rack {
         if seq < self.packets.end() && !self.packets.is_empty() {
             self.sent_again(seq, now);
         } else {
-            self.sent_first(seq, now);
+            self.sent_new(seq, seq + 1, now);
         }
     }
 
-    /// [`Rack::sent`] for a new packet.
+    /// [`Rack::sent`] for new packets, from `from` to before `to`.
     #[inline(always)]
-    pub fn sent_first(&mut self, seq: u32, now: Time) {
-        let tail = core::mem::replace(&mut self.tail, seq);
-        let packet = Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: false };
-        self.packets.push(seq, packet);
+    pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
+        let tail = core::mem::replace(&mut self.tail, to - 1);
+        self.packets.extend(from, to, |seq| Packet {
+            sent: now,
+            before: if seq == from { tail } else { seq - 1 },
+            after: seq + 1,
+            state: State::Flying,
+            again: false,
+        });
         if self.flying == 0 {
-            self.head = seq;
-        } else if tail != seq - 1 {
-            self.packet(tail).after = seq;
+            self.head = from;
+        } else if tail != from - 1 {
+            self.packet(tail).after = from;
         }
-        self.flying += 1;
+        self.flying += to - from;
     }
 
     #[inline(never)]

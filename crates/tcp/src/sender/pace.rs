@@ -3,7 +3,8 @@
 use quell_units::Time;
 
 use super::{Kept, Outgoing, Phase, Sender};
-use crate::congestion::Cause;
+use crate::congestion::{Cause, Window};
+use crate::float::{larger, seconds};
 use crate::pacing;
 use crate::params::Config;
 use crate::rate::Repair;
@@ -33,43 +34,18 @@ impl Sender {
     #[inline]
     pub(super) fn set_pace(&mut self) {
         let window = self.window;
-        let Some(kept) = &mut self.kept else { return };
-        let Some(pacer) = &mut kept.pacer else { return };
-        if let Some(model) = &kept.model {
-            pacer.set_rate(model.pacing_rate());
-        } else if let Some(srtt) = kept.srtt {
-            let gain =
-                if window.cwnd < window.ssthresh / 2.0 { pacing::SLOW_START } else { pacing::AVOIDANCE };
-            pacer.set_rate(gain * window.cwnd.max(1.0) / srtt.as_secs_f64());
+        if let Some(kept) = &mut self.kept {
+            kept.set_pace(window);
         }
     }
 
     /// What is being repaired.
-    fn repair(&self) -> Repair {
+    pub(super) fn repair(&self) -> Repair {
         match (self.phase, self.reduced_by) {
             (Phase::Recovery, _) => Repair::Losses,
             (_, Cause::Timeout) if self.una < self.recover => Repair::Timeout,
             _ => Repair::Nothing,
         }
-    }
-
-    /// The model learns from an acknowledgment before which so many packets were in flight.
-    #[inline(never)]
-    pub(super) fn feed_model(&mut self, now: Time, prior_flight: u32) {
-        let phase = self.repair();
-        let Some(Kept { model: Some(model), rate: Some(rate), rack: Some(rack), measured, limited, .. }) =
-            self.kept.as_deref_mut()
-        else {
-            return;
-        };
-        let flight = rack.flying();
-        if model.holds_back() {
-            rate.limit(flight);
-        }
-        let limited = core::mem::take(limited);
-        let sample =
-            rate.sample((now, self.una), model.min_rtt(), *measured, (prior_flight, flight), limited, phase);
-        model.on_ack(&mut self.window, &sample);
     }
 
     /// A packet goes while so many are in flight.
@@ -84,6 +60,44 @@ impl Sender {
             model.on_restart(&mut self.window, now, rate.delivered);
         }
         rate.sent(seq, now, flight);
+    }
+}
+
+impl Kept {
+    /// As [`Sender::set_pace`].
+    #[inline(always)]
+    pub(super) fn set_pace(&mut self, window: Window) {
+        let Some(pacer) = &mut self.pacer else { return };
+        if let Some(model) = &self.model {
+            pacer.set_rate(model.pacing_rate());
+        } else if let Some(srtt) = self.srtt {
+            let gain =
+                if window.cwnd < window.ssthresh / 2.0 { pacing::SLOW_START } else { pacing::AVOIDANCE };
+            pacer.set_rate(gain * larger(window.cwnd, 1.0) / seconds(srtt));
+        }
+    }
+
+    /// The model learns from an acknowledgment of all below `una` before which so many packets were in flight.
+    #[inline(never)]
+    pub(super) fn feed_model(
+        &mut self,
+        window: &mut Window,
+        (now, una): (Time, u32),
+        prior_flight: u32,
+        phase: Repair,
+    ) {
+        let Kept { model: Some(model), rate: Some(rate), rack: Some(rack), measured, limited, .. } = self
+        else {
+            return;
+        };
+        let flight = rack.flying();
+        if model.holds_back() {
+            rate.limit(flight);
+        }
+        let limited = core::mem::take(limited);
+        let sample =
+            rate.sample((now, una), model.min_rtt(), *measured, (prior_flight, flight), limited, phase);
+        model.on_ack(window, &sample);
     }
 }
 

@@ -88,7 +88,12 @@ impl Ends {
             first = Some(as_outgoing(new));
             self.calm += 1;
         }
-        for sender in self.senders.iter_mut().skip(usize::from(first.is_some())) {
+        let mut taken = usize::from(first.is_some());
+        if taken == 0 && report.is_none() && self.senders[0].takes_plain_duplicate(now, ack) {
+            self.senders[0].on_plain_duplicate(cfg, now);
+            taken = 1;
+        }
+        for sender in self.senders.iter_mut().skip(taken) {
             match &report {
                 Some(report) => sender.on_report(cfg, now, ack, false, report),
                 None => sender.on_ack(cfg, now, ack, false, &[]),

@@ -1,0 +1,42 @@
+//! Arithmetic that each acknowledgment does, without what the library's asks first: none of these numbers is NaN, and
+//! none is beyond 2^63.
+
+use quell_units::Duration;
+
+/// The smaller of two.
+#[inline(always)]
+pub(crate) fn lesser(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The larger of two.
+#[inline(always)]
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// A count as a number: the conversion of signed integers is an instruction.
+#[inline(always)]
+pub(crate) fn count(n: u64) -> f64 {
+    n as i64 as f64
+}
+
+/// [`Duration::as_secs_f64`] of less than 292 years.
+#[inline(always)]
+pub(crate) fn seconds(d: Duration) -> f64 {
+    count(d.nanos()) / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn they_are_the_library_s(x in 0.0..2e15, y in 0.0..1e3, nanos in 0u64..1 << 62) {
+            prop_assert_eq!((lesser(x, y), larger(x, y)), (x.min(y), x.max(y)));
+            prop_assert_eq!(seconds(Duration::from_nanos(nanos)), Duration::from_nanos(nanos).as_secs_f64());
+        }
+    }
+}
