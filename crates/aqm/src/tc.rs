@@ -83,7 +83,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["drop_dequeue"], "signal_at", Write("signal_at = \"dequeue\"")),
     (&["classic_protection"], "c_weight", Write("c_weight = 0.1")),
     // RED and CHOKe.
-    (&["min"], "min_th", Write("min_th = \"30 kB\"")),
+    (&["min"], "max_th", Write("min_th = \"30 kB\"")),
     (&["max"], "max_th", Write("max_th = \"90 kB\"")),
     (&["probability"], "max_p", Write("max_p = 0.02")),
     (&["avpkt", "burst"], "weight", OF_THE_WEIGHT),
