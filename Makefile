@@ -33,9 +33,11 @@ theory: ## Put the linear model's verdicts beside what packets do, and write doc
 	  --svg docs/images/theory.svg > results/theory.json
 	cargo run --release --quiet --bin quell -- analyze scenarios/theory_coupled.toml --check --format json \
 	  --svg docs/images/theory_coupled.svg > results/theory_coupled.json
+	cargo run --release --quiet --bin quell -- analyze scenarios/theory_senders.toml --check --format json \
+	  > results/theory_senders.json
 	cargo run --release --quiet --bin quell -- analyze --rate 12Mbit/s --rtt 500ms --flows 30 --aqm hred --check \
 	  --svg docs/images/hred_cycle.svg --diagram series > /dev/null
-	$(PYTHON) docs/theory.py results/theory.json results/theory_coupled.json
+	$(PYTHON) docs/theory.py results/theory.json results/theory_coupled.json results/theory_senders.json
 
 papers: ## Run every experiment of the documents, judge each printed number, and write docs/papers
 	cargo run --release --quiet --bin quell -- reproduce --record --docs docs/papers --out results/papers

@@ -1,6 +1,6 @@
 """Write the tables of theory.md from what `quell analyze --check --format json` printed of
-scenarios/theory.toml and scenarios/theory_coupled.toml, two files that are named on the command line: `make
-theory` runs this."""
+scenarios/theory.toml, theory_coupled.toml and theory_senders.toml, three files that are named on the command
+line: `make theory` runs this."""
 
 import json
 import sys
@@ -128,30 +128,59 @@ def text(output: dict) -> str:
     )
 
 
-def coupled_text(output: dict) -> str:
-    """Return the tables of two kinds of senders: those of the algorithms, by their senders."""
-    by_senders: Cases = {}
+def by_senders(output: dict) -> Cases:
+    """Return what has a verdict and was simulated, by algorithm and senders."""
+    found: Cases = {}
     for point in output["points"]:
-        senders = f"{point['scalable']} beside {point['congestion']}"
+        senders = point["congestion"]
+        if "scalable" in point:
+            senders = f"{point['scalable']} beside {senders}"
         for case in point["algorithms"]:
             if case["packets"] and case["margins"]:
-                by_senders.setdefault(f"{case['label']}: {senders}", []).append(case)
-    first, second = matrix(by_senders), fluid(by_senders)
-    count = sum(map(len, by_senders.values()))
+                found.setdefault(f"{case['label']}: {senders}", []).append(case)
+    return found
+
+
+def coupled_text(output: dict) -> str:
+    """Return the tables of two kinds of senders."""
+    total = by_senders(output)
+    count = sum(map(len, total.values()))
     return "\n".join(
         [
             f"All {count} cases with an equilibrium:\n",
-            first,
+            matrix(total),
             no_equilibrium(output, "every scalable packet would have to be marked"),
             "The nonlinear fluid model, from an empty queue, instead of the linear verdict:\n",
-            second,
+            fluid(total),
+        ]
+    )
+
+
+def senders_text(output: dict) -> str:
+    """Return the tables of today's senders, each alone."""
+    total = by_senders(output)
+    usual = {
+        label: [c for c in each if c["equilibrium"]["window_packets"] >= LEAST_WINDOW]
+        for label, each in total.items()
+    }
+    count = sum(map(len, total.values()))
+    return "\n".join(
+        [
+            f"All {count} cases with an equilibrium:\n",
+            matrix(total),
+            no_equilibrium(output),
+            f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
+            matrix(usual),
+            "The nonlinear fluid model, from an empty queue, instead of the linear verdict; the same cases:\n",
+            fluid(usual),
         ]
     )
 
 
 path = Path(__file__).with_suffix(".md")
 page = path.read_text(encoding="utf-8")
-for name, make, file in zip(("verdicts", "coupled"), (text, coupled_text), sys.argv[1:], strict=True):
+MADE = (("verdicts", text), ("coupled", coupled_text), ("senders", senders_text))
+for (name, make), file in zip(MADE, sys.argv[1:], strict=True):
     begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
     before, rest = page.split(begin)
     _, after = rest.split(end)

@@ -7,16 +7,14 @@ The right implementations are those of adaptor.py; an exhibit overrides one meth
 does to results, is in crates/conformance/src/museum.rs and docs/conformance.md.
 """
 
-import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "adaptors" / "python")]
 sys.dont_write_bytecode = True
 
-from adaptor import Ared, Blue, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, serve  # noqa: E402
+from adaptor import Ared, Blue, Cake, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, Tin, serve  # noqa: E402
 
 EXHIBITS = {}
 
@@ -459,56 +457,82 @@ class _(DualPi2):
         self.prevq = curq
 
 
-class Distorted:
-    """Quell's own answer (`quell conformance answer`), seen through one mistake: for queues that no adaptor has."""
-
-    NAME = "cake"
-
-    def header(self, header):
-        """What is made of the header."""
-        return header
-
-    def packet(self, packet):
-        """What is made of a packet that arrives."""
-        return packet
-
-    def serve(self, quell):
-        with subprocess.Popen([quell, "conformance", "answer"], stdin=-1, stdout=-1, text=True) as right:
-            for number, line in enumerate(sys.stdin):
-                said = json.loads(line)
-                if number == 0:
-                    said = self.header(said)
-                elif "packet" in said:
-                    said["packet"] = self.packet(said["packet"])
-                right.stdin.write(json.dumps(said) + "\n")
-                right.stdin.flush()
-                print(right.stdout.readline(), end="", flush=True)
-            right.stdin.close()
-
-
 @exhibit("cake-overhead-twice")
-class _(Distorted):
+class _(Cake):
     """The link's overhead is added to sizes that have it already: the shaper is too slow."""
 
-    def header(self, header):
-        twice = 2 * header["parameters"]["overhead"]["bytes"]
-        return {**header, "config": {**header["config"], "overhead": f"{twice:.0f} B"}}
+    def on_wire(self, size):
+        return super().on_wire(size + int(self.params["overhead"]["bytes"]))
 
 
 @exhibit("cake-no-framing")
-class _(Distorted):
+class _(Cake):
     """The shaper counts bytes of packets, and not the cells that they take on the wire: the queue is in the modem."""
 
-    def header(self, header):
-        return {**header, "config": {**header["config"], "framing": "noatm"}}
+    def on_wire(self, size):
+        p = self.params
+        return max(size + int(p["overhead"]["bytes"]), int(p["mpu"]["bytes"]))
 
 
 @exhibit("cake-tos-for-dscp")
-class _(Distorted):
+class _(Cake):
     """The whole byte of the header is taken for the DSCP, which is its upper six bits: tins are wrong."""
 
-    def packet(self, packet):
-        return {**packet, "dscp": packet.get("dscp", 0) << 2 & 63}
+    def tin_of(self, dscp):
+        return super().tin_of(dscp << 2 & 63)
+
+
+class WrongTin(Cake):
+    """CAKE whose tins have a mistake."""
+
+    TIN = Tin
+
+    def __init__(self, header):
+        super().__init__(header)
+        for tin in self.tins:
+            tin.__class__ = self.TIN
+
+
+@exhibit("cake-one-side")
+class _(WrongTin):
+    """Triple isolation looks at the source alone: downloads from one server to many hosts share one host's turns."""
+
+    class TIN(Tin):
+        def share(self, queue, isolation):
+            return super().share(queue, "dual-srchost" if isolation == "triple-isolate" else isolation)
+
+
+@exhibit("cake-counts-new-queues")
+class _(WrongTin):
+    """A host pays for every queue that it has, and not only for those that have used up a turn."""
+
+    class TIN(Tin):
+        def activate(self, queue, credits):
+            self.count(queue, True)
+            super().activate(queue, credits)
+
+
+@exhibit("cake-counts-for-good")
+class _(WrongTin):
+    """A queue that is found empty goes on counting for its host: the shares of hosts shrink with all that they ever sent."""
+
+    class TIN(Tin):
+        def count(self, queue, bulk):
+            if bulk:
+                super().count(queue, bulk)
+            else:
+                queue.bulk = False
+
+
+@exhibit("cake-shaper-saves-up")
+class _(Cake):
+    """The shaper's clock stays behind while the buffer is empty: what was not sent is sent at once afterwards."""
+
+    def enqueue(self, now, packet):
+        before = self.clock
+        answer = super().enqueue(now, packet)
+        self.clock = before
+        return answer
 
 
 @exhibit("red-count-goes-on")
@@ -637,10 +661,7 @@ class _(Pie):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ("right", *EXHIBITS):
-        sys.exit(f"museum.py EXHIBIT [QUELL], one of: {', '.join(EXHIBITS)}")
-    chosen = EXHIBITS.get(sys.argv[1], Distorted)
-    if issubclass(chosen, Distorted):
-        chosen().serve(sys.argv[2] if len(sys.argv) == 3 else "quell")
-    else:
-        serve({chosen.NAME: chosen})
+    if len(sys.argv) != 2 or sys.argv[1] not in EXHIBITS:
+        sys.exit(f"museum.py EXHIBIT, one of: {', '.join(EXHIBITS)}")
+    chosen = EXHIBITS[sys.argv[1]]
+    serve({chosen.NAME: chosen})

@@ -825,7 +825,397 @@ class DualPi2(Several):
         return {"credit": self.credit, "delay": self.prevq, "p": self.p, "p_c": self.p_c(), "p_cl": self.p_cl()}
 
 
-ALGORITHMS = {c.NAME: c for c in (Fifo, Red, Ared, Pi, Blue, Codel, Pie, FqCodel, DualPi2)}
+class Cobalt:
+    """What COBALT remembers of one queue (docs/algorithms/cobalt.md)."""
+
+    def __init__(self, target, interval, p_inc=1 / 256, p_dec=1 / 4096):
+        self.target, self.interval, self.p_inc, self.p_dec = target, interval, p_inc, p_dec
+        self.drop_next = self.count = 0
+        self.dropping, self.p, self.stepped = False, 0.0, None
+
+    def due(self, now):
+        return self.count > 0 and now >= self.drop_next
+
+    def spaced(self, t):
+        return t + round_down(self.interval / math.sqrt(max(self.count, 1)))
+
+    def may_step(self, now):
+        return self.stepped is None or now - self.stepped > self.target
+
+    def decide(self, now, waited, over, capable, draws):
+        """None, "signal" or "drop" for a packet at the head."""
+        due, late = self.due(now), now > self.drop_next
+        if waited > over:
+            if not self.dropping:
+                self.dropping = True
+                self.drop_next = self.spaced(now)
+            self.count = max(self.count, 1)
+        else:
+            self.dropping = False
+        verdict = None
+        if due:
+            if self.dropping:
+                verdict = "signal"
+                self.count += 1
+                self.drop_next = self.spaced(self.drop_next)
+            else:
+                while self.due(now):
+                    self.count -= 1
+                    self.drop_next = self.spaced(self.drop_next)
+            late = now > self.drop_next
+        if draws.chance(self.p):
+            verdict = "drop"
+        gone = verdict == "drop" or (verdict == "signal" and not capable)
+        if self.count == 0:
+            self.drop_next = now + self.interval
+        elif late and not gone:
+            self.drop_next = now
+        return verdict
+
+    def full(self, now):
+        if self.may_step(now):
+            self.p, self.stepped = min(self.p + self.p_inc, 1.0), now
+        self.dropping, self.drop_next, self.count = True, now, max(self.count, 1)
+
+    def empty(self, now):
+        if self.p > 0.0 and self.may_step(now):
+            self.p, self.stepped = max(self.p - self.p_dec, 0.0), now
+        self.dropping = False
+        if self.due(now):
+            self.count -= 1
+            self.drop_next = self.spaced(self.drop_next)
+
+    def age(self, since, now):
+        """From `since` to `now` nobody asked."""
+        since = since if self.stepped is None else max(since, self.stepped)
+        if self.p > 0.0 and now > since:
+            self.p = max(self.p - self.p_dec * ((now - since) // (self.target + 1)), 0.0)
+
+
+class CobaltFifo(Fifo):
+    """One queue under COBALT."""
+
+    NAME = "cobalt"
+
+    def __init__(self, header):
+        super().__init__(header)
+        p = self.params
+        target, interval = round(p["target"] * SECOND), round(p["interval"] * SECOND)
+        self.cobalt = Cobalt(target, interval, p["p_inc"], p["p_dec"])
+        self.over = max(target, 4 * wire_time(int(p["mtu"]["bytes"]), self.link["rate_bps"]))
+
+    def on_dequeue(self, now, packet, arrived):
+        verdict = self.cobalt.decide(now, now - arrived, self.over, self.capable(packet), self.draws)
+        return verdict and (verdict, "early")
+
+    def on_overflow(self, now):
+        self.cobalt.full(now)
+
+    def on_idle(self, now):
+        self.cobalt.empty(now)
+
+    def signals(self):
+        c = self.cobalt
+        return {"p": c.p, "dropping": float(c.dropping), "count": float(c.count)}
+
+
+def wire_time(size, rate):
+    """Nanoseconds that bytes take at a rate, to the nearest."""
+    return (size * 8 * SECOND + rate // 2) // rate
+
+
+class Sets:
+    """Places in sets of eight: a hash finds the one that it had, or one of its set that nobody uses."""
+
+    def __init__(self, places):
+        self.tags = [0] * places
+
+    def find(self, tag, in_use):
+        own = tag * len(self.tags) >> 32
+        first = own - own % 8
+        around = [*range(own, first + 8), *range(first, own)]
+        for place in around:
+            if self.tags[place] == tag:
+                return place
+        for place in around:
+            if not in_use(place):
+                self.tags[place] = tag
+                return place
+        return own
+
+
+class CakeQueue:
+    """One flow's queue, or what has one."""
+
+    def __init__(self, number, target, interval):
+        self.number, self.cobalt = number, Cobalt(target, interval)
+        self.waiting, self.bytes, self.left = deque(), 0, 0
+        self.credits, self.bulk, self.list = 0, False, None
+        self.source = self.destination = 0
+
+
+class Tin:
+    """Packets of one priority: their queues, their hosts, and the lists of whose turn it is."""
+
+    def __init__(self, base, rate, shift, params):
+        self.base, self.threshold, self.weight = base, max(rate >> shift, 1), max((1 << 14) >> shift, 1)
+        frame = wire_time(1514, self.threshold)
+        rtt = round(params["rtt"] * SECOND)
+        usual = rtt // 20
+        self.target = max(usual, frame * 3 // 2)
+        self.interval = max(rtt + self.target - usual, 2 * self.target)
+        self.over = max(self.target, 4 * frame)
+        self.quantum = min(max(self.threshold // 8 // 4096, 300), 1514)
+        self.table, self.queues = Sets(params["flows"]), {}
+        self.sides = [(Sets(1024), [0] * 1024) for _ in range(2)]
+        self.new, self.old = [], []
+        self.packets = self.clock = self.deficit = 0
+
+    def queue(self, place):
+        if place not in self.queues:
+            self.queues[place] = CakeQueue(self.base + place, self.target, self.interval)
+        return self.queues[place]
+
+    def share(self, queue, isolation):
+        """A quantum over the queues in their turn of the packet's host."""
+        of_source = self.sides[0][1][queue.source]
+        of_destination = self.sides[1][1][queue.destination]
+        load = {
+            "triple-isolate": max(of_source, of_destination),
+            "dual-srchost": of_source,
+            "dual-dsthost": of_destination,
+        }.get(isolation, 1)
+        return max(self.quantum // max(load, 1), 1)
+
+    def count(self, queue, bulk):
+        """Only queues that have used up a turn, or wait for another, count for their hosts."""
+        if queue.bulk != bulk:
+            queue.bulk = bulk
+            for (_, counts), host in zip(self.sides, (queue.source, queue.destination)):
+                counts[host] += 1 if bulk else -1
+
+    def activate(self, queue, credits):
+        queue.credits, queue.list = credits, self.new
+        self.new.append(queue)
+
+    def take_head(self):
+        queue = (self.new or self.old).pop(0)
+        queue.list = None
+        return queue
+
+
+class Cake(Several):
+    """Høiland-Jørgensen et al. 2018, with the rules of docs/algorithms/cake.md."""
+
+    NAME = "cake"
+    SHIFTS = {"besteffort": [0], "diffserv3": [0, 4, 2], "diffserv4": [0, 4, 1, 2]}
+    BULK = {1, 8}
+    VIDEO = {4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38}
+    VOICE = {"diffserv3": {4, 44, 46, 48, 56}, "diffserv4": {32, 40, 44, 46, 48, 56}}
+
+    def __init__(self, header):
+        super().__init__(header)
+        p = self.params
+        if p["memory_limit"] is not None:
+            raise Unsupported("a memory limit")
+        # Without a key the reference draws one: which queues and hosts meet is then not known, and here few do.
+        self.key = p["hash_key"] or 0
+        self.shaped = p["bandwidth"] is not None
+        self.rate = p["bandwidth"] if self.shaped else self.link["rate_bps"]
+        shifts = self.SHIFTS[p["diffserv"]]
+        self.tins = [Tin(t * p["flows"], self.rate, shift, p) for t, shift in enumerate(shifts)]
+        self.clock = self.turn = self.overflows = 0
+        self.leaving = None
+
+    def packets(self):
+        return sum(tin.packets for tin in self.tins)
+
+    def on_wire(self, size):
+        p = self.params
+        size = max(size + int(p["overhead"]["bytes"]), int(p["mpu"]["bytes"]))
+        if p["framing"] == "atm":
+            return -(-size // 48) * 53
+        return size + -(-size // 64) if p["framing"] == "ptm" else size
+
+    def tin_of(self, dscp):
+        kind = self.params["diffserv"]
+        if kind == "besteffort":
+            return 0
+        if dscp in self.BULK:
+            return 1
+        if dscp in self.VOICE[kind]:
+            return len(self.tins) - 1
+        return 2 if kind == "diffserv4" and dscp in self.VIDEO else 0
+
+    def hosts(self, packet):
+        """Hashes of both sides. A host that nobody knows is one for each flow."""
+        hosts = packet.get("hosts", {})
+        flow = packet.get("flow", 0)
+
+        def hashed(number, side):
+            return mixed(self.key ^ side << 32 ^ number) if number else mixed(self.key ^ side << 33 ^ flow)
+
+        return hashed(hosts.get("source", 0), 1), hashed(hosts.get("destination", 0), 3)
+
+    def hash_of(self, packet):
+        """Of what has a queue."""
+        source, destination = self.hosts(packet)
+        turned = (destination << 16 | destination >> 16) & (1 << 32) - 1
+        return {
+            "hosts": source ^ turned,
+            "srchost": source,
+            "dsthost": destination,
+            "flowblind": 0,
+        }.get(self.params["isolation"], mixed(packet.get("flow", 0) ^ self.key))
+
+    def classify(self, packet):
+        tin = self.tins[self.tin_of(packet.get("dscp", 0))]
+        place = tin.table.find(self.hash_of(packet), lambda i: i in tin.queues and tin.queues[i].list is not None)
+        queue = tin.queue(place)
+        if queue.list is None:
+            found = [
+                table.find(host, lambda i, counts=counts: counts[i] > 0)
+                for (table, counts), host in zip(tin.sides, self.hosts(packet))
+            ]
+            queue.source, queue.destination = found
+        return tin, queue
+
+    def idle_now(self, queue, now):
+        """Nothing of it waits or is being sent."""
+        if not queue.waiting:
+            queue.left = now
+
+    def remove(self, tin, queue):
+        arrived, packet = queue.waiting.popleft()
+        queue.bytes -= packet["bytes"]
+        self.bytes -= packet["bytes"]
+        tin.packets -= 1
+        return arrived, packet
+
+    def make_room(self, now, mine, packet):
+        """Drops from the fattest queues until an arrival fits; None if it is the arrival that has to go."""
+        gone = []
+        while self.full(packet["bytes"]):
+            active = [(tin, queue) for tin in self.tins for queue in tin.new + tin.old]
+            sizes = [queue.bytes + (packet["bytes"] if queue is mine else 0) for _, queue in active]
+            most = max(sizes)
+            tin, fat = min(
+                (both for both, size in zip(active, sizes) if size == most), key=lambda both: both[1].number
+            )
+            self.overflows += 1
+            fat.cobalt.full(now)
+            if not fat.waiting:
+                return gone, False
+            gone.append(self.remove(tin, fat)[1]["id"])
+            if fat is not self.leaving:
+                self.idle_now(fat, now)
+        return gone, True
+
+    def full(self, bytes_more):
+        # The arrival counts for its tin already.
+        size = self.link["buffer"]
+        if "packets" in size:
+            return self.packets() > int(size["packets"])
+        return self.bytes + bytes_more > int(size["bytes"])
+
+    def enqueue(self, now, packet):
+        tin, queue = self.classify(packet)
+        if self.packets() == 0:
+            self.clock = max(self.clock, now)
+        if tin.packets == 0:
+            tin.clock = max(tin.clock, now)
+        tin.packets += 1
+        empty = not queue.waiting
+        if empty:
+            queue.cobalt.age(queue.left, now)
+            queue.left = math.inf
+        if queue.list is None:
+            tin.activate(queue, tin.share(queue, self.params["isolation"]))
+        elif queue.list is tin.old and empty:
+            tin.count(queue, True)
+        dropped, fits = self.make_room(now, queue, packet)
+        if not fits:
+            tin.packets -= 1
+            return {"verdict": "dropped", "cause": "overflow", "dropped": dropped}
+        queue.waiting.append((now, packet))
+        queue.bytes += packet["bytes"]
+        self.bytes += packet["bytes"]
+        return {"verdict": "queued", "dropped": dropped}
+
+    def pick(self, now):
+        """The tin that is served."""
+        waiting = [tin for tin in self.tins if tin.packets > 0]
+        if len(self.tins) == 1 or self.shaped:
+            # Of those whose time has come the highest number, or whose time comes first.
+            return min(waiting, key=lambda tin: (max(tin.clock, now), -self.tins.index(tin)))
+        while True:
+            tin = self.tins[self.turn]
+            if tin.packets > 0 and tin.deficit > 0:
+                return tin
+            tin.deficit = tin.deficit + tin.weight if tin.packets > 0 else 0
+            self.turn = (self.turn + 1) % len(self.tins)
+
+    def next_queue(self, tin, now):
+        """DRR++: new queues before old ones; who has used up its turn waits for the next."""
+        while True:
+            queue = (tin.new or tin.old)[0]
+            if queue.credits <= 0:
+                if queue.waiting:
+                    tin.count(queue, True)
+                queue.credits += tin.share(queue, self.params["isolation"])
+                tin.take_head()
+                queue.list = tin.old
+                tin.old.append(queue)
+            elif queue.waiting:
+                return queue
+            else:
+                tin.count(queue, False)
+                queue.cobalt.empty(now)
+                tin.take_head()
+
+    def dequeue(self, now):
+        self.on_idle(now)
+        dropped = []
+        while self.packets() > 0:
+            if self.shaped and self.clock > now:
+                return {"not_before": self.clock, "dropped": dropped}
+            tin = self.pick(now)
+            queue = self.next_queue(tin, now)
+            arrived, packet = self.remove(tin, queue)
+            verdict = queue.cobalt.decide(now, now - arrived, tin.over, self.capable(packet), self.draws)
+            if verdict == "drop" or (verdict and not self.capable(packet)):
+                dropped.append(packet["id"])
+                self.idle_now(queue, now)
+                continue
+            wire = self.on_wire(packet["bytes"])
+            queue.credits -= wire
+            if self.shaped:
+                time = wire_time(wire, tin.threshold)
+                tin.clock = tin.clock + time if tin.clock < now else max(tin.clock, now + time)
+                self.clock += wire_time(wire, self.rate)
+            else:
+                tin.deficit -= wire
+            self.leaving = queue
+            return {"sent": packet["id"], "marked": bool(verdict) and self.is_new_mark(packet), "dropped": dropped}
+        return {"dropped": dropped}
+
+    def on_idle(self, now):
+        """The transmission before has ended."""
+        if self.leaving is not None:
+            self.idle_now(self.leaving, now)
+            self.leaving = None
+
+    def signals(self):
+        active = [queue for tin in self.tins for queue in tin.new + tin.old]
+        return {
+            "new_queues": float(sum(len(tin.new) for tin in self.tins)),
+            "old_queues": float(sum(len(tin.old) for tin in self.tins)),
+            "p": max((queue.cobalt.p for queue in active), default=0.0),
+            "overflows": float(self.overflows),
+        }
+
+
+ALGORITHMS = {c.NAME: c for c in (Fifo, Red, Ared, Pi, Blue, Codel, Pie, FqCodel, DualPi2, CobaltFifo, Cake)}
 
 
 def serve(algorithms):

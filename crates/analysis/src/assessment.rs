@@ -1,13 +1,14 @@
 //! What the theory says of the algorithms at a bottleneck, and what the packets say to that.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::dualpi2::Overload;
 use quell_lab::{LinkSeries, Results};
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::models::AnyModel;
 use quell_theory::rules::analysis::{Analysis, analyze};
 use quell_theory::rules::criteria::Criterion;
 use quell_theory::rules::reach::{Reach, robustness};
-use quell_theory::{FluidNetwork, Loop, Plant, Scalables, Share, Stability, TheoryError};
+use quell_theory::{FluidNetwork, Loop, Plant, Scalables, Share, Signal, Stability, TheoryError};
 use quell_units::text::{duration as time, three_digits as short};
 use serde::Serialize;
 
@@ -191,6 +192,7 @@ impl Assessment {
         match analyze(config, link, network, plant) {
             Ok(analysis) => {
                 assessment.tell(&analysis, network);
+                assessment.reasons.extend(drops(config, analysis.equilibrium.point.probability, network));
                 if reach {
                     assessment.reach = robustness(config, link, network)?.to_vec();
                 }
@@ -318,6 +320,25 @@ impl MarginFigures {
     }
 }
 
+/// That signals are drops at the equilibrium, where the model has marks.
+fn drops(config: &AqmConfig, p: f64, network: &FluidNetwork) -> Option<String> {
+    let (from, source) = match config {
+        AqmConfig::Pie(pie) => (pie.options().mark_ecnth, "mark_ecnth; RFC 8033 section 5.1"),
+        AqmConfig::Pi2(pi2) => (1.0 / pi2.coupling.powi(2), "1/coupling^2; RFC 9332 Appendix A"),
+        AqmConfig::DualPi2(dualpi2) if dualpi2.overload == Overload::Drop => {
+            (1.0 / dualpi2.k.powi(2), "1/k^2; RFC 9332 Appendix A")
+        }
+        _ => return None,
+    };
+    (network.signal == Signal::Mark && p > from).then(|| {
+        format!(
+            "From {} on it drops packets instead of marking them ({source}), and it signals {}: the model has marks only.",
+            short(from),
+            short(p)
+        )
+    })
+}
+
 /// What flows of two kinds get beside each other.
 fn kinds(classes: &[Share], scalables: &Scalables) -> String {
     let (classic, scalable) = classes.split_at(scalables.from);
@@ -384,6 +405,15 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
         all.push(format!(
             "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model omits, play a part.",
             short(window)
+        ));
+    }
+    if let Some(bend) = analysis.bend().filter(|bend| bend.moved > bend.within) {
+        all.push(format!(
+            "The verdict is that of swings below {} packets, where the curve bends, and without signals the windows move \
+             the average by {} packets in a round trip: the curve is as good as a step, around which the queue swings. \
+             How far is not in a linear model; the nonlinear fluid follows it (--check).",
+            short(bend.within),
+            short(bend.moved)
         ));
     }
     if equilibrium.point.queue > 0.0 && equilibrium.point.queue < 1.0 {
@@ -469,6 +499,37 @@ tcp = { ecn = true }
         assert!(blue.equilibrium.is_none() && blue.margins.is_none() && blue.reach.is_empty());
         let (_, all) = assess(SCENARIO, false);
         assert!(all[0].reach.is_empty());
+    }
+
+    /// A curve that windows cross within a round trip is said to be a step, with the fluid to follow; a wide one under a
+    /// slow average is not.
+    #[test]
+    fn a_curve_that_is_as_good_as_a_step_is_said() {
+        let red =
+            |keys: &str| SCENARIO.replacen("algorithm = \"pid\"", &format!("algorithm = \"red\"\n{keys}"), 1);
+        let steep =
+            "min_th = \"20 packets\"\nmax_th = \"25 packets\"\nmax_p = 1.0\nweight = 1.0\ngentle = false";
+        let wide = "min_th = \"20 packets\"\nmax_th = \"180 packets\"\nmax_p = 0.1\nweight = 0.0002";
+        let says = |all: &[Assessment], what: &str| all[0].reasons.iter().any(|r| r.contains(what));
+        let step = "the curve is as good as a step";
+        let (study, mut all) = assess(&red(steep), false);
+        assert!(says(&all, step), "{:?}", all[0].reasons);
+        let bottleneck = Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new()).unwrap();
+        all[0].follow(&bottleneck.algorithms[0].1.clone(), &bottleneck, 10.0, 40.0);
+        assert!(all[0].fluid.is_some(), "an average of one packet is followed");
+        let (_, all) = assess(&red(wide), false);
+        assert!(all[0].equilibrium.is_some() && !says(&all, step), "{:?}", all[0].reasons);
+    }
+
+    /// PIE drops from a probability on that the models do not know.
+    #[test]
+    fn signals_that_are_drops_are_said() {
+        let pie = |keys: &str| {
+            let text = SCENARIO.replacen("algorithm = \"pid\"", &format!("algorithm = \"pie\"\n{keys}"), 1);
+            let (_, all) = assess(&text, false);
+            all[0].reasons.iter().any(|r| r.starts_with("From 0.1 on it drops packets"))
+        };
+        assert!(pie("") && !pie("mark_ecnth = 1"));
     }
 
     /// So many flows that not even a signal for every packet holds them; and a short window.

@@ -45,7 +45,7 @@ pub struct Variation {
 impl Variation {
     /// Axes are `flows`, `rate`, `rtt` (the mean round-trip time without queueing) or a parameter of the
     /// algorithm, each with the unit of its values: "bit/s", "ms". Without one, rates are in bit/s, times
-    /// in seconds, and parameters in the unit that they have now.
+    /// in seconds, and parameters in the unit that they have now, automatic sizes in packets.
     ///
     /// # Errors
     /// There is no such axis, or both are the same.
@@ -67,8 +67,12 @@ impl Variation {
                 "rate" => Ok((Varies::Rate, or("bit/s"))),
                 "rtt" => Ok((Varies::Rtt, or("s"))),
                 name if known.contains(&name) => {
-                    let now = parameters.get(name).and_then(|v| v.as_str()?.split_once(' '));
-                    Ok((Varies::Parameter(name.into()), or(now.map_or("", |(_, unit)| unit))))
+                    let unit = match parameters.get(name).and_then(toml::Value::as_str) {
+                        Some("auto") => "packets",
+                        Some(now) => now.split_once(' ').map_or("", |(_, unit)| unit),
+                        None => "",
+                    };
+                    Ok((Varies::Parameter(name.into()), or(unit)))
                 }
                 name => {
                     let rule = format!("must be flows, rate, rtt, or one of {}", known.join(", "));

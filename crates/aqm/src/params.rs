@@ -105,6 +105,18 @@ impl AutoSize {
             AutoSize::Size(s) => s,
         }
     }
+
+    /// A queue to hold: the size; or the published one, or half of a buffer that cannot hold that.
+    pub fn or_target(self, published: QueueSize, link: &Link) -> QueueSize {
+        self.or_else(|| {
+            let buffer = link.buffer.in_packets(link.mean_packet);
+            if published.in_packets(link.mean_packet) < buffer {
+                published
+            } else {
+                QueueSize::Packets(buffer / 2.0)
+            }
+        })
+    }
 }
 
 impl core::fmt::Display for AutoSize {

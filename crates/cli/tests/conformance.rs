@@ -55,7 +55,8 @@ fn the_python_adaptor_passes() {
         return;
     }
     let bench = Bench::new();
-    let own = ["drop-tail", "red", "ared", "pi", "blue", "codel", "pie", "fq-codel", "dualpi2"];
+    let own =
+        ["drop-tail", "red", "ared", "pi", "blue", "codel", "pie", "fq-codel", "dualpi2", "cobalt", "cake"];
     let all = passed(&bench, &own, &["python3", &adaptor("python/adaptor.py")]);
     for algorithm in own {
         assert!(all.iter().filter(|v| v.starts_with(&format!("{algorithm}/"))).count() >= 3, "{all:?}");
@@ -228,7 +229,11 @@ fn wrong_input_is_named() {
     let good = bench.ok(&["conformance", "show", "drop-tail/drops"]);
     bench.file("broken.jsonl", &good.replacen("\"event\":2", "\"event\":3", 1));
     let why = refused(&["run", "--file", "broken.jsonl", "--", "true"]);
-    assert!(why.contains("broken.jsonl: line 3: event 3 comes where event 2 is due"), "{why}");
+    assert!(why.contains("broken.jsonl: line 3: event = 3: event 2 is due"), "{why}");
+    std::fs::write(bench.path("latin.jsonl"), [good.as_bytes(), b"\n\xe4\n"].concat()).unwrap();
+    let why = refused(&["run", "--file", "latin.jsonl", "--", "true"]);
+    let line = good.lines().count() + 2;
+    assert!(why.contains(&format!("latin.jsonl: line {line}: is not UTF-8")), "{why}");
     bench.file("good.jsonl", &good);
     let quell = env!("CARGO_BIN_EXE_quell");
     bench.ok(&["conformance", "run", "--file", "good.jsonl", "--", quell, "conformance", "answer"]);

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
+use quell_aqm::params::AutoSize;
+use quell_aqm::pi_fixed::PiFixedParams;
 use quell_aqm::pie::PieParams;
 use quell_aqm::{
     Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView,
@@ -16,7 +18,9 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde_json::{Map, Value, json};
 
 use crate::variants::{Variant, variants};
-use crate::vector::{Answer, Cause, Ecn, Event, FORM, Header, Link, Packet, Size, Vector, Verdict, What};
+use crate::vector::{
+    Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Size, Vector, Verdict, What,
+};
 
 /// What happens in a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +31,14 @@ struct Course {
     ecn: bool,
     /// Packets have all sizes, and not only that of the mean.
     sizes: bool,
+    /// Eight flows of the same load, between [`HOSTS`].
+    hosts: bool,
 }
+
+/// Between which hosts each flow of a course with hosts travels. One source has as many flows as two others, and one
+/// destination more than another, so that each kind of isolation decides something else; of the last flow nobody
+/// knows.
+const HOSTS: [(u16, u16); 8] = [(1, 9), (1, 8), (1, 7), (2, 9), (2, 8), (3, 9), (4, 9), (0, 0)];
 
 const MEAN_PACKET: Bytes = Bytes::new(1000);
 
@@ -38,6 +49,7 @@ const COURSES: &[Course] = &[
         buffer: QueueSize::Packets(60.0),
         ecn: false,
         sizes: false,
+        hosts: false,
     },
     Course {
         name: "marks",
@@ -45,6 +57,7 @@ const COURSES: &[Course] = &[
         buffer: QueueSize::Packets(90.0),
         ecn: true,
         sizes: false,
+        hosts: false,
     },
     Course {
         name: "bytes",
@@ -52,6 +65,7 @@ const COURSES: &[Course] = &[
         buffer: QueueSize::Bytes(60_000.0),
         ecn: true,
         sizes: true,
+        hosts: false,
     },
 ];
 
@@ -62,6 +76,17 @@ const SLOW: Course = Course {
     buffer: QueueSize::Packets(60.0),
     ecn: false,
     sizes: false,
+    hosts: false,
+};
+
+/// Another for variants alone: flows of several hosts.
+const OF_HOSTS: Course = Course {
+    name: "hosts",
+    rate: BitRate::from_bps(5_000_000),
+    buffer: QueueSize::Packets(90.0),
+    ecn: true,
+    sizes: true,
+    hosts: true,
 };
 
 /// The load, and for how many arrivals it holds. A load of nothing is a pause.
@@ -77,7 +102,7 @@ pub fn all() -> impl Iterator<Item = Vector> {
 pub fn of(entry: &Entry) -> Vec<Vector> {
     let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)()));
     let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
-        let mut courses = COURSES.iter().chain([&SLOW]);
+        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS]);
         let course = courses.find(|c| c.name == variant.course).expect("a course of that name");
         (variant.name.to_string(), course, configured(variant))
     });
@@ -251,6 +276,10 @@ impl quell_queue::Packet for Carried {
     }
     fn dscp(&self) -> u8 {
         self.packet.dscp
+    }
+    fn hosts(&self) -> quell_aqm::Hosts {
+        let Hosts { source, destination } = self.packet.hosts;
+        quell_aqm::Hosts { source, destination }
     }
     fn transport(&self) -> Transport {
         match self.packet.protocol {
@@ -427,10 +456,10 @@ pub(crate) fn generator(seed: u64) -> Rng {
 }
 
 fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vector {
-    let config = &spelled_out(config.clone());
     const SEED: u64 = 1;
     let vector = format!("{}/{name}", entry.name);
     let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
+    let config = &spelled_out(config.clone(), &link);
     let draws = Draws::default();
     let tapped = match config.build(&link).unwrap_or_else(|e| panic!("{vector}: {e}")) {
         Algorithm::Aqm(inner) => Algorithm::Aqm(Tapped { inner, draws: draws.clone() }),
@@ -496,14 +525,17 @@ fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
         (true, _) => 1500,
     };
     let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ce, Ecn::Ect0, Ecn::NotEct, Ecn::Ect0];
+    let flow = if course.hosts { pick(8) } else { pick(6) * pick(2) };
+    let (source, destination) = if course.hosts { HOSTS[flow as usize] } else { (0, 0) };
     Packet {
         id,
         bytes,
-        flow: pick(6) * pick(2),
+        flow,
         ecn: if course.ecn { ecn[pick(8) as usize] } else { Ecn::NotEct },
         protocol: if pick(8) == 0 { 17 } else { 6 },
         dscp: if course.sizes { [0, 0, 10, 46, 1, 45, 8, 34][pick(8) as usize] } else { 0 },
         syn: pick(12) == 0,
+        hosts: Hosts { source, destination },
     }
 }
 
@@ -514,9 +546,25 @@ fn size(size: QueueSize) -> Size {
     }
 }
 
-/// What a configuration leaves to a name that stands for several parameters is written out: who reads a vector need not
-/// know the names.
-fn spelled_out(config: AqmConfig) -> AqmConfig {
+/// What a configuration leaves to a name that stands for several parameters, or to the link's buffer, is written out:
+/// who reads a vector need not know the rules.
+fn spelled_out(config: AqmConfig, link: &quell_aqm::Link) -> AqmConfig {
+    macro_rules! at_target {
+        ($params:ident) => {
+            $params.q_ref = AutoSize::Size($params.target(link))
+        };
+    }
+    let mut config = config;
+    match &mut config {
+        AqmConfig::Pi(params) | AqmConfig::PiFixed(PiFixedParams(params)) => at_target!(params),
+        AqmConfig::StPi(params) => at_target!(params),
+        AqmConfig::Rem(params) => at_target!(params),
+        AqmConfig::Pid(params) => at_target!(params),
+        AqmConfig::Dred(params) => at_target!(params),
+        AqmConfig::Lred(params) => at_target!(params),
+        AqmConfig::Vrc(params) => at_target!(params),
+        _ => {}
+    }
     match config {
         AqmConfig::Pie(params) => {
             let options = params.options();

@@ -104,6 +104,48 @@ pub fn variants() -> &'static [Variant] {
                 "bandwidth = \"1.5 Mbit/s\"\noverhead = \"40 B\"\nframing = \"atm\"\nhash_key = 1",
             ),
             variant(
+                "cake",
+                "triple-isolate",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"triple-isolate\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "dual-srchost",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"dual-srchost\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "dual-dsthost",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"dual-dsthost\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "hosts",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"hosts\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "srchost",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"srchost\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "dsthost",
+                "hosts",
+                "bandwidth = \"4 Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"dsthost\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
+                "cake",
+                "unshaped",
+                "hosts",
+                "diffserv = \"diffserv4\"\nframing = \"ptm\"\nmpu = \"84 B\"\nrtt = \"20 ms\"\nhash_key = 1",
+            ),
+            variant(
                 "red+tail",
                 "counted",
                 "bytes",

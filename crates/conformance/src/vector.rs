@@ -1,6 +1,6 @@
 //! The form of vectors: a header and events, one JSON object per line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -123,6 +123,25 @@ pub struct Packet {
     /// It is a TCP SYN; left out: it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub syn: bool,
+    /// Between which hosts it travels; left out: nobody knows.
+    #[serde(default, skip_serializing_if = "Hosts::are_unknown")]
+    pub hosts: Hosts,
+}
+
+/// Hosts: numbers that tell them apart, 0 of one that nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    /// That it comes from.
+    pub source: u16,
+    /// That it goes to.
+    pub destination: u16,
+}
+
+impl Hosts {
+    fn are_unknown(&self) -> bool {
+        *self == Hosts::default()
+    }
 }
 
 fn is_zero(x: &u32) -> bool {
@@ -263,66 +282,101 @@ impl Vector {
         text
     }
 
-    /// Reads the vectors of a file.
+    /// Reads the vectors of a file. A byte order mark at its beginning is passed over (RFC 8259 section 8.1), and lines
+    /// may end as on Windows.
     ///
     /// # Errors
-    /// The first line that breaks the form.
+    /// The first line that breaks the form: its field, and the rule.
     pub fn read_all(text: &str) -> Result<Vec<Vector>, Broken> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut all: Vec<Vector> = Vec::new();
+        let mut names = HashSet::new();
+        let mut ids = HashSet::new();
         let mut last = 0;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let broken = |why: String| Broken { line: number + 1, why };
             let value: Value = serde_json::from_str(line).map_err(|e| broken(not_json(&e)))?;
-            if value.get("conformance").is_some() {
-                all.last().map_or(Ok(()), Vector::complete).map_err(broken)?;
-                let header: Header = serde_json::from_value(value).map_err(|e| broken(e.to_string()))?;
+            let Value::Object(fields) = &value else {
+                return Err(broken("must be a JSON object: a header or an event".into()));
+            };
+            if EVENT_KEYS.iter().any(|key| fields.contains_key(*key)) {
+                let event: Event = read(value).map_err(broken)?;
+                let vector = all.last_mut().ok_or_else(|| {
+                    broken(format!("an event before any header: the first line is a header, {HEADER}"))
+                })?;
+                vector.accept(event, &mut ids).map_err(broken)?;
+            } else if fields.contains_key("conformance") {
+                if let Some(vector) = all.last() {
+                    vector.complete("a header comes").map_err(broken)?;
+                }
+                let header: Header = read(value).map_err(broken)?;
                 header.check().map_err(broken)?;
+                if !names.insert(header.vector.clone()) {
+                    return Err(broken(format!("vector = {:?}: is in this file already", header.vector)));
+                }
+                ids.clear();
                 all.push(Vector { header, events: Vec::new() });
             } else {
-                let event: Event = serde_json::from_value(value).map_err(|e| broken(e.to_string()))?;
-                let vector = all.last_mut().ok_or_else(|| {
-                    broken("an event before any header: the first line says \"conformance\": 1".into())
-                })?;
-                vector.accept(event).map_err(broken)?;
+                return Err(broken(format!(
+                    "is neither a header, {HEADER}, nor an event, {{\"event\":1,\"t\":0,\"do\":...}}"
+                )));
             }
             last = number;
         }
         let broken = |why: String| Broken { line: last + 1, why };
         match all.last() {
-            None => Err(broken("no vector".into())),
-            Some(vector) => vector.complete().map_err(broken).map(|()| all),
+            None => Err(broken(format!("no vector: the first line is a header, {HEADER}"))),
+            Some(vector) => vector.complete("the file ends").map_err(broken).map(|()| all),
         }
     }
 
-    fn complete(&self) -> Result<(), String> {
-        match self.events.len() == self.header.events as usize {
+    /// That no event is missing where something else comes.
+    fn complete(&self, what: &str) -> Result<(), String> {
+        let (seen, said) = (self.events.len(), self.header.events);
+        match seen == said as usize {
             true => Ok(()),
             false => Err(format!(
-                "vector {} has {} events, and its header says {}",
-                self.header.vector,
-                self.events.len(),
-                self.header.events
+                "{what} where event {} of vector {} is due: its header says events = {said}",
+                seen + 1,
+                self.header.vector
             )),
         }
     }
 
-    fn accept(&mut self, event: Event) -> Result<(), String> {
+    fn accept(&mut self, event: Event, ids: &mut HashSet<u32>) -> Result<(), String> {
         let number = self.events.len() as u32 + 1;
+        if number > self.header.events {
+            return Err(format!(
+                "event = {}: the header of vector {} says events = {}",
+                event.event, self.header.vector, self.header.events
+            ));
+        }
         if event.event != number {
-            return Err(format!("event {} comes where event {number} is due", event.event));
+            return Err(format!("event = {}: event {number} is due, they are counted from 1", event.event));
         }
         if let Some(before) = self.events.last().filter(|before| before.t > event.t) {
-            return Err(format!("t = {} is before event {}, t = {}", event.t, before.event, before.t));
+            return Err(format!(
+                "t = {}: must not be less than that of event {}, {}: time does not go back",
+                event.t, before.event, before.t
+            ));
         }
         if event.packet.is_some() != (event.what == What::Enqueue) {
-            return Err("\"packet\" belongs to \"enqueue\", and to nothing else".into());
+            return Err("packet: belongs to \"enqueue\", and to nothing else".into());
+        }
+        if let Some(packet) = &event.packet {
+            packet.check()?;
+            if !ids.insert(packet.id) {
+                return Err(format!("packet.id = {}: another packet had it; each has its own", packet.id));
+            }
         }
         if let Some(u) = event.draws.iter().find(|u| !(0.0..1.0).contains(*u)) {
-            return Err(format!("draw {u} does not lie in [0, 1)"));
+            return Err(format!("draws: {u} must lie in [0, 1)"));
         }
-        let Some(expect) = &event.expect else { return Err("\"expect\" is missing".into()) };
+        let Some(expect) = &event.expect else {
+            return Err("expect: is missing: a file says what the reference answered".into());
+        };
         if expect.verdict.is_some() != (event.what == What::Enqueue) {
-            return Err("\"verdict\" belongs to \"enqueue\", and to nothing else".into());
+            return Err("expect.verdict: belongs to \"enqueue\", and to nothing else".into());
         }
         self.events.push(event);
         Ok(())
@@ -345,15 +399,67 @@ impl Vector {
 impl Header {
     fn check(&self) -> Result<(), String> {
         if self.conformance != FORM {
-            return Err(format!("conformance = {}: this version reads {FORM}", self.conformance));
+            return Err(format!("conformance = {}: this version reads form {FORM}", self.conformance));
         }
         if !self.vector.starts_with(&format!("{}/", self.algorithm)) {
             return Err(format!(
-                "vector = {:?}: begins with its algorithm, \"{}/\"",
+                "vector = {:?}: must begin with its algorithm, \"{}/\"",
                 self.vector, self.algorithm
             ));
         }
-        Ok(())
+        let Link { rate_bps, buffer, mean_packet_bytes } = self.link;
+        let least = |field: &str, x: u64| match x {
+            0 => Err(format!("{field} = 0: must be at least 1")),
+            _ => Ok(()),
+        };
+        least("link.rate_bps", rate_bps)?;
+        least("link.mean_packet_bytes", mean_packet_bytes)?;
+        let (unit, size) = match buffer {
+            Size::Packets(n) => ("packets", n),
+            Size::Bytes(n) => ("bytes", n),
+        };
+        match size.is_finite() && size >= 1.0 {
+            true => Ok(()),
+            false => Err(format!("link.buffer.{unit} = {size}: must be at least 1")),
+        }
+    }
+}
+
+impl Packet {
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Packet { bytes: 0, .. } => Err("packet.bytes = 0: must be at least 1".into()),
+            Packet { dscp: 64.., .. } => Err(format!("packet.dscp = {}: must lie in [0, 63]", self.dscp)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a header begins.
+const HEADER: &str = "{\"conformance\":1,\"vector\":...}";
+
+/// Fields that events have and headers have not.
+const EVENT_KEYS: &[&str] = &["event", "do", "t", "packet", "expect"];
+
+/// A line in its form, or the field that breaks it and the rule.
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let rule = rule(&e.into_inner().to_string());
+        if path == "." { rule } else { format!("{path}: {rule}") }
+    })
+}
+
+/// What serde says, with the ranges of numbers in the place of names of types.
+fn rule(text: &str) -> String {
+    let ranges = [("u8", "255"), ("u16", "65535"), ("u32", "4294967295"), ("u64", "18446744073709551615")];
+    match text.rsplit_once("expected ") {
+        Some((before, kind)) => match ranges.iter().find(|(name, _)| *name == kind) {
+            Some((_, most)) => format!("{before}expected a whole number from 0 to {most}"),
+            None if kind == "f64" => format!("{before}expected a number"),
+            None => text.to_string(),
+        },
+        None => text.to_string(),
     }
 }
 
@@ -361,7 +467,8 @@ impl Header {
 pub(crate) fn not_json(e: &serde_json::Error) -> String {
     let text = e.to_string();
     let what = text.rsplit_once(" at line").map_or(text.as_str(), |(what, _)| what);
-    format!("is not JSON: {what} at column {}", e.column())
+    let cut = if e.is_eof() { "is cut off: " } else { "" };
+    format!("is not JSON: {cut}{what} at column {}", e.column())
 }
 
 /// The JSON Schema of vectors: each line of a file is an object of one of its kinds.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use quell_units::Time;
 
-use crate::vector::{Answer, Event, Header, Packet, Vector, Verdict, What};
+use crate::vector::{Answer, Event, Header, Hosts, Packet, Vector, Verdict, What};
 
 /// How far an internal signal may be off, relative to its value: other orders of operations round
 /// differently.
@@ -121,11 +121,13 @@ fn difference(vector: &Vector, number: usize, what: &str) -> Difference {
 
 fn doing(event: &Event) -> String {
     match (event.what, &event.packet) {
-        (What::Enqueue, Some(Packet { id, bytes, flow, ecn, .. })) => {
-            format!(
-                "arrival of packet {id} ({bytes} bytes, flow {flow}, {})",
-                format!("{ecn:?}").to_lowercase()
-            )
+        (What::Enqueue, Some(Packet { id, bytes, flow, ecn, hosts, .. })) => {
+            let between = match *hosts == Hosts::default() {
+                true => String::new(),
+                false => format!(", from host {} to {}", hosts.source, hosts.destination),
+            };
+            let ecn = format!("{ecn:?}").to_lowercase();
+            format!("arrival of packet {id} ({bytes} bytes, flow {flow}, {ecn}{between})")
         }
         (What::Enqueue, None) => "arrival".into(),
         (What::Dequeue, _) => "departure".into(),

@@ -110,21 +110,114 @@ fn a_broken_vector_is_refused_with_its_line_and_the_reason() {
         refused(&all.join("\n"))
     };
     for (number, from, to, says) in [
-        (1, "\"conformance\":1", "\"conformance\":2", "line 1: conformance = 2"),
-        (1, "\"algorithm\":\"drop-tail\"", "\"algorithm\":\"red\"", "begins with its algorithm"),
-        (1, "\"seed\"", "\"sede\"", "unknown field `sede`"),
-        (3, "\"event\":2", "\"event\":7", "line 3: event 7 comes where event 2 is due"),
-        (3, "\"enqueue\"", "\"enqeue\"", "unknown variant `enqeue`"),
-        (3, "\"packet\"", "\"paket\"", "unknown field `paket`"),
-        (3, "\"verdict\":\"queued\"", "\"marked\":true", "\"verdict\" belongs to"),
-        (3, "}}", "}", "line 3: is not JSON"),
+        (1, "\"conformance\":1", "\"conformance\":2", "line 1: conformance = 2: this version reads form 1"),
+        (1, "\"conformance\":1", "\"conformance\":\"1\"", "line 1: conformance: invalid type: string"),
+        (1, "\"conformance\":1,", "", "line 1: is neither a header, {\"conformance\":1,"),
+        (1, "\"algorithm\":\"drop-tail\"", "\"algorithm\":\"red\"", "must begin with its algorithm"),
+        (1, "\"seed\"", "\"sede\"", "sede: unknown field `sede`"),
+        (1, "\"rate_bps\":2000000", "\"rate_bps\":0", "line 1: link.rate_bps = 0: must be at least 1"),
+        (
+            1,
+            "\"rate_bps\":2000000",
+            "\"rate_bps\":-2",
+            "expected a whole number from 0 to 18446744073709551615",
+        ),
+        (1, "{\"packets\":60.0}", "{\"packets\":0.0}", "line 1: link.buffer.packets = 0: must be at least 1"),
+        (1, "{\"packets\":60.0}", "{\"cells\":60.0}", "line 1: link.buffer: unknown variant `cells`"),
+        (3, "\"event\":2", "\"event\":7", "line 3: event = 7: event 2 is due"),
+        (
+            3,
+            "\"event\":2",
+            "\"event\":4294967296",
+            "line 3: event: invalid value: integer `4294967296`, expected a whole",
+        ),
+        (3, "\"t\":", "\"t\":1e300,\"u\":", "line 3: t: invalid type: floating point"),
+        (3, "\"enqueue\"", "\"enqeue\"", "line 3: do: unknown variant `enqeue`"),
+        (3, "\"packet\"", "\"paket\"", "line 3: paket: unknown field `paket`"),
+        (3, "\"bytes\":1000", "\"bytes\":0", "line 3: packet.bytes = 0: must be at least 1"),
+        (3, "\"bytes\":1000", "\"bytes\":1000,\"dscp\":64", "line 3: packet.dscp = 64: must lie in [0, 63]"),
+        (
+            3,
+            "\"bytes\":1000",
+            "\"bytes\":1000,\"protocol\":256",
+            "line 3: packet.protocol: invalid value: integer `256`",
+        ),
+        (
+            3,
+            "\"bytes\":1000",
+            "\"bytes\":1000,\"hosts\":{\"source\":1}",
+            "line 3: packet.hosts: missing field",
+        ),
+        (3, "\"verdict\":\"queued\"", "\"marked\":true", "line 3: expect.verdict: belongs to"),
+        (3, "}}", "}", "line 3: is not JSON: is cut off"),
     ] {
         let line = lines[number - 1];
-        assert!(line.contains(from), "{line}");
-        let why = with(number, &line.replace(from, to));
+        assert!(line.contains(from), "{from}: {line}");
+        let why = with(number, &line.replacen(from, to, 1));
         assert!(why.contains(says), "{to}: {why}");
     }
-    assert!(with(lines.len(), "").contains("and its header says"));
-    assert!(with(1, "").contains("line 2: an event before any header"));
-    assert_eq!(refused(""), "line 1: no vector");
+    let joined = |lines: &[&str]| lines.join("\n");
+    let header = "the first line is a header, {\"conformance\":1,\"vector\":...}";
+    for (text, says) in [
+        (String::new(), format!("line 1: no vector: {header}")),
+        ("\n \n".into(), format!("line 1: no vector: {header}")),
+        (joined(&lines[1..]), format!("line 1: an event before any header: {header}")),
+        ("[1]".into(), "line 1: must be a JSON object: a header or an event".into()),
+        ("{\"a\":1}".into(), "line 1: is neither a header".into()),
+        ("vector".into(), "line 1: is not JSON: expected value at column 1".into()),
+        (
+            joined(&[lines[0], lines[0]]),
+            format!("line 2: a header comes where event 1 of vector {} is due", vector.header.vector),
+        ),
+        (
+            joined(&[&text, &text]),
+            format!("line {}: vector = {:?}: is in this file already", lines.len() + 2, vector.header.vector),
+        ),
+        (
+            joined(&lines[..5]),
+            format!(
+                "line 5: the file ends where event 5 of vector {} is due: its header says events = {}",
+                vector.header.vector, vector.header.events
+            ),
+        ),
+        (joined(&[&text, lines[1]]), format!("line {}: event = 1: the header of vector", lines.len() + 2)),
+        (joined(&[lines[0], lines[1], lines[3]]), "line 3: event = 3: event 2 is due".into()),
+        (text[..text.len() - 20].to_string(), format!("line {}: is not JSON: is cut off", lines.len())),
+    ] {
+        let why = refused(&text);
+        assert!(why.contains(&says), "{says}: {why}");
+    }
+    let twice = text.replacen("\"id\":1,", "\"id\":0,", 1);
+    assert!(refused(&twice).contains("packet.id = 0: another packet had it"), "{}", refused(&twice));
+    // Time does not go back.
+    let back = text.replacen("\"t\":", "\"t\":9", 1);
+    assert!(refused(&back).contains("line 3: t = "), "{}", refused(&back));
+}
+
+/// Editors of some systems write files so.
+#[test]
+fn byte_order_marks_and_ends_of_lines_make_no_difference() {
+    let vector = &generate::of(&CATALOG[0])[0];
+    let text = vector.text();
+    for other in [format!("\u{feff}{text}"), text.replace('\n', "\r\n"), text.replace('\n', "\n\n")] {
+        assert_eq!(&Vector::read_all(&other).unwrap(), std::slice::from_ref(vector));
+    }
+}
+
+/// Hosts are in the vectors of CAKE that are about them, and each kind of isolation decides otherwise.
+#[test]
+fn each_isolation_decides_otherwise() {
+    let cake = CATALOG.iter().find(|e| e.name == "cake").unwrap();
+    let vectors = generate::of(cake);
+    let of = |name: &str| vectors.iter().find(|v| v.header.vector == format!("cake/{name}")).unwrap();
+    let kinds = ["triple-isolate", "dual-srchost", "dual-dsthost", "hosts", "srchost", "dsthost"];
+    let courses: BTreeSet<String> = kinds
+        .iter()
+        .map(|kind| {
+            of(kind).events.iter().map(|e| format!("{:?}", e.expect.as_ref().unwrap().sent)).collect()
+        })
+        .collect();
+    assert_eq!(courses.len(), kinds.len(), "each serves its packets in another order");
+    let packets = || of("triple-isolate").events.iter().filter_map(|e| e.packet);
+    assert!(packets().any(|p| p.hosts == Default::default()) && packets().any(|p| p.hosts.source == 1));
 }

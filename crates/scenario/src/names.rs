@@ -1,5 +1,6 @@
 //! Names that do not exist: what may have been meant.
 
+use quell_aqm::tc::{self, Answer};
 use quell_tcp::catalog;
 
 /// Names that people know, of things that do the same job as something here, or that a later version may have:
@@ -91,59 +92,129 @@ pub(crate) fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, 
 const SYNONYMS: &[(&[&str], &str)] = &[
     (&["fifo", "pfifo", "bfifo", "pfifo_fast", "tail-drop", "none"], "drop-tail"),
     (&["variant"], "recovery"),
-    (&["tupdate", "t_update"], "update_interval"),
-    (&["dq_rate_estimator"], "delay_from"),
-    (&["step_thresh"], "delay"),
 ];
 
-/// What `tc` says of a queue, but a link's table says here.
-const OF_THE_LINK: &[(&str, &str)] = &[
-    (
-        "limit",
-        "a property of the link, not of the algorithm: write buffer = \"1000 packets\" in the link's table",
-    ),
-    ("ecn", "a property of the link, not of the algorithm: write ecn = true in the link's table"),
-    ("noecn", "a property of the link, not of the algorithm: write ecn = false in the link's table"),
-];
+/// What a number is that `tc` gives, and so its unit here.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Time,
+    Size,
+    Rate,
+    Number,
+}
 
-/// Units of `tc`, and ours.
-const UNITS: &[(&str, &str)] = &[
-    ("us", "us"),
-    ("ms", "ms"),
-    ("s", "s"),
-    ("kbit", "kbit/s"),
-    ("mbit", "Mbit/s"),
-    ("gbit", "Gbit/s"),
-    ("b", "B"),
-    ("kb", "KiB"),
-];
+impl Kind {
+    /// Of a value that stands as an example: `"16 ms"`, `0.1`.
+    fn of_example(value: &str) -> Kind {
+        let unit = value.trim_matches('"').rsplit(' ').next().unwrap_or("");
+        match unit {
+            _ if !value.starts_with('"') => Kind::Number,
+            "s" | "ms" | "us" => Kind::Time,
+            unit if unit.ends_with("bit/s") => Kind::Rate,
+            _ => Kind::Size,
+        }
+    }
+
+    /// Of a parameter, by its unit.
+    fn of_unit(unit: &str) -> Kind {
+        match unit {
+            "s" => Kind::Time,
+            "bytes" | "packets or bytes" => Kind::Size,
+            "bit/s" => Kind::Rate,
+            _ => Kind::Number,
+        }
+    }
+
+    /// A value of `tc` in our words, if it is one; `bare` is the unit of times that have none.
+    fn ours(self, value: &str, bare: &str) -> Option<String> {
+        let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
+        let (number, unit) = value.split_at(digits);
+        let unit = unit.to_ascii_lowercase();
+        let unit = match (self, unit.as_str()) {
+            (Kind::Time, "") => bare,
+            (Kind::Time, "us" | "usec" | "usecs") => "us",
+            (Kind::Time, "ms" | "msec" | "msecs") => "ms",
+            (Kind::Time, "s" | "sec" | "secs") => "s",
+            (Kind::Size, "" | "b") => "B",
+            (Kind::Size, "k" | "kb") => "KiB",
+            (Kind::Size, "m" | "mb") => "MiB",
+            (Kind::Rate, "" | "bit") => "bit/s",
+            (Kind::Rate, "kbit") => "kbit/s",
+            (Kind::Rate, "mbit") => "Mbit/s",
+            (Kind::Rate, "gbit") => "Gbit/s",
+            (Kind::Number, "") => return Some(number.into()),
+            _ => return None,
+        };
+        Some(format!("\"{number} {unit}\""))
+    }
+}
 
 /// What a line of `tc` means here, if it is one: an algorithm's name, then its parameters.
 fn of_tc(line: &str, names: &[&str]) -> Option<String> {
     let (first, rest) = line.trim().split_once(char::is_whitespace)?;
     let same = names.iter().find(|name| plain(name) == plain(first)).map(|name| name.to_string());
     let name = same.or_else(|| nearest(first, names.iter().copied()))?;
-    let (mut keys, mut of_the_link, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let parameters = quell_aqm::catalog::find(&name).map_or(Vec::new(), |entry| (entry.params)());
+    let own: Vec<&str> = parameters.iter().map(|p| p.name).collect();
+    let (mut keys, mut of_the_link, mut remarks, mut others) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut words = rest.split_whitespace().take(24).peekable();
     while let Some(word) = words.next() {
-        let key = SYNONYMS.iter().find(|(tc, _)| tc.contains(&word)).map_or(word, |(_, name)| name);
         let value = words.next_if(|next| next.starts_with(|c: char| c.is_ascii_digit()));
-        let (number, unit) = match value {
-            Some(text) => {
-                text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
+        let parameter = parameters.iter().find(|p| p.name == word);
+        // tc's limit is of all that waits; of RED, and of a FIFO in bytes, it is in bytes.
+        if let (true, Some(value)) = (word == "limit", value) {
+            let in_bytes = name == "red" || plain(first) == "bfifo";
+            let size = if in_bytes { Kind::Size.ours(value, "") } else { Kind::Number.ours(value, "") };
+            match size {
+                Some(size) if in_bytes => of_the_link.push(format!("buffer = {size}")),
+                Some(size) => of_the_link.push(format!("buffer = \"{size} packets\"")),
+                None => others.push(word),
             }
-            None => ("", ""),
-        };
-        let ours = UNITS.iter().find(|(tc, _)| unit.eq_ignore_ascii_case(tc)).map(|(_, ours)| *ours);
-        match (key, value, ours) {
-            ("limit", Some(_), _) => of_the_link.push(format!("buffer = \"{number} packets\"")),
-            ("ecn", None, _) => of_the_link.push("ecn = true".into()),
-            ("noecn", None, _) => of_the_link.push("ecn = false".into()),
-            ("quantum" | "mtu" | "burst", Some(_), None) => keys.push(format!("{key} = \"{number} B\"")),
-            (_, Some(_), Some(unit)) => keys.push(format!("{key} = \"{number} {unit}\"")),
-            (_, Some(_), None) if unit.is_empty() => keys.push(format!("{key} = {number}")),
-            _ => others.push(word),
+            continue;
         }
+        let written = match (parameter, value) {
+            (Some(parameter), Some(value)) => {
+                let kind = Kind::of_unit(parameter.unit);
+                let sixteenths =
+                    matches!(word, "alpha" | "beta") && ["pie", "fq-pie"].contains(&name.as_str());
+                let bare = if word == "perturb" { "s" } else { "us" };
+                match value.parse::<f64>() {
+                    Ok(n) if sixteenths => Some(format!("{word} = {}", n / 16.0)),
+                    _ => kind.ours(value, bare).map(|value| format!("{word} = {value}")),
+                }
+            }
+            _ => match (tc::answer(word, &own), value) {
+                (Some(Answer::Write(text)), Some(value)) => in_place(word, text, value),
+                (Some(Answer::Write(text)), None) => Some(text.to_string()),
+                (Some(Answer::Link(text)), None) => {
+                    of_the_link.push(text.to_string());
+                    continue;
+                }
+                (Some(Answer::Link(text)), Some(value)) => match in_place(word, text, value) {
+                    Some(text) => {
+                        of_the_link.push(text);
+                        continue;
+                    }
+                    None => None,
+                },
+                (Some(Answer::Says(reason)), _) => {
+                    remarks.push(format!("{word}: {reason}"));
+                    continue;
+                }
+                (None, _) => None,
+            },
+        };
+        match written {
+            Some(text) => keys.push(text),
+            None => others.push(word),
+        }
+    }
+    let is_buffer = |text: &&String| text.starts_with("buffer = ");
+    if of_the_link.iter().filter(is_buffer).count() > 1 {
+        let last = of_the_link.iter().rposition(|text| is_buffer(&text)).expect("there are two");
+        let left_out = of_the_link.remove(last);
+        remarks.push(format!("a buffer has one size here, in packets or in bytes: {left_out} is left out"));
     }
     let mut text = format!("a line of tc's; write algorithm = \"{name}\"");
     for key in keys {
@@ -152,11 +223,30 @@ fn of_tc(line: &str, names: &[&str]) -> Option<String> {
     if !of_the_link.is_empty() {
         text.push_str(&format!(", and in the link's table {}", of_the_link.join(", ")));
     }
+    for remark in remarks {
+        text.push_str(&format!("; {remark}"));
+    }
     if !others.is_empty() {
         let others = quell_units::text::cut(&others.join(" ")).to_string();
         text.push_str(&format!("; for \"{others}\" see `quell aqm describe {name}`"));
     }
     Some(text)
+}
+
+/// The answer to a word of `tc`, with the value that it had in the place of the example's.
+fn in_place(word: &str, answer: &str, value: &str) -> Option<String> {
+    let (key, rest) = answer.split_once(" = ")?;
+    let (example, rest) = rest.split_once(", ").map_or((rest, None), |(example, rest)| (example, Some(rest)));
+    // Shares are given in percent.
+    let percent = matches!(word, "classic_protection" | "ecn_prob");
+    let value = match value.trim_end_matches('%').parse::<f64>() {
+        Ok(x) if percent => (x / 100.0).to_string(),
+        _ => {
+            let bare = if matches!(word, "rehash" | "db") { "ms" } else { "us" };
+            Kind::of_example(example).ours(value, bare)?
+        }
+    };
+    Some(format!("{key} = {value}{}", rest.map_or(String::new(), |rest| format!(", {rest}"))))
 }
 
 /// How a name reads whatever the case and the signs between its words.
@@ -223,9 +313,11 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         );
         return (rule, None);
     }
-    let of_an_algorithm = kind == "key" && ["target", "min_th"].iter().any(|key| names.contains(key));
-    if of_an_algorithm && let Some((_, rule)) = OF_THE_LINK.iter().find(|(other, _)| *other == plain(wrong)) {
-        return (rule.to_string(), None);
+    if kind == "key"
+        && tc::is_algorithm(names)
+        && let Some(answer) = tc::answer(wrong, names)
+    {
+        return (answer.to_string(), None);
     }
     let meant = nearest(wrong, names.iter().copied());
     let known = WELL_KNOWN.iter().find(|(others, _)| others.iter().any(|o| plain(o) == plain(wrong)));
@@ -277,13 +369,28 @@ mod tests {
 
     #[test]
     fn the_words_of_tc_are_answered_with_those_that_are_meant() {
-        let pie = ["target", "update_interval", "delay_from", "alpha"];
-        assert_eq!(unknown("key", "tupdate", &pie).1, Some("update_interval".into()));
-        assert_eq!(unknown("key", "dq_rate_estimator", &pie).1, Some("delay_from".into()));
-        for (wrong, want) in [("limit", "buffer = "), ("ecn", "ecn = true"), ("noecn", "ecn = false")] {
-            let (rule, nearest) = unknown("key", wrong, &pie);
-            assert!(rule.contains(want) && nearest.is_none(), "{wrong}: {rule}");
+        let parameters = |name: &str| -> Vec<&'static str> {
+            (quell_aqm::catalog::find(name).unwrap().params)().iter().map(|p| p.name).collect()
+        };
+        let rule = |name, wrong| unknown("key", wrong, &parameters(name)).0;
+        for (name, wrong, want) in [
+            ("pie", "tupdate", "a word of tc's: write update_interval = \"16 ms\""),
+            ("pie", "dq_rate_estimator", "a word of tc's: write delay_from = \"dequeue-rate\""),
+            ("dualpi2", "coupling_factor", "a word of tc's: write k = 2"),
+            ("dualpi2", "step_thresh", "a word of tc's: write min_th = \"1 ms\", range = \"0 s\""),
+            ("sfq", "divisor", "a word of tc's: write flows = 1024"),
+            ("cake", "besteffort", "a word of tc's: write diffserv = \"besteffort\""),
+            (
+                "choke",
+                "ecn",
+                "a property of the link, not of the algorithm: write ecn = true in the link's table",
+            ),
+        ] {
+            assert_eq!(rule(name, wrong), want, "{name}: {wrong}");
+            assert_eq!(unknown("key", wrong, &parameters(name)).1, None);
         }
+        // A slip is a slip, and a table that is no algorithm's has keys of its own.
+        assert_eq!(unknown("key", "targt", &parameters("pie")).1.as_deref(), Some("target"));
         assert!(!unknown("key", "limit", &["count", "rtt"]).0.contains("buffer"));
     }
 
@@ -359,7 +466,7 @@ mod tests {
         for (others, closest) in WELL_KNOWN {
             assert!(all().any(|name| closest.contains(&name)), "{others:?}");
         }
-        let keys = ["recovery", "update_interval", "delay_from", "delay"];
+        let keys = ["recovery"];
         assert!(SYNONYMS.iter().all(|(_, name)| all().chain(keys).any(|n| n == *name)));
     }
 
@@ -374,13 +481,46 @@ mod tests {
         );
         assert_eq!(
             rule("pie tupdate 16ms bytemode"),
-            "a line of tc's; write algorithm = \"pie\", update_interval = \"16 ms\"; for \"bytemode\" see `quell aqm \
-             describe pie`"
+            "a line of tc's; write algorithm = \"pie\", update_interval = \"16 ms\"; bytemode: a packet's \
+             size does not change its probability here, as with nobytemode"
         );
         assert_eq!(
             rule("pfifo limit 50"),
             "a line of tc's; write algorithm = \"drop-tail\", and in the link's table buffer = \"50 packets\""
         );
+        let names = ["cake", "dualpi2", "red", "sfb", "sfq", "pie"];
+        let rule = |line| unknown("algorithm", line, &names).0;
+        for (line, want) in [
+            (
+                "cake bandwidth 20mbit besteffort dual-srchost nat docsis rtt 30ms",
+                "cake\", bandwidth = \"20 Mbit/s\", diffserv = \"besteffort\", isolation = \"dual-srchost\", overhead = \
+                 \"18 B\", mpu = \"64 B\", framing = \"noatm\", rtt = \"30 ms\"; nat: addresses are the hosts' own here, as \
+                 with nonat: leave it out",
+            ),
+            (
+                "dualpi2 limit 10000 memlimit 1mb step_thresh 2ms coupling_factor 3 classic_protection 20% drop_enqueue foo",
+                "dualpi2\", min_th = \"2 ms\", range = \"0 s\", k = 3, c_weight = 0.2, signal_at = \"enqueue\", and in the \
+                 link's table buffer = \"10000 packets\"; a buffer has one size here, in packets or in bytes: buffer = \"1 MiB\" is left out; \
+                 for \"foo\" see `quell aqm describe dualpi2`",
+            ),
+            (
+                "red limit 400000 min 30000 max 90000 probability 0.02",
+                "red\", min_th = \"30000 B\", max_th = \"90000 B\", max_p = 0.02, and in the link's table buffer = \"400000 B\"",
+            ),
+            (
+                "sfb rehash 600000 db 60000 target 20",
+                "sfb\", rehash_interval = \"600000 ms\", warmup = \"60000 ms\", bin_size = 20",
+            ),
+            (
+                "sfq perturb 10 quantum 1514 divisor 1024",
+                "sfq\", perturb = \"10 s\", quantum = \"1514 B\", flows = 1024",
+            ),
+            ("pie target 15000 alpha 2 beta 20", "pie\", target = \"15000 us\", alpha = 0.125, beta = 1.25"),
+        ] {
+            assert_eq!(rule(line), format!("a line of tc's; write algorithm = \"{want}"));
+        }
+        let names = ["codel", "fq-codel", "pie", "drop-tail"];
+        let rule = |line| unknown("algorithm", line, &names).0;
         // A name of two words, and what is neither.
         assert_eq!(unknown("algorithm", "FQ CoDel", &names).1.as_deref(), Some("fq-codel"));
         assert_eq!(rule("some thing"), "unknown algorithm");

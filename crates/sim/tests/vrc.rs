@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::AutoSize;
 use quell_aqm::part::RateUpdate;
 use quell_aqm::vrc::VrcParams;
 use quell_tcp::TcpParams;
@@ -17,7 +18,7 @@ fn held(memory_ms: u64, beta: f64, gamma: f64, rate_update: RateUpdate) -> f64 {
         alpha: Some(0.0003),
         beta: Some(beta),
         gamma: Some(gamma),
-        q_ref: QueueSize::Packets(Q_REF),
+        q_ref: AutoSize::Size(QueueSize::Packets(Q_REF)),
         rate_memory: Duration::from_millis(memory_ms),
         rate_update,
         ..Default::default()

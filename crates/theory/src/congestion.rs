@@ -347,6 +347,12 @@ impl Congestion {
         }
     }
 
+    /// How fast a window grows that hears of no signal, in packets per second.
+    pub(crate) fn growth(&self, window: f64, rtt: f64) -> f64 {
+        let none = Heard { window, rtt, probability: 0.0 };
+        self.rates(&Sender { window, share: 0.0, rtt }, &none).0
+    }
+
     /// How fast a window moves, in packets per second, and the estimate, per second.
     pub(crate) fn rates(&self, now: &Sender, then: &Heard) -> (f64, f64) {
         let signals = then.window * then.probability / then.rtt;

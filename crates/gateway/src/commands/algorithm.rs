@@ -1,6 +1,7 @@
 //! An algorithm as the command line names it.
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
+use quell_aqm::tc;
 use serde_json::{Map, Value};
 
 use super::Failure;
@@ -71,6 +72,11 @@ pub(super) fn algorithm(
 fn explained(error: &str) -> String {
     // The name that is wrong, and then those that are right.
     let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
+    if let ([wrong, known @ ..], true) = (&names[..], error.starts_with("unknown field"))
+        && let Some(answer) = tc::answer(wrong, known)
+    {
+        return format!("{answer}: {error}");
+    }
     let meant = match (&names[..], error.starts_with("unknown ")) {
         ([wrong, known @ ..], true) => meant(wrong, known),
         _ => None,
@@ -105,6 +111,13 @@ mod tests {
         assert!(text.starts_with("--aqm: \"coddel\" is no algorithm; did you mean \"codel\"?"), "{text}");
         let text = said("codel", &[("interval", "90ms"), ("targt", "5ms")]);
         assert!(text.starts_with("--set targt=5ms: did you mean \"target\"? unknown field"), "{text}");
+        let text = said("dualpi2", &[("coupling_factor", "2")]);
+        assert!(
+            text.starts_with("--set coupling_factor=2: a word of tc's: write k = 2: unknown field"),
+            "{text}"
+        );
+        let text = said("codel", &[("limit", "1000")]);
+        assert!(text.contains("a property of the link"), "{text}");
         let text = said("codel", &[("target", "5")]);
         assert!(text.starts_with("--set target=5: ") && text.contains("such as 20ms"), "{text}");
     }

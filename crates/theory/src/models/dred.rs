@@ -32,7 +32,7 @@ impl Dred {
         Dred {
             k_i: params.alpha / (link.buffer.in_packets(link.mean_packet) * t_s),
             filter: memory(params.filter, t_s).max(0.5 * t_s),
-            q_ref: params.q_ref.in_packets(link.mean_packet),
+            q_ref: params.target(link).in_packets(link.mean_packet),
         }
     }
 }

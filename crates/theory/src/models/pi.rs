@@ -38,7 +38,7 @@ impl Pi {
         Ok(Pi {
             k_p: 0.5 * (a + b),
             k_i: (a - b) * params.sampling_rate,
-            q_ref: params.q_ref.in_packets(link.mean_packet),
+            q_ref: params.target(link).in_packets(link.mean_packet),
         })
     }
 }

@@ -39,7 +39,7 @@ impl Pid {
             k_p: params.k_p,
             k_i: params.k_i,
             k_d: params.k_d,
-            q_ref: params.q_ref.in_packets(link.mean_packet),
+            q_ref: params.target(link).in_packets(link.mean_packet),
             filter: memory(params.filter, t_s),
             slope_memory: params.derivative_memory.as_secs_f64().max(0.5 * t_s),
         }

@@ -90,6 +90,12 @@ pub(super) fn curve<V: Real>(avg: V, min_th: V, max_th: V, max_p: V, end: V) -> 
     V::select(avg.lt(end), p.within(V::of(0.0), one), one)
 }
 
+/// How fast an average of weight `w` forgets, per packet. One that is the last sample alone is as old as the half of a
+/// packet, in the mean.
+fn forgetting(w: f64) -> f64 {
+    1.0 / memory(w, 1.0).max(0.5)
+}
+
 impl Red {
     /// RED with its parameters on a link.
     ///
@@ -118,7 +124,7 @@ impl Red {
             max_th,
             max_p: params.max_p,
             end: if params.gentle { 2.0 * max_th } else { max_th },
-            forgetting: 1.0 / memory(w, 1.0),
+            forgetting: forgetting(w),
             spread: spread.factor,
             crowding: spread.crowding,
         })
@@ -167,7 +173,7 @@ impl Red {
                 max_th: s.max_th,
                 max_p: s.max_p,
                 end: if params.gentle { 2.0 * s.max_th } else { s.max_th },
-                forgetting: 1.0 / memory(s.w, 1.0),
+                forgetting: forgetting(s.w),
                 spread: spread.factor,
                 crowding: spread.crowding,
             }
@@ -218,6 +224,18 @@ impl Red {
             (1.0 - self.max_p) / self.max_th
         };
         slope * self.spacing().slope(p)
+    }
+
+    /// How far the average may move from `avg` before the curve bends, to the nearer side, in packets.
+    pub fn straight(&self, avg: f64) -> f64 {
+        let (from, to) = if avg < self.max_th { (self.min_th, self.max_th) } else { (self.max_th, self.end) };
+        (avg - from).min(to - avg)
+    }
+
+    /// How far the average follows, within `time` seconds, a queue that grows by one packet per second.
+    pub fn follows(&self, time: f64, capacity: f64) -> f64 {
+        let memory = 1.0 / (self.forgetting * capacity);
+        time + memory * (-time / memory).exp_m1()
     }
 
     /// The `max_p` with which the share `signaled` belongs to the average `avg` between the thresholds.

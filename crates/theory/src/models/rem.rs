@@ -40,7 +40,7 @@ impl Rem {
             per_growth: params.gamma * (1.0 + half),
             per_excess: params.gamma * params.alpha / t_s,
             ln_phi: params.phi.ln(),
-            q_ref: params.q_ref.in_packets(link.mean_packet),
+            q_ref: params.target(link).in_packets(link.mean_packet),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Vrc {
     pub fn of(params: &VrcParams, link: &Link) -> Result<Vrc, ParamError> {
         let gains = params.gains()?;
         let memory = params.rate_memory.as_secs_f64();
-        let q_ref = params.q_ref.in_packets(link.mean_packet);
+        let q_ref = params.target(link).in_packets(link.mean_packet);
         let (lowest, highest) = match params.bounded {
             true => (-gains.gamma * q_ref, 1.0 / gains.alpha),
             false => (f64::NEG_INFINITY, f64::INFINITY),

@@ -52,6 +52,31 @@ pub fn analyze(
     Ok(Analysis { model, equilibrium, controller, control, stability, criteria })
 }
 
+/// Where a curve of RED bends, and how soon its average is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bend {
+    /// How far the average is from the nearer bend, in packets.
+    pub within: f64,
+    /// How far windows that grow without signals move the average in a round trip, in packets.
+    pub moved: f64,
+}
+
+impl Analysis {
+    /// Where the curve bends, of an algorithm of RED's family.
+    pub fn bend(&self) -> Option<Bend> {
+        let avg = *self.equilibrium.state.first()?;
+        let red = match &self.model {
+            AnyModel::Red(red) => *red,
+            AnyModel::Ared(ared) => ared.red(self.equilibrium.state[1]),
+            _ => return None,
+        };
+        let point = &self.equilibrium.point;
+        let growth: f64 = point.classes.iter().map(|c| c.flows * c.congestion.growth(c.window, c.rtt)).sum();
+        let moved = growth * red.follows(conditions(&self.equilibrium).rtt, point.capacity);
+        Some(Bend { within: red.straight(avg), moved })
+    }
+}
+
 /// N, mean R and C at an equilibrium.
 pub(super) fn conditions(equilibrium: &Equilibrium) -> Conditions {
     let flows: f64 = equilibrium.point.classes.iter().map(|c| c.flows).sum();
@@ -129,10 +154,7 @@ fn red_criteria(red: &Red, equilibrium: &Equilibrium) -> Result<Vec<Criterion>, 
             Setting { min_th: red.min_th, max_th: red.max_th, max_p: slope * (red.max_th - red.min_th), w };
         all.push(criteria::red_proposition(&setting, &now)?);
     }
-    // Without an average the condition asks for a gain below 1 at equilibrium, which a very fast one does
-    // too.
-    let filter = (red.forgetting * now.capacity).min(1e12);
-    all.push(criteria::red_by_hollot(slope, filter, &now)?);
+    all.push(criteria::red_by_hollot(slope, red.forgetting * now.capacity, &now)?);
     if red.spread != 1.0 {
         let share = format!("; signal spacing makes L {:.2} times the curve's slope", red.spread);
         all.iter_mut().for_each(|c| c.reason += &share);

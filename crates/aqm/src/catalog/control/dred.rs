@@ -11,7 +11,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, reachable, require};
+use crate::params::{AutoSize, ParamError, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -22,8 +22,9 @@ params! {
         alpha: f64 = 0.001, unit "1", source "not in Park et al. 2004; holds the queue of its Table 2 with the smallest deviation";
         /// Weight of a new sample in the filtered error.
         filter: f64 = 0.1, unit "1", source "not in Park et al. 2004; a time constant of 10 updates";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
+        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1, for the other schemes";
         /// Whether a packet's size matters: "per-packet" or "by-size".
@@ -32,6 +33,11 @@ params! {
 }
 
 impl DredParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// DRED for a link.
     ///
     /// # Errors
@@ -42,7 +48,7 @@ impl DredParams {
         for (field, x) in [("alpha", self.alpha), ("filter", self.filter)] {
             require(x > 0.0 && x <= 1.0, field, x, "must lie in (0, 1] [Park et al. 2004, eq. 23]")?;
         }
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let q_ref = reachable("q_ref", self.target(link), link)?;
         let mut error = Ewma::new(self.filter);
         error.avg = -q_ref;
         Ok(Dred {
@@ -50,7 +56,7 @@ impl DredParams {
             error,
             q_ref,
             per_packet: self.alpha / link.buffer.in_packets(link.mean_packet),
-            gauge: Gauge::of(self.q_ref, link),
+            gauge: Gauge::of(self.target(link), link),
             sizer: Sizer::new(self.signal, link),
             ticker: Ticker::new("update_interval", self.update_interval)?,
         })

@@ -15,15 +15,16 @@ use alloc::vec::Vec;
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, positive, reachable, require};
+use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{Gauge, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
     /// LRED's parameters.
     pub struct LredParams {
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "chosen: ns-2's for PI";
+        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "chosen: ns-2's for PI; half the buffer is chosen";
         /// Gain of the distance from it.
         beta: f64 = 0.001, unit "1/packet", source "Wang et al. 2007, not verified";
         /// Time between two measurements of the loss ratio.
@@ -36,6 +37,11 @@ params! {
 }
 
 impl LredParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// LRED for a link.
     ///
     /// # Errors
@@ -47,8 +53,8 @@ impl LredParams {
         require((1..=1000).contains(&self.periods), "periods", self.periods, "must lie in [1, 1000]")?;
         require((0.0..1.0).contains(&self.weight), "weight", self.weight, "must lie in [0, 1)")?;
         Ok(Lred {
-            law: Law { beta: self.beta, q_ref: reachable("q_ref", self.q_ref, link)? },
-            gauge: Gauge::of(self.q_ref, link),
+            law: Law { beta: self.beta, q_ref: reachable("q_ref", self.target(link), link)? },
+            gauge: Gauge::of(self.target(link), link),
             ticker: Ticker::new("interval", self.interval)?,
             periods: vec![Period::default(); self.periods as usize],
             current: 0,
@@ -176,7 +182,9 @@ mod tests {
         let mut rng = Seed(1).stream("lred");
         for start in [0.0, 1.0] {
             let mut lred =
-                LredParams { q_ref: QueueSize::Packets(99.0), ..LredParams::default() }.build(&link).unwrap();
+                LredParams { q_ref: AutoSize::Size(QueueSize::Packets(99.0)), ..LredParams::default() }
+                    .build(&link)
+                    .unwrap();
             lred.loss = start;
             let queue = |n| QueueView {
                 packets: Packets::new(n),

@@ -13,7 +13,7 @@
 use quell_units::{Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, in_range, reachable, require};
+use crate::params::{AutoSize, ParamError, ParamValue, in_range, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -30,8 +30,9 @@ params! {
         b: f64 = B, unit "1/packet", source "Hollot et al. 2001b, section IV; ns-2";
         /// Compute a and b instead: { flows = 60, rtt = "246 ms" }, and lambda to place the crossover at lambda / rtt rather than at the controller's zero.
         design: Option<PiDesign> = None, unit "table", source "Chen 2010, section 3.4.2";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "ns-2";
+        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "ns-2; half the buffer is chosen";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
         /// Probability at the start, from which the integral goes on.
@@ -64,6 +65,11 @@ impl ParamValue for PiDesign {
 }
 
 impl PiParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// The gains (a, b) on a link, given or designed.
     ///
     /// # Errors
@@ -109,14 +115,14 @@ impl PiParams {
     pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
         link.check()?;
         let (a, b) = self.gains(link)?;
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let q_ref = reachable("q_ref", self.target(link), link)?;
         in_range("initial_p", self.initial_p, 0.0, 1.0, "a probability")?;
         let interval = Duration::from_secs_f64(1.0 / self.sampling_rate);
         Ok(Pi {
             p: self.initial_p,
             q_old: 0.0,
             gains: Gains { a, b, q_ref },
-            gauge: Gauge::of(self.q_ref, link),
+            gauge: Gauge::of(self.target(link), link),
             sizer: Sizer::new(self.signal, link),
             ticker: Ticker::new("sampling_rate", interval)?,
         })

@@ -42,7 +42,7 @@ impl PiFixedParams {
             q_ref: fixed::from_f64(gains.q_ref),
             integral: Scale::new((gains.a - gains.b) * widen),
             proportional: Scale::new(gains.b * widen),
-            gauge: FixedGauge::of(self.0.q_ref, link),
+            gauge: FixedGauge::of(self.0.target(link), link),
             sizer: FixedSizer::new(self.0.signal, link),
             initial_p: (self.0.initial_p * ONE62 as f64) as u64,
             interval: Ticker::new("sampling_rate", Duration::from_secs_f64(1.0 / self.0.sampling_rate))?

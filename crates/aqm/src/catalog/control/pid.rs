@@ -15,7 +15,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, in_range, reachable, require};
+use crate::params::{AutoSize, ParamError, in_range, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -32,8 +32,9 @@ params! {
         filter: f64 = 1.0, unit "1", source "Park et al. 2004, eq. 23 filters, eq. 12 does not";
         /// Time constant of the average of the derivative; 0 s does not average.
         derivative_memory: Duration = Duration::from_millis(20), unit "s", source "as VRC's rate_memory";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
+        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// Whether a packet's size matters: "per-packet" or "by-size".
@@ -42,6 +43,11 @@ params! {
 }
 
 impl PidParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// PID for a link.
     ///
     /// # Errors
@@ -64,7 +70,7 @@ impl PidParams {
             self.filter,
             "must lie in (0, 1] [Park et al. 2004, eq. 23]",
         )?;
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let q_ref = reachable("q_ref", self.target(link), link)?;
         let ticker = Ticker::new("update_interval", self.update_interval)?;
         let t_s = ticker.interval().as_secs_f64();
         let smooth = if self.derivative_memory.is_zero() {
@@ -82,7 +88,7 @@ impl PidParams {
             settled: 0.0,
             slope: Ewma::new(smooth),
             p: 0.0,
-            gauge: Gauge::of(self.q_ref, link),
+            gauge: Gauge::of(self.target(link), link),
             sizer: Sizer::new(self.signal, link),
             ticker,
         })
@@ -229,7 +235,7 @@ mod tests {
         let pi = PiParams {
             a: 0.0024 + 0.0045 * 0.01,
             b: 0.0024,
-            q_ref: QueueSize::Packets(50.0),
+            q_ref: AutoSize::Size(QueueSize::Packets(50.0)),
             sampling_rate: 100.0,
             ..Default::default()
         };

@@ -16,7 +16,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, reachable, require};
+use crate::params::{AutoSize, ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
@@ -49,8 +49,9 @@ params! {
         alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
         /// Base of the exponential.
         phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
-        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "ns-2";
+        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes; auto: 20 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "ns-2; half the buffer is chosen";
         /// Time between two updates of the price.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
         /// Probability at the start; the price is the one that it belongs to.
@@ -69,6 +70,11 @@ params! {
 }
 
 impl RemParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(20.0), link)
+    }
+
     /// REM for a link.
     ///
     /// # Errors
@@ -94,7 +100,7 @@ impl RemParams {
             self.phi,
             "must exceed 1 [Chen 2010, eq. 3.10]",
         )?;
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let q_ref = reachable("q_ref", self.target(link), link)?;
         require(
             (0.0..1.0).contains(&self.initial_p),
             "initial_p",
@@ -110,8 +116,8 @@ impl RemParams {
             form: self.form,
             q_old: 0.0,
             arrived: 0.0,
-            arrivals: Sizer::in_unit_of(self.q_ref, link),
-            gauge: Gauge::of(self.q_ref, link),
+            arrivals: Sizer::in_unit_of(self.target(link), link),
+            gauge: Gauge::of(self.target(link), link),
             sizer: Sizer::new(self.signal, link),
             mark_at: self.mark_at,
             unmarkable: self.unmarkable,

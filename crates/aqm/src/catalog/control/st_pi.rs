@@ -30,8 +30,9 @@ params! {
         a: f64 = 7.288e-5, unit "1/packet", source "Chen 2010, section 6.4";
         /// Gain of the queue one sample ago, at the start.
         b: f64 = 7.264e-5, unit "1/packet", source "Chen 2010, section 6.4";
-        /// Queue to hold at the start; its unit decides whether the queue is measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "as PI's (ns-2); Chen 2010, section 6.4 has 150 packets, with a buffer of 1000";
+        /// Queue to hold at the start; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "as PI's (ns-2); Chen 2010, section 6.4 has 150 packets, with a buffer of 1000; half the buffer is chosen";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "Chen 2010, section 6.4";
         /// Probability at the start, from which the integral goes on.
@@ -54,6 +55,11 @@ params! {
 }
 
 impl StPiParams {
+    /// The queue to hold at the start on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// ST-PI for a link.
     ///
     /// # Errors
@@ -98,6 +104,7 @@ impl StPiParams {
             alloc::format!("must lie in (0, gamma / sqrt 3 = {h_l}) [Chen 2010, Fig. 6.1]"),
         )?;
         let q_ref = pi.gains().q_ref;
+        let target = self.target(link);
         let buffer = link.buffer.in_packets(link.mean_packet);
         let bound = |size: AutoSize, auto: f64| match size {
             AutoSize::Auto => auto,
@@ -109,15 +116,14 @@ impl StPiParams {
             lowest > 0.0 && lowest <= q_ref,
             "q_ref_min",
             self.q_ref_min,
-            alloc::format!("must be positive and at most q_ref ({})", self.q_ref),
+            alloc::format!("must be positive and at most q_ref ({target})"),
         )?;
         require(
             self.a * (q_ref / lowest) * (q_ref / lowest) <= 1.0,
             "q_ref_min",
             self.q_ref_min,
             alloc::format!(
-                "must be larger, or reduce `a`: it grows to `a (q_ref / q_ref_min)^2`, which must not exceed 1; q_ref is {} and `a` is {}",
-                self.q_ref,
+                "must be larger, or reduce `a`: it grows to `a (q_ref / q_ref_min)^2`, which must not exceed 1; q_ref is {target} and `a` is {}",
                 self.a
             ),
         )?;
@@ -126,8 +132,7 @@ impl StPiParams {
             "q_ref_max",
             self.q_ref_max,
             alloc::format!(
-                "must be at least q_ref ({}) and less than the buffer ({})",
-                self.q_ref,
+                "must be at least q_ref ({target}) and less than the buffer ({})",
                 link.buffer
             ),
         )?;
@@ -226,7 +231,7 @@ mod tests {
     fn the_target_recovers_from_the_worst_of_starts() {
         for start in [75.0, 150.0, 490.0] {
             for amplitude in [30.0, 100.0, 250.0] {
-                let q_ref = QueueSize::Bytes(500.0 * start);
+                let q_ref = AutoSize::Size(QueueSize::Bytes(500.0 * start));
                 let mut aqm =
                     StPiParams { q_ref, a: 1e-5, b: 9.9e-6, ..Default::default() }.build(&link()).unwrap();
                 let reached = swing(&mut aqm, amplitude, 3000.0);
@@ -243,7 +248,7 @@ mod tests {
 
     #[test]
     fn gains_follow_the_target() {
-        let q_ref = QueueSize::Bytes(75_000.0);
+        let q_ref = AutoSize::Size(QueueSize::Bytes(75_000.0));
         let mut aqm = StPiParams { q_ref, ..Default::default() }.build(&link()).unwrap();
         let q_ref = swing(&mut aqm, 250.0, 1000.0);
         let k = q_ref / 150.0;

@@ -25,7 +25,7 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::avq::InputRate;
-use crate::params::{ParamError, positive_duration, reachable, require};
+use crate::params::{AutoSize, ParamError, positive_duration, reachable, require};
 use crate::part::{Gauge, IntervalRate, RateEstimator, RateUpdate, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -48,8 +48,9 @@ params! {
         k_i: Option<f64> = None, unit "1/(packet s)", source "Park et al. 2004, Table 1: 0.0045";
         /// Derivative gain on the queue; with k_p and k_i.
         k_d: Option<f64> = None, unit "s/packet", source "Park et al. 2004, Table 1: 0.0003";
-        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes.
-        q_ref: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Park et al. 2004, section 5.1";
+        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes; auto: 50 packets,
+        /// or half of a buffer that does not hold as many.
+        q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// K: time constant of the estimate of the arrival rate.
@@ -68,6 +69,11 @@ params! {
 }
 
 impl VrcParams {
+    /// The queue to hold on a link.
+    pub fn target(&self, link: &Link) -> QueueSize {
+        self.q_ref.or_target(QueueSize::Packets(50.0), link)
+    }
+
     /// The gains, in whichever terms they are given.
     ///
     /// # Errors
@@ -116,7 +122,7 @@ impl VrcParams {
     pub fn build(&self, link: &Link) -> Result<Vrc, ParamError> {
         link.check()?;
         let gains = self.gains()?;
-        let q_ref = reachable("q_ref", self.q_ref, link)?;
+        let q_ref = reachable("q_ref", self.target(link), link)?;
         positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(Vrc {
             gains,
@@ -132,8 +138,8 @@ impl VrcParams {
             },
             input_rate: self.input_rate,
             bounded: self.bounded,
-            arrivals: Sizer::in_unit_of(self.q_ref, link),
-            gauge: Gauge::of(self.q_ref, link),
+            arrivals: Sizer::in_unit_of(self.target(link), link),
+            gauge: Gauge::of(self.target(link), link),
             sizer: Sizer::new(self.signal, link),
             link: *link,
             ticker: Ticker::new("update_interval", self.update_interval)?,

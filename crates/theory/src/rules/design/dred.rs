@@ -2,6 +2,7 @@
 
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dred::DredParams;
+use quell_aqm::params::AutoSize;
 use quell_units::{Duration, QueueSize};
 
 use super::digits::round;
@@ -38,7 +39,7 @@ impl Rule for Dred {
         Ok((
             AqmConfig::Dred(DredParams {
                 alpha,
-                q_ref: QueueSize::Packets(q),
+                q_ref: AutoSize::Size(QueueSize::Packets(q)),
                 update_interval: interval,
                 ..Default::default()
             }),

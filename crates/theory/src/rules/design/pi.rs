@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use num_complex::Complex64;
 use quell_aqm::ap_red::Conditions;
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::AutoSize;
 use quell_aqm::pi::{PiDesign, PiParams, design_zero};
 use quell_units::QueueSize;
 
@@ -45,7 +46,7 @@ impl Rule for Pi {
         Ok((
             AqmConfig::Pi(PiParams {
                 design: Some(PiDesign { flows: now.flows, rtt: target.rtt, lambda: Some(lambda) }),
-                q_ref: QueueSize::Packets(q),
+                q_ref: AutoSize::Size(QueueSize::Packets(q)),
                 sampling_rate: sampling_rate(crossover),
                 ..Default::default()
             }),
@@ -98,7 +99,7 @@ fn shaped(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), Theory
         AqmConfig::Pi(PiParams {
             a,
             b: a - apart,
-            q_ref: QueueSize::Packets(q),
+            q_ref: AutoSize::Size(QueueSize::Packets(q)),
             sampling_rate,
             ..Default::default()
         }),

@@ -1,6 +1,7 @@
 //! PID gains by loop-shaping.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::AutoSize;
 use quell_aqm::pi::design_zero;
 use quell_aqm::pid::PidParams;
 use quell_units::{Duration, QueueSize};
@@ -26,7 +27,7 @@ impl Rule for Pid {
             k_p: gains.k_p,
             k_i: gains.k_i,
             k_d: gains.k_d,
-            q_ref: QueueSize::Packets(q),
+            q_ref: AutoSize::Size(QueueSize::Packets(q)),
             update_interval: interval,
             derivative_memory: memory,
             ..Default::default()

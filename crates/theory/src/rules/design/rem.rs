@@ -1,6 +1,7 @@
 //! REM by the gains of PI.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::AutoSize;
 use quell_aqm::rem::RemParams;
 use quell_units::{Duration, QueueSize};
 
@@ -46,7 +47,7 @@ impl Rule for Rem {
             AqmConfig::Rem(RemParams {
                 gamma,
                 alpha,
-                q_ref: QueueSize::Packets(q),
+                q_ref: AutoSize::Size(QueueSize::Packets(q)),
                 update_interval: Duration::from_secs_f64(interval),
                 ..defaults
             }),

@@ -1,6 +1,7 @@
 //! VRC by loop-shaping.
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::AutoSize;
 use quell_aqm::vrc::VrcParams;
 use quell_units::QueueSize;
 
@@ -22,7 +23,7 @@ impl Rule for Vrc {
             alpha: Some(gains.k_d),
             beta: Some(beta.min(gamma)),
             gamma: Some(gamma.max(beta)),
-            q_ref: QueueSize::Packets(q),
+            q_ref: AutoSize::Size(QueueSize::Packets(q)),
             update_interval: interval,
             rate_memory: memory,
             ..Default::default()
