@@ -1,7 +1,7 @@
 //! Algorithms as a command line names them.
 
-use quell_aqm::catalog::{AqmConfig, CATALOG, find};
-use quell_scenario::{suggest, unknown};
+use quell_aqm::catalog::AqmConfig;
+use quell_scenario::format::AqmChoice;
 use quell_units::text::cut;
 
 /// The algorithm that RFC 7928 section 3 compares all others with.
@@ -34,13 +34,7 @@ impl Candidate {
     pub fn parse(text: &str) -> Result<Candidate, String> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        if find(name).is_none() {
-            let names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
-            let (rule, nearest) = unknown("algorithm", name, &names);
-            let known = format!("known: {}", names.join(", "));
-            return Err(format!("\"{}\": {}", cut(name), suggest(&rule, nearest.as_deref(), Some(&known))));
-        }
-        let mut table = toml::Table::from_iter([("algorithm".to_string(), name.into())]);
+        let mut parameters = toml::Table::new();
         let mut label = name.to_string();
         for assignment in parts {
             let Some((key, value)) = assignment.split_once('=').map(|(k, v)| (k.trim(), v.trim())) else {
@@ -48,12 +42,15 @@ impl Candidate {
             };
             let read = format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
             let value_read = read.unwrap_or_else(|| value.into());
-            if table.insert(key.to_string(), value_read).is_some() {
+            if parameters.insert(key.to_string(), value_read).is_some() {
                 return Err(format!("{} is given twice", cut(key)));
             }
             label.push_str(&format!(" {key}={value}"));
         }
-        let config = AqmConfig::deserialize_from(&table)?;
+        let choice = AqmChoice { algorithm: name.to_string(), label: None, parameters };
+        let config = choice.configure()?;
+        let mut table = toml::Table::from_iter([("algorithm".to_string(), name.into())]);
+        table.extend(choice.parameters);
         Ok(Candidate { label, table, config })
     }
 
@@ -62,17 +59,6 @@ impl Candidate {
         let mut table = self.table.clone();
         table.insert("label".to_string(), self.label.clone().into());
         table
-    }
-}
-
-/// Reading a configuration, with the message alone.
-trait Read: Sized {
-    fn deserialize_from(table: &toml::Table) -> Result<Self, String>;
-}
-
-impl Read for AqmConfig {
-    fn deserialize_from(table: &toml::Table) -> Result<Self, String> {
-        table.clone().try_into().map_err(|e: toml::de::Error| e.message().to_string())
     }
 }
 
@@ -89,6 +75,7 @@ mod tests {
         assert!(wrong("codl").contains("did you mean \"codel\""));
         assert_eq!(wrong("codel,target"), "\"target\" must be KEY=VALUE, such as target=15ms");
         assert_eq!(wrong("codel,target=1ms,target=2ms"), "target is given twice");
-        assert!(wrong("codel,tarjet=1ms").contains("tarjet"));
+        assert!(wrong("codel,tarjet=1ms").contains("did you mean \"target\""));
+        assert!(wrong("codel,target=5").starts_with("target = 5: not a time with its unit"));
     }
 }

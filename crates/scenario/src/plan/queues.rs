@@ -3,7 +3,7 @@
 use quell_aqm::Link;
 use quell_aqm::catalog::{self, AnyAlgorithm, AnyAqm, AqmConfig, CATALOG};
 
-use crate::error::Problem;
+use crate::error::{Files, Problem, Source};
 use crate::format::AqmChoice;
 use crate::plugins::Plugins;
 use crate::tree::{Node, Path};
@@ -29,6 +29,19 @@ pub(super) fn build(
         let default = if written { "" } else { " (the value is the default)" };
         Problem::new(at.then(e.field), format!("{}{on_link}{default}", e.rule)).with_value(e.value)
     })
+}
+
+impl AqmChoice {
+    /// The algorithm of the catalog that it names, outside of a scenario.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and the rule that it breaks, as in a scenario.
+    pub fn configure(&self) -> Result<AqmConfig, String> {
+        let tree = Node::from_toml(&toml::Value::Table(self.parameters.clone()));
+        let nowhere = Source { name: String::new(), text: None, files: Files::default() };
+        configure(self, &Path::default(), &Plugins::new())
+            .map_err(|problem| nowhere.error(&tree, problem).reason())
+    }
 }
 
 /// The parameters of an algorithm of the catalog.
