@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use quell_aqm::catalog::CATALOG;
 use quell_conformance::museum::{self, EXHIBITS, Exhibit};
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::{ConformanceRunArgs, Format, MuseumArgs};
 use crate::failure::Failure;
+use crate::terminal::Meter;
 use crate::{interrupt, json, table, terminal, unknown_name};
 
 /// A vector in the list, for JSON.
@@ -187,10 +189,21 @@ pub fn run(args: &ConformanceRunArgs) -> Result<(), Failure> {
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();
     let runner = Runner { command: args.command.clone(), dir: None, timeout: args.timeout };
-    let mut all = Vec::new();
+    let (mut all, mut ended) = (Vec::new(), None);
+    let progress = Progress::new(vectors.len());
     for vector in &vectors {
-        all.push(Ran::of(vector, quell_conformance::run(&runner, vector, stop).map_err(failed)?));
+        progress.at(all.len(), &vector.header.vector);
+        match quell_conformance::run(&runner, vector, stop) {
+            Ok(outcome) => all.push(Ran::of(vector, outcome)),
+            // What was found before counts.
+            Err(RunError::Interrupted) if !all.is_empty() => {
+                ended = Some(format!("{} of {} vectors were run", all.len(), vectors.len()));
+                break;
+            }
+            Err(e) => return Err(failed(e)),
+        }
     }
+    drop(progress);
     let count = |outcome: &str| all.iter().filter(|r| r.outcome == outcome).count();
     let (passed, skipped) = (count("passed"), count("skipped"));
     if args.format.format == Format::Json {
@@ -202,13 +215,52 @@ pub fn run(args: &ConformanceRunArgs) -> Result<(), Failure> {
         wrong.filter_map(|r| r.text.as_ref()).for_each(|why| text.push_str(&format!("\n{why}\n")));
         terminal::print(&text)?;
     }
-    match all.len() - passed - skipped {
-        0 if passed == 0 => Err(Failure::Failed("no vector was taken: every one was skipped".into())),
-        0 => Ok(()),
-        wrong => Err(Failure::Failed(format!(
-            "{wrong} of {} vectors differ; {passed} passed, {skipped} skipped",
-            all.len()
-        ))),
+    let of = all.len();
+    let found = match (count("differs"), count("broke")) {
+        (0, 0) if passed == 0 => Some("no vector was taken: every one was skipped".to_string()),
+        (0, 0) => None,
+        (differ, 0) => Some(format!("{differ} of {of} vectors differ; {passed} passed, {skipped} skipped")),
+        (differ, broke) => Some(format!(
+            "the implementation broke at {broke} of {of} vectors; {differ} differ, {passed} passed, {skipped} skipped"
+        )),
+    };
+    match (ended, found) {
+        (None, None) => Ok(()),
+        (None, Some(found)) => Err(Failure::Failed(found)),
+        (Some(ended), None) => Err(Failure::Interrupted(ended)),
+        (Some(ended), Some(found)) => Err(Failure::Interrupted(format!("{ended}: {found}"))),
+    }
+}
+
+/// Says on stderr how far a list has been gone through.
+struct Progress {
+    meter: Meter,
+    since: Instant,
+    all: usize,
+}
+
+impl Progress {
+    fn new(all: usize) -> Self {
+        Progress { meter: Meter::new(false), since: Instant::now(), all }
+    }
+
+    fn at(&self, done: usize, name: &str) {
+        let elapsed = self.since.elapsed();
+        let left = match done {
+            0 => String::new(),
+            n => format!("{} left  ", terminal::span(elapsed.mul_f64((self.all - n) as f64 / n as f64))),
+        };
+        self.meter.advance(
+            done as f64 / self.all as f64,
+            elapsed,
+            &format!("{done}/{}  {left}{name}", self.all),
+        );
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.meter.finish();
     }
 }
 
@@ -291,13 +343,16 @@ pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
         timeout: std::time::Duration::from_secs(120),
     };
     let (mut all, mut right) = (Vec::new(), BTreeSet::new());
+    let progress = Progress::new(exhibits.len());
     for exhibit in exhibits {
+        progress.at(all.len(), exhibit.name);
         // What it is made from is right: otherwise it would be caught for another reason.
         if right.insert(exhibit.algorithm) {
             check_right(&runner(&[museum::RIGHT]), exhibit.algorithm, stop)?;
         }
         all.push(catch(&runner(&["museum.py", exhibit.name]), exhibit, stop)?);
     }
+    drop(progress);
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
         json::print(&Museum { schema: json::SCHEMA, exhibits: &all })?;
