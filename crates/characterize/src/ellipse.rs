@@ -86,13 +86,14 @@ pub(crate) fn picture(title: &str, ellipses: &[Ellipse]) -> Option<String> {
     if ellipses.is_empty() {
         return None;
     }
-    // Milliseconds and Mbit/s, and a cross at the median after the outline.
+    let span = |outline: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
+        let ends = outline.iter().map(of).fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
+        ends.1 - ends.0
+    };
+    let all: Vec<(f64, f64)> = ellipses.iter().flat_map(Ellipse::outline).collect();
+    // Milliseconds and Mbit/s, and a cross at the median after the outline, which is seen even if that is a point.
     let line = |e: &Ellipse| {
-        let arm = |of: fn(&(f64, f64)) -> f64| {
-            let values: Vec<f64> = e.outline().iter().map(of).collect();
-            let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));
-            (high - low) / 12.0
-        };
+        let arm = |of: fn(&(f64, f64)) -> f64| (span(&e.outline(), of) / 12.0).max(span(&all, of) / 60.0);
         let (dx, dy) = (arm(|p| p.0), arm(|p| p.1));
         let (x, y) = (e.delay_median_s, e.goodput_median_bps);
         let cross = [(x - dx, y), (x + dx, y), (f64::NAN, f64::NAN), (x, (y - dy).max(0.0)), (x, y + dy)];

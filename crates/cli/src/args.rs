@@ -587,7 +587,14 @@ pub struct CompareArgs {
     #[arg(value_name = "RESULTS", conflicts_with = "baseline")]
     pub other: Option<PathBuf>,
     /// The algorithm that the others are compared with, by its label.
-    #[arg(long, short, value_name = "NAME", required_unless_present = "other", default_value = "")]
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        required_unless_present = "other",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub baseline: String,
     /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
     /// lacks are added with their default parameters.

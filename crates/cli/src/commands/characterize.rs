@@ -75,7 +75,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref())
+    run::interrupted(&results, kept.folder.as_deref(), false)
 }
 
 fn title(plan: &Plan) -> String {
@@ -174,17 +174,27 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         columns.push(column(number, &|a| all.iter().map(|found| found.tally(a)).sum()));
     }
     columns.push(column("all", &|a| findings.tally(a)));
-    format!("{text}\n{}\n", table::figures(&names, &columns))
+    text = format!("{text}\n{}\n", table::figures(&names, &columns));
+    text.push_str("figures better (+) or worse (-) than drop-tail's beyond chance and by more than 2 %; – not compared\n");
+    if plan.request.seeds == 1 {
+        text.push_str("one seed shows no difference beyond chance; use --seeds N\n");
+    }
+    text
 }
 
 fn counts(tally: &Tally) -> (String, Tint) {
-    let tint = match (tally.better, tally.worse) {
-        (0, 0) => Tint::Plain,
-        (_, 0) => Tint::Good,
-        (0, _) => Tint::Bad,
-        _ => Tint::Plain,
-    };
-    (format!("{}/{}", tally.better, tally.worse), tint)
+    match (tally.better, tally.worse) {
+        // Nothing has been compared.
+        (0, 0) if tally.all() == 0 => ("–".to_string(), Tint::Plain),
+        (better, worse) => {
+            let tint = match (better, worse) {
+                (1.., 0) => Tint::Good,
+                (0, 1..) => Tint::Bad,
+                _ => Tint::Plain,
+            };
+            (format!("{better}/{worse}"), tint)
+        }
+    }
 }
 
 /// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.

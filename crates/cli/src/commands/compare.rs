@@ -51,7 +51,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref())
+    run::interrupted(&results, kept.folder.as_deref(), true)
 }
 
 /// Compares two results of one scenario, algorithm by algorithm.

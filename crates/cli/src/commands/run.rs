@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    if args.finished { Ok(()) } else { interrupted(&results, kept.folder.as_deref()) }
+    if args.finished { Ok(()) } else { interrupted(&results, kept.folder.as_deref(), true) }
 }
 
 /// What became of the results.
@@ -91,8 +91,8 @@ pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial:
     kept
 }
 
-/// The failure of a run that was stopped; says what was kept.
-pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failure> {
+/// The failure of a run that was stopped; says what was kept. Only of a scenario file can `quell run` make results.
+pub fn interrupted(results: &Results, folder: Option<&Path>, of_scenario: bool) -> Result<(), Failure> {
     if !results.run.partial {
         return Ok(());
     }
@@ -100,9 +100,11 @@ pub fn interrupted(results: &Results, folder: Option<&Path>) -> Result<(), Failu
     let kept = match folder {
         Some(folder) => format!("; they are kept in {} and marked partial", folder.display()),
         None if results.run.kept => {
-            "; they are in the cache: the same command goes on from there, and `quell run` with \
-                                     --finished makes results of them"
-                .to_string()
+            let look = match of_scenario {
+                true => ", and `quell run` with --finished makes results of them",
+                false => "",
+            };
+            format!("; they are in the cache: the same command goes on from there{look}")
         }
         None => String::new(),
     };

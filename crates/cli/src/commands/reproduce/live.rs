@@ -71,7 +71,7 @@ pub fn live(
                     points: selection::json_points(results, &selection),
                 })?;
                 kept.failure.map_or(Ok(()), Err)?;
-                run::interrupted(results, kept.folder.as_deref())?;
+                run::interrupted(results, kept.folder.as_deref(), false)?;
             }
         }
         // All of it is there.

@@ -215,7 +215,7 @@ pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[Path
     terminal::print(&text)?;
     match kept.failure {
         Some(failure) => Err(failure),
-        None => run::interrupted(results, kept.folder.as_deref()),
+        None => run::interrupted(results, kept.folder.as_deref(), false),
     }
 }
 
