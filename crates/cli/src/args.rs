@@ -1099,7 +1099,8 @@ pub struct DesignArgs {
     /// The link's buffer; default: the bandwidth-delay product.
     #[arg(long, value_name = "SIZE")]
     pub buffer: Option<QueueSize>,
-    /// The target queue; default: a quarter of the buffer.
+    /// The target queue; default: a quarter of the buffer; pi2 and dualpi2 have their own target where half of the buffer
+    /// holds it.
     #[arg(long, value_name = "SIZE")]
     pub queue: Option<QueueSize>,
     /// Size of a packet on the wire.

@@ -186,10 +186,17 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
 
 /// Congestion controls that live on marks, beside an algorithm that gives none.
 fn marks_note(s: &Scenario) -> Option<String> {
-    let none = s.aqm.iter().find(|choice| choice.algorithm == "drop-tail")?;
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable())?;
-    let label = none.label();
-    Some(format!("{names}: answers marks, and {label} gives none: there only losses reduce the window"))
+    let note = |ect1: bool| {
+        let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks(ect1)).map(|c| c.label()).collect();
+        let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
+        let labels = none.join(", ");
+        (!none.is_empty()).then(|| {
+            format!(
+                "{names}: answers marks, and none come from {labels}: there only losses reduce the window"
+            )
+        })
+    };
+    note(true).or_else(|| note(false))
 }
 
 /// Algorithms that tell ECT(1) from ECT(0).

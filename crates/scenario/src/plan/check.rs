@@ -145,21 +145,23 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
 
 /// Congestion controls that live on marks need a queue that gives some.
 pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
-    let signals = |choice: &AqmChoice| choice.algorithm != "drop-tail";
-    let marks = |link: &LinkId| {
+    let marks = |link: &LinkId, ect1: bool| {
         let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
         queue.is_some_and(|queue| {
-            let some = queue.own.as_ref().map_or_else(|| s.aqm.iter().any(signals), |(own, _)| signals(own));
-            queue.ecn && some
+            let some = |choice: &AqmChoice| choice.marks(ect1);
+            queue.ecn && queue.own.as_ref().map_or_else(|| s.aqm.iter().any(some), |(own, _)| some(own))
         })
     };
     for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
         let needs = g.kind.is_tcp() && g.tcp.congestion.is_scalable();
         require(
-            !needs || routes.iter().all(|route| route.there.iter().any(marks)),
+            !needs
+                || routes
+                    .iter()
+                    .all(|route| route.there.iter().any(|link| marks(link, g.tcp.congestion.is_l4s()))),
             steps!["flows", i, "tcp", "congestion"],
-            "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm other than \
-             drop-tail (RFC 8257 section 3.1)",
+            "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm that marks its \
+             packets, such as red, codel or dualpi2 (RFC 8257 section 3.1)",
         )?;
     }
     Ok(())

@@ -13,7 +13,8 @@
 //! - Q_C is updated when a packet leaves C, with the delay of that packet, and stays while C is empty: Fig. 10 has
 //!   no other place. So L is marked for C's last congestion until C is used again.
 //! - `maxrand(U) < p` is drawn as one number below p^U, which has the same probability.
-//! - Overload is not in the pseudo-code (B.1), and not here.
+//! - Overload is not in the pseudo-code (B.1), and not here: L4S packets at 1.2 times a link of 10 Mbit/s take three
+//!   quarters of a Classic 1 Mbit/s at the limit.
 //! - Packets that wait in the queue that is not theirs (section 2.5.1.1) are signaled as in `dualpi2`: in L, ECT(0)
 //!   is marked and Not-ECT dropped with the square of half the probability; in C, ECT(1) is marked with p_CL.
 

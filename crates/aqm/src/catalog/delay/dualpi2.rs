@@ -23,6 +23,9 @@
 //!   appropriate to Classic congestion control", which by eq. 1 is (p_L / k)^2. ECT(1) in C is
 //!   marked with p_CL.
 //! - Under overload ECT(1) in C is treated as in L: dropped with p_C, and marked otherwise.
+//! - With `overload` = "overflow" the shared limit drops from whichever queue a packet arrives at, whatever the scheduler
+//!   owes it: L4S packets at 1.2 times a link of 10 Mbit/s take three quarters of a Classic 1 Mbit/s, where the default
+//!   takes a third. A `limit` within `target` would leave dropping to the limit alone and is refused.
 //! - The limit, 250 ms of the link's rate with room for one packet of 1500 bytes, is a limit of DualPI2 within the
 //!   host's buffer, which the two queues share.
 
@@ -176,6 +179,12 @@ impl DualPi2Params {
         require(self.min_th <= longest, "min_th", self.min_th, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         require(self.range <= longest, "range", self.range, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         positive_duration("limit", self.limit, SOURCE)?;
+        require(
+            self.limit > self.target,
+            "limit",
+            self.limit,
+            alloc::format!("must be longer than target ({}): only the limit would drop [{SOURCE}]", self.target),
+        )?;
         // At less than 96 kbit/s 250 ms hold no two packets, and nothing would ever be sent.
         let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(2.0 * MTU as f64);
         Ok(DualPi2 {

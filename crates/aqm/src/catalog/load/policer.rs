@@ -29,11 +29,17 @@ impl PolicerParams {
     /// The policer for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: no rate, or a burst that holds no packet of mean size.
+    /// Names the field that breaks a rule: no rate, one above the link's, or a burst that holds no packet of mean size.
     pub fn build(&self, link: &Link) -> Result<Policer, ParamError> {
         link.check()?;
         let rate = self.rate.unwrap_or(link.rate);
         require(rate.bps() > 0, "rate", rate, "must be positive [RFC 2697 section 2]")?;
+        require(
+            rate <= link.rate,
+            "rate",
+            rate,
+            alloc::format!("must be at most the link's ({}): a faster one polices nothing", link.rate),
+        )?;
         let room = rate.bytes_per_sec() * 0.1;
         let burst = match self.burst {
             Some(burst) => burst.get() as f64,

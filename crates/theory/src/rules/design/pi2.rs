@@ -19,10 +19,13 @@ pub(super) struct Pi2;
 /// DualPI2 for the longest round-trip time.
 pub(super) struct DualPi2;
 
-/// The delay that the target's queue is, or the algorithm's own, in time and packets.
+/// The delay that the target's queue is, in time and packets; without one the algorithm's own, where half of the buffer
+/// is more, and else a quarter of the buffer.
 fn delay(target: &Target, own: Duration) -> (Duration, f64) {
     let link: Link = target.link();
-    let delay = target.queue.map_or(own, |q| Duration::from_secs_f64(round(q / link.capacity())));
+    let fits = 2.0 * own.as_secs_f64() * link.capacity() <= target.buffer();
+    let queue = if fits { target.queue } else { Some(target.queue()) };
+    let delay = queue.map_or(own, |q| Duration::from_secs_f64(round(q / link.capacity())));
     (delay, delay.as_secs_f64() * link.capacity())
 }
 

@@ -23,7 +23,7 @@ pub struct Target {
     /// B in packets; without it R C, but at least 20.
     pub buffer: Option<f64>,
     /// The queue to hold in packets; without it a quarter of the buffer. Rules that set a queue of their
-    /// own leave it aside.
+    /// own leave it aside, and pi2 and dualpi2 have their own without it, where half of the buffer holds it.
     pub queue: Option<f64>,
     /// How windows move.
     pub congestion: Congestion,
