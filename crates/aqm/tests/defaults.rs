@@ -101,7 +101,7 @@ fn run(algorithm: AnyAlgorithm, link: Link, ecn: Ecn) -> Outcome {
     while let Some(Reverse((now, event))) = events.pop() {
         if now >= warm {
             if before.arrived.packets == 0 {
-                before = *line.counters();
+                before = line.counters();
             }
             queue_time += now.since(last).as_secs_f64() * line.queue().view().packets.get() as f64;
             last = now;
@@ -150,7 +150,7 @@ fn run(algorithm: AnyAlgorithm, link: Link, ecn: Ecn) -> Outcome {
     Outcome {
         utilization: sent_bits / seconds / link.rate.bps() as f64,
         mean_queue: queue_time / seconds,
-        signal_rate: (lost_or_marked(n) - lost_or_marked(&before)) as f64
+        signal_rate: (lost_or_marked(&n) - lost_or_marked(&before)) as f64
             / (n.arrived.packets - before.arrived.packets) as f64,
     }
 }

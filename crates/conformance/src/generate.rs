@@ -423,7 +423,7 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
     fn next_update(&self) -> Option<Time> {
         self.queue.next_update()
     }
-    fn counters(&self) -> &Counters {
+    fn counters(&self) -> Counters {
         self.queue.counters()
     }
     fn view(&self) -> QueueView {

@@ -146,9 +146,8 @@ impl LaneSnapshot {
         if !lanes.iter().map(|lane| lane.name).eq(names.iter().copied()) {
             *lanes = names.iter().copied().map(LaneSnapshot::new).collect();
         }
-        let each = queue.lane_counters().iter().zip(meters).enumerate();
-        for (to, (i, (counters, meter))) in lanes.iter_mut().zip(each) {
-            to.counters = *counters;
+        for (i, (to, meter)) in lanes.iter_mut().zip(meters).enumerate() {
+            to.counters = queue.lane_counters(i).unwrap_or_default();
             let view = queue.lane_view(i);
             to.packets = view.map_or(0, |view| u64::from(view.packets.get()));
             to.bytes = view.map_or(0, |view| view.bytes.get());
@@ -177,7 +176,7 @@ impl LineSnapshot {
             self.is = Described::of(config);
         }
         let view = line.queue().view();
-        self.counters = *line.counters();
+        self.counters = line.counters();
         (self.packets, self.bytes) = (u64::from(view.packets.get()), view.bytes.get());
     }
 }

@@ -522,7 +522,7 @@ impl<P: Ports> Relay<P> {
         }
         for (index, path) in self.paths.iter_mut().enumerate() {
             let Some((_, line)) = path.line.take() else { continue };
-            path.meter.counters = *line.counters();
+            path.meter.counters = line.counters();
             for (_, packet) in line.into_queue().into_parts().0 {
                 self.ports.forward(index as u8, &packet);
             }

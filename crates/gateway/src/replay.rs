@@ -252,7 +252,7 @@ pub fn replay(
                 one.compare(number, &only, &"in both");
             }
         }
-        one.out.counters = *one.line.counters();
+        one.out.counters = one.line.counters();
         one.out.span.1 = end;
     }
     Ok(Replay { lines: lines.into_iter().map(|one| one.out).collect(), closed })

@@ -105,7 +105,7 @@ fn every_algorithm_replays_without_a_difference() {
         relay.reconfigure(0, config.clone(), now).unwrap();
         drive(&mut relay, 2000, &mut rng, &mut now);
         assert_eq!(relay.pauses, 3, "{}", entry.name);
-        let counters = *relay.paths()[0].line().unwrap().counters();
+        let counters = relay.paths()[0].line().unwrap().counters();
         let (ports, _, log) = relay.close(now).unwrap();
         log.unwrap();
         // Only a discipline lets packets overtake each other.

@@ -2,11 +2,10 @@
 //! for as well is for the host to measure, which knows when packets leave. The lanes of a discipline share one
 //! set of counts, and those with a name have one each beside it.
 
-use core::ops::AddAssign;
+use core::ops::{AddAssign, Sub};
 
-use quell_aqm::{Cause, Ecn, PacketMeta};
-
-use crate::Admission;
+use quell_aqm::{Cause, Ecn};
+use quell_units::Bytes;
 
 /// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,9 +18,17 @@ pub struct Tally {
 
 impl Tally {
     #[inline]
-    fn count(&mut self, pkt: &PacketMeta) {
+    fn count(&mut self, size: Bytes) {
         self.packets += 1;
-        self.bytes += pkt.bytes.get();
+        self.bytes += size.get();
+    }
+}
+
+impl Sub for Tally {
+    type Output = Tally;
+
+    fn sub(self, other: Tally) -> Tally {
+        Tally { packets: self.packets - other.packets, bytes: self.bytes - other.bytes }
     }
 }
 
@@ -55,14 +62,14 @@ impl Drops {
     }
 
     #[inline]
-    fn count(&mut self, cause: Cause, pkt: &PacketMeta) {
+    fn count(&mut self, cause: Cause, size: Bytes, ecn: Ecn) {
         match cause {
-            Cause::Early => self.early.count(pkt),
-            Cause::Forced => self.forced.count(pkt),
-            Cause::Overflow => self.overflow.count(pkt),
+            Cause::Early => self.early.count(size),
+            Cause::Forced => self.forced.count(size),
+            Cause::Overflow => self.overflow.count(size),
         }
-        if pkt.ecn.is_capable() {
-            self.ecn_capable.count(pkt);
+        if ecn.is_capable() {
+            self.ecn_capable.count(size);
         }
     }
 }
@@ -94,40 +101,69 @@ impl Counters {
         let by_algorithm = |drops: &Drops| drops.early.packets + drops.forced.packets;
         by_algorithm(&self.refused) + by_algorithm(&self.dropped) + self.marked.packets
     }
+}
 
-    /// Counts an arrival; says whether the packet is to be stored.
-    #[inline]
-    pub(crate) fn arrival(&mut self, pkt: &PacketMeta, admission: Admission) -> bool {
-        self.arrived.count(pkt);
-        if pkt.ecn == Ecn::Ce {
-            self.arrived_ce.count(pkt);
-        }
-        match admission {
-            Admission::Dropped(cause) => {
-                self.refused.count(cause, pkt);
-                return false;
-            }
-            Admission::Marked => self.marked.count(pkt),
-            Admission::Queued => {}
-        }
-        self.enqueued.count(pkt);
-        true
+/// What is counted as it happens. What else [`Counters`] say follows from it and from what waits: most packets
+/// arrive, are stored and leave, and are counted once. Takes what it counts by value, so that what else is known of a
+/// packet need not be in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Events {
+    arrived: Tally,
+    arrived_ce: Tally,
+    refused: Drops,
+    dropped: Drops,
+    marked: Tally,
+    /// Packets that wait or waited without an arrival that is counted here.
+    inherited: Tally,
+}
+
+impl Events {
+    /// Goes on from `counters`, where so much waits.
+    pub fn after(counters: &Counters, waiting: Tally) -> Self {
+        let &Counters { arrived, arrived_ce, enqueued, refused, dropped, marked, departed } = counters;
+        let mut all = departed;
+        all += dropped.total();
+        all += waiting;
+        Events { arrived, arrived_ce, refused, dropped, marked, inherited: all - enqueued }
     }
 
-    /// Counts a packet that leaves the head.
-    #[inline]
-    pub(crate) fn head(&mut self, pkt: &PacketMeta, admission: Admission) {
-        match admission {
-            Admission::Dropped(cause) => return self.dropped.count(cause, pkt),
-            Admission::Marked => self.marked.count(pkt),
-            Admission::Queued => {}
-        }
-        self.departed.count(pkt);
+    /// All counts, where so much waits.
+    pub fn counters(&self, waiting: Tally) -> Counters {
+        let &Events { arrived, arrived_ce, refused, dropped, marked, inherited } = self;
+        let enqueued = arrived - refused.total();
+        let mut departed = enqueued;
+        departed += inherited;
+        let departed = departed - dropped.total() - waiting;
+        Counters { arrived, arrived_ce, enqueued, refused, dropped, marked, departed }
     }
 
-    /// Counts a packet that waited and is dropped to make room.
+    /// A packet arrives.
+    #[inline(always)]
+    pub fn arrives(&mut self, size: Bytes, ecn: Ecn) {
+        self.arrived.count(size);
+        if ecn == Ecn::Ce {
+            self.arrived_ce.count(size);
+        }
+    }
+
+    /// An arrival is dropped.
+    pub fn refused(&mut self, size: Bytes, ecn: Ecn, cause: Cause) {
+        self.refused.count(cause, size, ecn);
+    }
+
+    /// A packet that waited is dropped: by the algorithm at the head, or to make room.
+    pub fn dropped(&mut self, size: Bytes, ecn: Ecn, cause: Cause) {
+        self.dropped.count(cause, size, ecn);
+    }
+
+    /// A packet is marked.
     #[inline]
-    pub(crate) fn evicted(&mut self, pkt: &PacketMeta) {
-        self.dropped.count(Cause::Overflow, pkt);
+    pub fn marked(&mut self, size: Bytes) {
+        self.marked.count(size);
+    }
+
+    /// A packet waits whose arrival was not counted here.
+    pub fn inherited(&mut self, size: Bytes) {
+        self.inherited.count(size);
     }
 }

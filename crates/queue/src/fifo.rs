@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use quell_aqm::{Aqm, Probe, QueueView, Rng};
 use quell_units::{BitRate, Bytes, Packets, Time};
 
+use crate::counters::{Events, Tally};
 use crate::gate::{Admission, Gate, Limit};
 use crate::qdisc::meta;
 use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
@@ -16,7 +17,7 @@ pub struct Fifo<P, A> {
     waiting: VecDeque<(Time, P)>,
     bytes: u64,
     gate: Gate<A>,
-    counters: Counters,
+    events: Events,
     /// The link's rate, where the host knows it.
     rate: Option<BitRate>,
     /// The algorithm has been told of the idle period that holds.
@@ -33,7 +34,7 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
             waiting: VecDeque::new(),
             bytes: 0,
             gate: Gate::new(aqm, rng, limit, marks),
-            counters: Counters::default(),
+            events: Events::default(),
             rate,
             idle_told: false,
             emptied: Time::ZERO,
@@ -48,6 +49,10 @@ impl<P: Packet, A: Aqm> Fifo<P, A> {
     /// Allocates for `packets` packets, so that a queue of no more never allocates.
     pub fn reserve(&mut self, packets: usize) {
         self.waiting.reserve(packets);
+    }
+
+    fn waiting(&self) -> Tally {
+        Tally { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
     #[inline]
@@ -66,13 +71,17 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         self.advance(now);
         let meta = meta(&packet, now);
         let admission = self.gate.arrive(now, self.view(), &meta);
-        self.counters.arrival(&meta, admission);
+        self.events.arrives(meta.bytes, meta.ecn);
         match admission {
             Admission::Dropped(cause) => {
+                self.events.refused(meta.bytes, meta.ecn, cause);
                 dropped(Dropped { packet, cause, place: Place::Arrival });
                 return admission;
             }
-            Admission::Marked => packet.set_ce(),
+            Admission::Marked => {
+                self.events.marked(meta.bytes);
+                packet.set_ce();
+            }
             Admission::Queued => {}
         }
         self.store(now, packet);
@@ -86,14 +95,17 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
             self.bytes -= packet.bytes().get();
             let meta = meta(&packet, arrived);
             let admission = self.gate.depart(now, self.view(), &meta);
-            self.counters.head(&meta, admission);
             match admission {
                 Admission::Dropped(cause) => {
+                    self.events.dropped(meta.bytes, meta.ecn, cause);
                     self.emptied = now;
                     dropped(Dropped { packet, cause, place: Place::Head });
                     continue;
                 }
-                Admission::Marked => packet.set_ce(),
+                Admission::Marked => {
+                    self.events.marked(meta.bytes);
+                    packet.set_ce();
+                }
                 Admission::Queued => {}
             }
             return Dequeued::Packet(packet, arrived);
@@ -123,8 +135,8 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         self.gate.next_update()
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self) -> Counters {
+        self.events.counters(self.waiting())
     }
 
     #[inline]
@@ -151,16 +163,17 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
     }
 
     fn into_parts(self) -> (Vec<(Time, P)>, Counters) {
-        (self.waiting.into(), self.counters)
+        let counters = self.counters();
+        (self.waiting.into(), counters)
     }
 
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
         self.gate.start(now);
         self.emptied = now;
-        self.counters = counters;
         for (arrived, packet) in waiting {
             self.gate.inherit(&meta(&packet, arrived));
             self.store(arrived, packet);
         }
+        self.events = Events::after(&counters, self.waiting());
     }
 }

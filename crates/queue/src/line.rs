@@ -24,10 +24,9 @@ pub struct Line<Q> {
     busy_until: Time,
     /// The queue has been told that nothing has been in transmission since `busy_until`.
     idle_told: bool,
-    /// Until when the discipline serves nothing, although the link is free.
-    not_before: Time,
-    /// The rate is zero.
-    stopped: bool,
+    /// When the next packet leaves, if one waits: when the transmission ends, or what the discipline said; never
+    /// while the rate is zero.
+    serves_from: Time,
 }
 
 /// Who has the packets that leave a [`Line`].
@@ -71,14 +70,13 @@ impl<Q: Qdisc> Line<Q> {
             carry: Carry::START,
             busy_until: Time::ZERO,
             idle_told: false,
-            not_before: Time::ZERO,
-            stopped: false,
+            serves_from: Time::ZERO,
         }
     }
 
     /// Whether the link's rate is zero.
     pub fn stopped(&self) -> bool {
-        self.stopped
+        self.serves_from == Time::MAX
     }
 
     /// The queue.
@@ -100,7 +98,7 @@ impl<Q: Qdisc> Line<Q> {
     /// When the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
-        (!self.stopped && !self.queue.is_empty()).then(|| self.busy_until.max(self.not_before))
+        (!self.stopped() && !self.queue.is_empty()).then_some(self.serves_from)
     }
 
     /// When the host is to call [`Line::run`] at the latest; `None` if nothing is left to do.
@@ -110,15 +108,21 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// What happened at the queue so far.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> Counters {
         self.queue.counters()
     }
 
     /// Does everything that is due at or before `now`, each at its own time.
-    #[inline(always)]
+    // Not in the code of its callers: where it matters, a packet arrives.
+    #[inline(never)]
     pub fn run(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
-        while let Some(at) = self.next_departure().filter(|at| *at <= now) {
-            self.serve(at, host);
+        self.advance(now, host);
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
+        while self.serves_from <= now && !self.queue.is_empty() {
+            self.serve(self.serves_from, host);
         }
         self.update(now);
         if self.busy_until <= now {
@@ -129,32 +133,43 @@ impl<Q: Qdisc> Line<Q> {
     /// A packet arrives.
     #[inline]
     pub fn arrive(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
-        self.run(now, host);
-        let admission = self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped));
+        let admission = self.admit(now, packet, host);
         host.arrived(now, self.queue.arrival_lane(), admission);
-        if !matches!(admission, Admission::Dropped(_)) {
-            // What has come may be sent sooner than what waited before it.
-            self.not_before = Time::ZERO;
-            if self.busy_until <= now && !self.stopped {
-                self.serve(now, host);
-            }
-        }
+        self.start(now, admission, host);
         admission
+    }
+
+    /// The first half of [`Line::arrive`], without [`Host::arrived`]; [`Line::start`] has to follow.
+    #[inline(always)]
+    pub fn admit(&mut self, now: Time, packet: Q::Packet, host: &mut impl Host<Q::Packet>) -> Admission {
+        self.advance(now, host);
+        self.queue.enqueue(now, packet, &mut |dropped| host.dropped(now, dropped))
+    }
+
+    /// The second half of [`Line::arrive`]: what has come is sent if the link is free.
+    #[inline(always)]
+    pub fn start(&mut self, now: Time, admission: Admission, host: &mut impl Host<Q::Packet>) {
+        if self.busy_until <= now && !self.stopped() && !matches!(admission, Admission::Dropped(_)) {
+            // What has come may be sent sooner than what waited before it.
+            self.serves_from = now;
+            self.run(now, host);
+        }
     }
 
     /// The link's rate is `rate` from `now` on; the packet in transmission keeps its own. At a rate of zero
     /// nothing is sent until the rate is another, and the queue keeps the rate that it knows.
     pub fn set_rate(&mut self, now: Time, rate: BitRate, host: &mut impl Host<Q::Packet>) {
         self.run_before(now, host);
-        let stopped = core::mem::replace(&mut self.stopped, rate.bps() == 0);
-        if self.stopped {
+        let from = if self.stopped() { now } else { self.serves_from.min(now) };
+        if rate.bps() == 0 {
+            self.serves_from = Time::MAX;
             return;
         }
         self.transmitter.set_rate(rate);
         self.last.1 = self.transmitter.time(self.last.0);
         self.queue.set_rate(rate);
         // What was paced by the old rate may be sent sooner, but not in the past.
-        self.not_before = if stopped { now } else { self.not_before.min(now) };
+        self.serves_from = self.busy_until.max(from);
     }
 
     /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
@@ -163,7 +178,9 @@ impl<Q: Qdisc> Line<Q> {
         self.run_before(now, host);
         let (waiting, counters) = core::mem::replace(&mut self.queue, queue).into_parts();
         self.queue.take_over(now, waiting, counters);
-        self.not_before = now;
+        if !self.stopped() {
+            self.serves_from = self.busy_until.max(now);
+        }
         self.idle_told = false;
     }
 
@@ -176,7 +193,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 
     /// The link is free and something waits: the next packet's transmission begins at `now`.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, now: Time, host: &mut impl Host<Q::Packet>) {
         self.update(now);
         self.idle();
@@ -187,13 +204,16 @@ impl<Q: Qdisc> Line<Q> {
                     self.last = (bytes, self.transmitter.time(bytes));
                 }
                 let end = self.carry.end(now, self.last.1);
-                self.busy_until = end;
+                (self.busy_until, self.serves_from) = (end, end);
                 self.idle_told = false;
                 host.sent(Sent { packet, arrived, start: now, end });
             }
-            Dequeued::NotBefore(time) => self.not_before = time,
+            Dequeued::NotBefore(time) => self.serves_from = time,
             // All that waited was dropped at the head.
-            Dequeued::Nothing => self.idle_told = false,
+            Dequeued::Nothing => {
+                self.serves_from = self.busy_until;
+                self.idle_told = false;
+            }
         }
     }
 

@@ -4,17 +4,17 @@ use alloc::vec::Vec;
 
 use quell_aqm::{Cause, Discipline, Lanes, LanesCtx, Next, Probe, QueueView, Rng, Victim};
 use quell_units::{BitRate, Bytes, Packets, Time};
-use slab::Slab;
 
+use crate::counters::{Events, Tally};
 use crate::gate::{Admission, Limit, judge, shown};
 use crate::qdisc::meta;
 use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
 
 /// The lanes of a [`Discipline`]. Whatever their number, an operation costs the same: the packets of
-/// all lanes are in one slab, those of a lane linked to each other.
+/// all lanes are in one store, those of a lane linked to each other.
 #[derive(Clone, Debug)]
 pub struct Parallel<P, D> {
-    packets: Slab<Node<P>>,
+    packets: Store<P>,
     ends: Vec<Ends>,
     /// What waits in each lane, and its sum.
     views: Vec<QueueView>,
@@ -23,9 +23,9 @@ pub struct Parallel<P, D> {
     rng: Rng,
     limit: Limit,
     marks: bool,
-    counters: Counters,
+    events: Events,
     /// Of the lanes that have a name.
-    lane_counters: Vec<Counters>,
+    lane_events: Vec<Events>,
     /// The lane of the last arrival.
     arrival_lane: usize,
     rate: Option<BitRate>,
@@ -34,13 +34,61 @@ pub struct Parallel<P, D> {
     began: Time,
 }
 
+/// Packets at places that stay theirs until they leave. Places that are free are linked by `behind`.
+#[derive(Clone, Debug)]
+struct Store<P> {
+    nodes: Vec<Node<P>>,
+    free: u32,
+    packets: u32,
+}
+
 #[derive(Clone, Debug)]
 struct Node<P> {
+    packet: Option<P>,
     arrived: Time,
-    packet: P,
-    /// Its neighbors in its lane, or [`NONE`].
+    /// Its neighbors in its lane, or [`NONE`]. What is before a head is not kept up.
     before: u32,
     behind: u32,
+}
+
+impl<P> Store<P> {
+    fn with_capacity(packets: usize) -> Self {
+        Store { nodes: Vec::with_capacity(packets), free: NONE, packets: 0 }
+    }
+
+    /// Takes a packet in, behind `before`.
+    #[inline(always)]
+    fn insert(&mut self, arrived: Time, packet: P, before: u32) -> u32 {
+        let node = Node { packet: Some(packet), arrived, before, behind: NONE };
+        self.packets += 1;
+        let key = self.free;
+        match self.nodes.get_mut(key as usize) {
+            Some(place) => {
+                self.free = place.behind;
+                *place = node;
+                key
+            }
+            None => self.grow(node),
+        }
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, node: Node<P>) -> u32 {
+        assert!(self.nodes.len() < NONE as usize, "a queue holds at most 2^32 - 1 packets");
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    /// Takes a packet out: when it arrived, it, and its neighbors.
+    #[inline(always)]
+    fn remove(&mut self, key: u32) -> (Time, P, [u32; 2]) {
+        let node = &mut self.nodes[key as usize];
+        let packet = node.packet.take().expect("a lane links places with packets");
+        let found = (node.arrived, packet, [node.before, node.behind]);
+        node.behind = core::mem::replace(&mut self.free, key);
+        self.packets -= 1;
+        found
+    }
 }
 
 /// A lane's first and last packet, and whether the discipline knows that it is idle.
@@ -63,8 +111,8 @@ enum Leaving {
 }
 
 #[inline]
-fn waiting<'a, P>(views: &'a [QueueView], packets: &Slab<Node<P>>, bytes: u64) -> Lanes<'a> {
-    Lanes { each: views, packets: Packets::new(packets.len() as u32), bytes: Bytes::new(bytes) }
+fn waiting<'a, P>(views: &'a [QueueView], packets: &Store<P>, bytes: u64) -> Lanes<'a> {
+    Lanes { each: views, packets: Packets::new(packets.packets), bytes: Bytes::new(bytes) }
 }
 
 impl<P: Packet, D: Discipline> Parallel<P, D> {
@@ -76,8 +124,8 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         let empty =
             QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: rate };
         Parallel {
-            packets: Slab::with_capacity(64),
-            lane_counters: discipline.lane_names().iter().map(|_| Counters::default()).collect(),
+            packets: Store::with_capacity(64),
+            lane_events: discipline.lane_names().iter().map(|_| Events::default()).collect(),
             arrival_lane: 0,
             ends: (0..lanes).map(|_| Ends { head: NONE, tail: NONE, idle: false }).collect(),
             views: (0..lanes).map(|_| empty).collect(),
@@ -86,7 +134,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
             rng,
             limit,
             marks,
-            counters: Counters::default(),
+            events: Events::default(),
             rate,
             leaving: Leaving::Never,
             began: Time::ZERO,
@@ -100,7 +148,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
 
     /// Allocates for `packets` packets, so that a queue of no more never allocates.
     pub fn reserve(&mut self, packets: usize) {
-        self.packets.reserve(packets);
+        self.packets.nodes.reserve(packets.saturating_sub(self.packets.nodes.len()));
     }
 
     /// What waits in each lane.
@@ -108,12 +156,16 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         &self.views
     }
 
+    fn waiting(&self) -> Tally {
+        Tally { packets: u64::from(self.packets.packets), bytes: self.bytes }
+    }
+
     /// Counts what happens in a lane.
     #[inline(always)]
-    fn count(&mut self, lane: usize, event: impl Fn(&mut Counters)) {
-        event(&mut self.counters);
-        if let Some(counters) = self.lane_counters.get_mut(lane) {
-            event(counters);
+    fn count(&mut self, lane: usize, event: impl Fn(&mut Events)) {
+        event(&mut self.events);
+        if let Some(events) = self.lane_events.get_mut(lane) {
+            event(events);
         }
     }
 
@@ -127,19 +179,20 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     #[inline(always)]
     fn push(&mut self, lane: usize, arrived: Time, packet: P) {
         let bytes = packet.bytes().get();
-        let tail = self.ends[lane].tail;
-        let key = self.packets.insert(Node { arrived, packet, before: tail, behind: NONE }) as u32;
         let ends = &mut self.ends[lane];
-        match self.packets.get_mut(tail as usize) {
+        let key = self.packets.insert(arrived, packet, ends.tail);
+        let view = &mut self.views[lane];
+        match self.packets.nodes.get_mut(ends.tail as usize) {
             Some(last) => last.behind = key,
-            None => ends.head = key,
+            None => {
+                ends.head = key;
+                view.head_since = Some(arrived);
+            }
         }
         ends.tail = key;
         ends.idle = false;
-        let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() + 1);
         view.bytes = Bytes::new(view.bytes.get() + bytes);
-        view.head_since = view.head_since.or(Some(arrived));
         self.bytes += bytes;
     }
 
@@ -147,44 +200,36 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     #[inline(always)]
     fn pop(&mut self, lane: usize) -> (Time, P) {
         let ends = &mut self.ends[lane];
-        let Node { arrived, packet, behind, .. } = self.packets.remove(ends.head as usize);
+        let (arrived, packet, [_, behind]) = self.packets.remove(ends.head);
         ends.head = behind;
-        let head_since = match self.packets.get_mut(behind as usize) {
-            Some(node) => {
-                node.before = NONE;
-                Some(node.arrived)
-            }
+        let view = &mut self.views[lane];
+        view.head_since = match self.packets.nodes.get(behind as usize) {
+            Some(node) => Some(node.arrived),
             None => {
                 ends.tail = NONE;
                 None
             }
         };
         let bytes = packet.bytes().get();
-        let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() - 1);
         view.bytes = Bytes::new(view.bytes.get() - bytes);
-        view.head_since = head_since;
         self.bytes -= bytes;
         (arrived, packet)
     }
 
-    /// Takes the packet `key`, the head or the tail of its lane.
-    fn remove(&mut self, lane: usize, key: u32) -> (Time, P) {
-        let Node { arrived, packet, before, behind } = self.packets.remove(key as usize);
-        match self.packets.get_mut(before as usize) {
-            Some(node) => node.behind = behind,
-            None => self.ends[lane].head = behind,
+    /// Takes the packet at the tail of a lane, behind which nothing waits.
+    fn pop_tail(&mut self, lane: usize) -> (Time, P) {
+        let ends = &mut self.ends[lane];
+        if ends.head == ends.tail {
+            return self.pop(lane);
         }
-        match self.packets.get_mut(behind as usize) {
-            Some(node) => node.before = before,
-            None => self.ends[lane].tail = before,
-        }
+        let (arrived, packet, [before, _]) = self.packets.remove(ends.tail);
+        self.packets.nodes[before as usize].behind = NONE;
+        ends.tail = before;
         let bytes = packet.bytes().get();
-        let head_since = self.packets.get(self.ends[lane].head as usize).map(|node| node.arrived);
         let view = &mut self.views[lane];
         view.packets = Packets::new(view.packets.get() - 1);
         view.bytes = Bytes::new(view.bytes.get() - bytes);
-        view.head_since = head_since;
         self.bytes -= bytes;
         (arrived, packet)
     }
@@ -214,7 +259,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
     /// Whether an arrival fits.
     #[inline]
     fn has_room(&self, pkt: &quell_aqm::PacketMeta) -> bool {
-        self.limit.has_room(self.packets.len() as u32, self.bytes, pkt.bytes.get())
+        self.limit.has_room(self.packets.packets, self.bytes, pkt.bytes.get())
             && !self.discipline.is_crowded(&waiting(&self.views, &self.packets, self.bytes), pkt)
     }
 
@@ -228,18 +273,18 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         dropped: &mut dyn FnMut(Dropped<P>),
     ) -> bool {
         while !self.has_room(pkt) {
-            let (victim, key) = match self.ask(now, |d, cx| d.victim(cx, lane, pkt)) {
+            let (victim, at_head) = match self.ask(now, |d, cx| d.victim(cx, lane, pkt)) {
                 Victim::Arrival => {
                     self.ask(now, |d, cx| d.on_overflow(cx, lane, pkt));
                     return false;
                 }
-                Victim::Head(victim) => (victim, self.ends[victim].head),
-                Victim::Tail(victim) => (victim, self.ends[victim].tail),
+                Victim::Head(victim) => (victim, true),
+                Victim::Tail(victim) => (victim, false),
             };
-            assert!(key != NONE, "lane {victim} is empty: no packet of it can make room");
-            let (arrived, packet) = self.remove(victim, key);
+            assert!(self.ends[victim].head != NONE, "lane {victim} is empty: no packet of it can make room");
+            let (arrived, packet) = if at_head { self.pop(victim) } else { self.pop_tail(victim) };
             let meta = meta(&packet, arrived);
-            self.count(victim, |counters| counters.evicted(&meta));
+            self.count(victim, |events| events.dropped(meta.bytes, meta.ecn, Cause::Overflow));
             let meta = shown(&meta, self.marks);
             self.ask(now, |d, cx| d.on_overflow(cx, victim, &meta));
             self.after_drop(victim, now);
@@ -268,13 +313,17 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         {
             admission = Admission::Dropped(Cause::Overflow);
         }
-        self.count(lane, |counters| _ = counters.arrival(&meta, admission));
+        self.count(lane, |events| events.arrives(meta.bytes, meta.ecn));
         match admission {
             Admission::Dropped(cause) => {
+                self.count(lane, |events| events.refused(meta.bytes, meta.ecn, cause));
                 dropped(Dropped { packet, cause, place: Place::Arrival });
                 return admission;
             }
-            Admission::Marked => packet.set_ce(),
+            Admission::Marked => {
+                self.count(lane, |events| events.marked(meta.bytes));
+                packet.set_ce();
+            }
             Admission::Queued => {}
         }
         self.push(lane, now, packet);
@@ -286,7 +335,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.advance(now);
         // The transmission before has ended.
         self.idle(now);
-        while !self.packets.is_empty() {
+        while self.packets.packets > 0 {
             let lane = match self.ask(now, |d, cx| d.next(cx)) {
                 Next::Serve(lane) => lane,
                 Next::NotBefore(time) => {
@@ -302,14 +351,17 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
             let meta = meta(&packet, arrived);
             let pkt = &shown(&meta, self.marks);
             let admission = judge(self.ask(now, |d, cx| d.on_dequeue(cx, lane, pkt)), pkt);
-            self.count(lane, |counters| counters.head(&meta, admission));
             match admission {
                 Admission::Dropped(cause) => {
+                    self.count(lane, |events| events.dropped(meta.bytes, meta.ecn, cause));
                     self.after_drop(lane, now);
                     dropped(Dropped { packet, cause, place: Place::Head });
                     continue;
                 }
-                Admission::Marked => packet.set_ce(),
+                Admission::Marked => {
+                    self.count(lane, |events| events.marked(meta.bytes));
+                    packet.set_ce();
+                }
                 Admission::Queued => {}
             }
             self.leaving = Leaving::Lane(lane);
@@ -339,8 +391,8 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.discipline.next_update()
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self) -> Counters {
+        self.events.counters(self.waiting())
     }
 
     #[inline]
@@ -356,14 +408,16 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         self.views.get(lane).copied()
     }
 
-    fn lane_counters(&self) -> &[Counters] {
-        &self.lane_counters
+    fn lane_counters(&self, lane: usize) -> Option<Counters> {
+        let view = self.views.get(lane)?;
+        let waiting = Tally { packets: u64::from(view.packets.get()), bytes: view.bytes.get() };
+        Some(self.lane_events.get(lane)?.counters(waiting))
     }
 
     /// All lanes together; the oldest head is looked for in each.
     fn view(&self) -> QueueView {
         QueueView {
-            packets: Packets::new(self.packets.len() as u32),
+            packets: Packets::new(self.packets.packets),
             bytes: Bytes::new(self.bytes),
             head_since: self.views.iter().filter_map(|v| v.head_since).min(),
             link_rate: self.rate,
@@ -372,7 +426,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.packets == 0
     }
 
     fn observe(&self, out: &mut dyn Probe) {
@@ -385,31 +439,35 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
     }
 
     fn into_parts(self) -> (Vec<(Time, P)>, Counters) {
-        let mut waiting = Vec::with_capacity(self.packets.len());
+        let counters = self.counters();
         let mut packets = self.packets;
+        let mut waiting = Vec::with_capacity(packets.packets as usize);
         for ends in self.ends {
             let mut key = ends.head;
             while key != NONE {
-                let node = packets.remove(key as usize);
-                waiting.push((node.arrived, node.packet));
-                key = node.behind;
+                let (arrived, packet, [_, behind]) = packets.remove(key);
+                waiting.push((arrived, packet));
+                key = behind;
             }
         }
         // Stable: each lane keeps its order.
         waiting.sort_by_key(|(arrived, _)| *arrived);
-        (waiting, self.counters)
+        (waiting, counters)
     }
 
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, P)>, counters: Counters) {
         self.discipline.on_start(now);
         self.began = now;
-        self.counters = counters;
         for (arrived, mut packet) in waiting {
             let pkt = shown(&meta(&packet, arrived), self.marks);
             let lane = self.discipline.classify(now, &pkt);
             self.discipline.on_inherit(lane, &pkt);
             packet.set_lane(lane);
+            if let Some(events) = self.lane_events.get_mut(lane) {
+                events.inherited(pkt.bytes);
+            }
             self.push(lane, arrived, packet);
         }
+        self.events = Events::after(&counters, self.waiting());
     }
 }

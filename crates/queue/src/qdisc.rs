@@ -37,7 +37,7 @@ pub trait Qdisc {
     /// When the next update is due.
     fn next_update(&self) -> Option<Time>;
     /// What happened so far.
-    fn counters(&self) -> &Counters;
+    fn counters(&self) -> Counters;
     /// The lane of the last arrival; 0 where there is one queue.
     #[inline]
     fn arrival_lane(&self) -> usize {
@@ -52,10 +52,11 @@ pub trait Qdisc {
         let _ = lane;
         None
     }
-    /// What happened in each lane that the discipline gives a name, in their order; none where there is one
-    /// queue. After a change of the discipline they begin again.
-    fn lane_counters(&self) -> &[Counters] {
-        &[]
+    /// What happened in a lane that the discipline gives a name; `None` of others, and where there is one queue.
+    /// After a change of the discipline the counts begin again.
+    fn lane_counters(&self, lane: usize) -> Option<Counters> {
+        let _ = lane;
+        None
     }
     /// The queue now: of several lanes, all together.
     fn view(&self) -> QueueView;

@@ -66,7 +66,7 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     fn next_update(&self) -> Option<Time> {
         either!(self, q => q.next_update())
     }
-    fn counters(&self) -> &Counters {
+    fn counters(&self) -> Counters {
         either!(self, q => q.counters())
     }
     fn arrival_lane(&self) -> usize {
@@ -78,8 +78,8 @@ impl<P: Packet, A: Aqm, D: Discipline> Qdisc for Queue<P, A, D> {
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
         either!(self, q => q.lane_view(lane))
     }
-    fn lane_counters(&self) -> &[Counters] {
-        either!(self, q => q.lane_counters())
+    fn lane_counters(&self, lane: usize) -> Option<Counters> {
+        either!(self, q => q.lane_counters(lane))
     }
     fn view(&self) -> QueueView {
         either!(self, q => q.view())

@@ -528,11 +528,11 @@ proptest! {
             now += Duration::from_micros(*gap);
             bench.run_until(now);
             if i == cut {
-                let (before, waiting) = (*bench.line.counters(), bench.line.queue().view());
+                let (before, waiting) = (bench.line.counters(), bench.line.queue().view());
                 bench.line.reconfigure(now, build(to, Limit::Packets(20)), &mut bench.away);
                 let after = bench.line.queue().view();
                 prop_assert_eq!((waiting.packets, waiting.bytes), (after.packets, after.bytes));
-                prop_assert_eq!(before, *bench.line.counters());
+                prop_assert_eq!(before, bench.line.counters());
             }
             let _ = bench.line.arrive(now, *packet, &mut bench.away);
             bench.check(wide);

@@ -3,15 +3,22 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{Bytes, Duration, Packets, Time};
 
 use super::{Emptied, FlowHash, Rounds, Ticker, fattest};
 use crate::{
-    Aqm, Cause, Departures, Discipline, Lanes, LanesCtx, Next, PacketMeta, Probe, Rng, Verdict, Victim,
+    Aqm, Cause, Departures, Discipline, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView, Rng, Verdict,
+    Victim,
 };
 
 /// What flow queues ask of the algorithm that manages each.
 pub trait OfFlow: Aqm + Clone {
+    /// One of the updates that all queues have at the same times. While nothing waits, what it changes depends on
+    /// itself alone.
+    fn update(&mut self, queue: &QueueView) {
+        let _ = queue;
+    }
+
     /// Whether an update of an empty queue would change nothing that is ever seen: it needs none then.
     fn rests(&self) -> bool {
         true
@@ -73,10 +80,16 @@ pub struct PerFlow<A> {
     each: Vec<A>,
     /// When all are updated.
     ticker: Option<Ticker>,
-    /// Those that an update may change.
+    /// Updates so far.
+    updates: u64,
+    /// Those that are updated on time: all that are not empty or still on a list, unless they rest.
     awake: Vec<u32>,
-    is_awake: Vec<bool>,
+    /// The updates that each of the others has had, or [`AWAKE`].
+    had: Vec<u64>,
 }
+
+/// Of a queue that is updated on time, or that has no updates.
+const AWAKE: u64 = u64::MAX;
 
 impl<A: OfFlow> PerFlow<A> {
     /// Each queue has a copy of `aqm`; `ticker` says when those that have updates have them.
@@ -88,16 +101,34 @@ impl<A: OfFlow> PerFlow<A> {
             rounds: Rounds::new(flows),
             each: vec![aqm; flows],
             ticker,
+            updates: 0,
             awake: Vec::with_capacity(if ticker.is_some() { flows } else { 0 }),
-            is_awake: vec![false; flows],
+            had: vec![if ticker.is_some() { 0 } else { AWAKE }; flows],
         }
     }
 
-    /// From now on updates concern `lane`.
+    /// `lane` is updated on time from now on.
     #[inline]
     fn wake(&mut self, lane: usize) {
-        if self.ticker.is_some() && !core::mem::replace(&mut self.is_awake[lane], true) {
+        if self.had[lane] != AWAKE {
+            self.make_up(lane);
+            self.had[lane] = AWAKE;
             self.awake.push(lane as u32);
+        }
+    }
+
+    /// `lane`, which is empty, has the updates that were put off.
+    #[inline(never)]
+    fn make_up(&mut self, lane: usize) {
+        let nothing =
+            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
+        let missed = self.updates - core::mem::replace(&mut self.had[lane], self.updates);
+        let aqm = &mut self.each[lane];
+        for _ in 0..missed {
+            if aqm.rests() {
+                break;
+            }
+            aqm.update(&nothing);
         }
     }
 }
@@ -121,9 +152,9 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     }
 
     fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.wake(lane);
         self.each[lane].on_inherit(pkt);
         self.rounds.inherit(lane, self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
-        self.wake(lane);
     }
 
     #[inline(always)]
@@ -140,12 +171,12 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         if cx.lanes.each[lane].packets.get() >= self.given.depth {
             return Verdict::Drop(Cause::Forced);
         }
+        self.wake(lane);
         let verdict = self.each[lane].on_enqueue(&mut cx.of(lane), pkt);
         if !verdict.drops(pkt) {
             let (quantum, new_first) =
                 (self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
             self.rounds.arrive(lane, &cx.lanes, quantum, new_first, |_| {});
-            self.wake(lane);
         }
         verdict
     }
@@ -195,6 +226,9 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     #[inline]
     fn on_idle(&mut self, lane: usize, since: Time) {
         self.rounds.idle(lane);
+        if self.had[lane] != AWAKE {
+            self.make_up(lane);
+        }
         self.each[lane].on_idle(since);
     }
 
@@ -209,21 +243,24 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         }
         let mut i = 0;
         while let Some(lane) = self.awake.get(i).map(|lane| *lane as usize) {
-            self.each[lane].on_update(&mut cx.of(lane));
-            if self.each[lane].rests() && cx.lanes.each[lane].packets.get() == 0 {
-                self.is_awake[lane] = false;
+            let queue = &cx.lanes.each[lane];
+            // Those on a list are observed.
+            if queue.packets.get() == 0 && (self.rounds.is_off(lane) || self.each[lane].rests()) {
+                self.had[lane] = self.updates;
                 self.awake.swap_remove(i);
             } else {
+                self.each[lane].update(queue);
                 i += 1;
             }
         }
+        self.updates += 1;
     }
 
     fn observe(&self, out: &mut dyn Probe) {
         let (new, old) = self.rounds.counts();
         out.value("new_queues", "queues", f64::from(new));
         out.value("old_queues", "queues", f64::from(old));
-        // The most severe of those that are served.
+        // The most severe of those that are served, whose updates are not put off.
         let p = self.rounds.active().filter_map(|lane| self.each[lane].p()).reduce(f64::max);
         if self.each[0].p().is_some() {
             out.value("p", "1", p.unwrap_or(0.0));

@@ -102,7 +102,7 @@ impl Rounds {
 
     /// RFC 8290 section 4.2: the lane whose head is next. Something waits. `quantum` says what a lane may send in
     /// its turn, and `emptied` is told of those that are found empty.
-    #[inline]
+    #[inline(always)]
     pub fn next(
         &mut self,
         lanes: &Lanes<'_>,
@@ -132,11 +132,33 @@ impl Rounds {
     }
 
     /// The [`Rounds::head`] has used up its turn: it gets another, at the end of the old ones.
-    #[inline]
+    #[inline(always)]
     pub fn another_turn(&mut self, lane: usize, quantum: i32) {
-        self.slots[lane].credits += quantum;
-        self.take(self.slots[lane].place);
-        self.append(lane, Place::Old);
+        let slot = &mut self.slots[lane];
+        slot.credits += quantum;
+        let behind = core::mem::replace(&mut slot.next, NONE);
+        if core::mem::replace(&mut slot.place, Place::Old) == Place::New {
+            self.new.head = behind;
+            if behind == NONE {
+                self.new.tail = NONE;
+            }
+        } else {
+            self.old.head = behind;
+            if behind == NONE {
+                self.old.tail = NONE;
+            }
+        }
+        self.link_old(lane);
+    }
+
+    /// Puts a lane whose place is among the old ones at their end.
+    #[inline(always)]
+    fn link_old(&mut self, lane: usize) {
+        let tail = core::mem::replace(&mut self.old.tail, lane as u32);
+        match self.slots.get_mut(tail as usize) {
+            Some(last) => last.next = lane as u32,
+            None => self.old.head = lane as u32,
+        }
     }
 
     /// Nothing waits in the [`Rounds::head`].
@@ -231,14 +253,15 @@ impl Rounds {
 
     #[inline]
     fn append(&mut self, lane: usize, place: Place) {
-        self.slots[lane].place = place;
-        self.slots[lane].next = NONE;
-        let list = self.list(place);
-        let tail = core::mem::replace(&mut list.tail, lane as u32);
-        if tail == NONE {
-            list.head = lane as u32;
-        } else {
-            self.slots[tail as usize].next = lane as u32;
+        let slot = &mut self.slots[lane];
+        (slot.place, slot.next) = (place, NONE);
+        if place == Place::Old {
+            return self.link_old(lane);
+        }
+        let tail = core::mem::replace(&mut self.new.tail, lane as u32);
+        match self.slots.get_mut(tail as usize) {
+            Some(last) => last.next = lane as u32,
+            None => self.new.head = lane as u32,
         }
     }
 }

@@ -117,22 +117,10 @@ fn hosts_of(pkt: Pkt, flows: &[Hosts]) -> Hosts {
 struct Beyond<'a, O, W> {
     wire: &'a mut Wire,
     observer: &'a mut O,
-    /// The arrival at hand.
-    arriving: Option<(u16, Pkt)>,
     way: &'a mut W,
 }
 
 impl<O: Observer, W: Way> Host<Queued<O::Ticket>> for Beyond<'_, O, W> {
-    #[inline(always)]
-    fn arrived(&mut self, now: Time, lane: usize, admission: Admission) {
-        if let Some((class, pkt)) = self.arriving {
-            self.observer.arrived(now, class, lane_number(lane), pkt, admission);
-            if !matches!(admission, Admission::Dropped(_)) {
-                self.observer.waits(now, pkt.bytes());
-            }
-        }
-    }
-
     #[inline(always)]
     fn sent(&mut self, Sent { packet, arrived, start, .. }: Sent<Queued<O::Ticket>>) {
         let Queued { pkt, hop, class, marked, lane, ticket, .. } = packet;
@@ -173,8 +161,12 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
         let ServedLink { line, wire, observer, hosts, .. } = self;
         let hosts = if hosts.is_empty() { Hosts::default() } else { hosts_of(pkt, hosts) };
         let packet = Queued { pkt, hop, class, hosts, marked: false, lane: 0, ticket: observer.ticket() };
-        let mut beyond = Beyond { wire, observer, arriving: Some((class, pkt)), way };
-        let _ = line.arrive(now, packet, &mut beyond);
+        let admission = line.admit(now, packet, &mut Beyond { wire, observer, way });
+        observer.arrived(now, class, lane_number(line.queue().arrival_lane()), pkt, admission);
+        if !matches!(admission, Admission::Dropped(_)) {
+            observer.waits(now, pkt.bytes());
+        }
+        line.start(now, admission, &mut Beyond { wire, observer, way });
     }
 
     /// Does what is due at or before `now`.
@@ -182,7 +174,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
     pub fn run(&mut self, now: Time, way: &mut impl Way) {
         self.follow(now, way);
         let ServedLink { line, wire, observer, .. } = self;
-        line.run(now, &mut Beyond { wire, observer, arriving: None, way });
+        line.run(now, &mut Beyond { wire, observer, way });
     }
 
     /// Does what is due before `now`.
@@ -212,7 +204,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
                 return;
             }
             let ServedLink { line, wire, rates, observer, .. } = &mut *self;
-            let mut beyond = Beyond { wire, observer, arriving: None, way: &mut *way };
+            let mut beyond = Beyond { wire, observer, way: &mut *way };
             if change == at {
                 if let Some(rate) = rates.pop() {
                     line.set_rate(at, rate, &mut beyond);

@@ -112,7 +112,7 @@ pub struct Lane {
 impl Lane {
     /// Decides about a packet that leaves the head of the lane, where only one that has waited longer than
     /// `over` indicates a standing queue; see [`least_wait`]. Draws a number if BLUE's probability is not 0.
-    #[inline]
+    #[inline(always)]
     pub fn decide(
         &mut self,
         law: &Law,

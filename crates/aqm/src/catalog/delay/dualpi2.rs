@@ -267,7 +267,7 @@ impl DualPi2 {
 
     /// The verdict on a packet of the L queue whose own AQM marks with `native`; `coupled` says whether the
     /// controller has a say (RFC 9332 Fig. 7, lines 4b to 8j; section 2.5.1.1).
-    #[inline]
+    #[inline(always)]
     fn judge_l(&mut self, pkt: &PacketMeta, native: f64, coupled: bool, rng: &mut Rng) -> Verdict {
         let p_cl = if coupled { coupled_probability(self.p, self.k) } else { 0.0 };
         let response = self.sorter.response(pkt);

@@ -240,7 +240,7 @@ impl PieParams {
             p: 0.0,
             accumulated: 0.0,
             burst_allowance: self.max_burst,
-            waited: Duration::ZERO,
+            waited: 0.0,
             delay_old: 0.0,
             drain: Drain::new(self.dq_threshold),
             linux: linux.then(Linux::default),
@@ -266,8 +266,8 @@ pub struct Pie {
     /// The sum of the probabilities of the arrivals since the last signal.
     accumulated: f64,
     burst_allowance: Duration,
-    /// How long the last departure had waited; none since the link fell idle.
-    waited: Duration,
+    /// How long the last departure had waited, in seconds; 0 since the link fell idle.
+    waited: f64,
     /// The delay at the last update, in seconds.
     delay_old: f64,
     drain: Drain,
@@ -286,7 +286,7 @@ impl Pie {
     #[inline]
     fn delay(&self, queue: &QueueView) -> Option<f64> {
         match self.delay_from {
-            DelayFrom::Departures => Some(self.waited.as_secs_f64()),
+            DelayFrom::Departures => Some(self.waited),
             DelayFrom::DequeueRate => self.drain.delay(queue.bytes),
             DelayFrom::LinkRate => {
                 let rate = queue.link_rate.unwrap_or(self.link.rate);
@@ -305,7 +305,26 @@ impl Pie {
     #[inline]
     pub fn has_nothing_to_forget(&self) -> bool {
         let inactive = !self.active || self.activate_at == 0.0;
-        inactive && self.p == 0.0 && self.delay_old == 0.0 && self.waited.is_zero()
+        self.p == 0.0 && self.delay_old == 0.0 && self.waited == 0.0 && inactive
+    }
+
+    /// What an update changes, apart from when the next one is due.
+    #[inline(always)]
+    pub fn update(&mut self, queue: &QueueView) {
+        if self.linux.is_some() {
+            return self.linux_update(queue);
+        }
+        if !self.active {
+            return;
+        }
+        self.burst_allowance -= self.ticker.interval();
+        let Some(delay) = self.delay(queue) else { return };
+        self.p = self.law.next_p(self.p, delay, self.delay_old);
+        if self.activate_at > 0.0 && self.is_over(delay) {
+            self.active = false;
+            self.drain.stop();
+        }
+        self.delay_old = delay;
     }
 
     /// RFC 8033 Appendix B: begins with nothing measured.
@@ -352,9 +371,10 @@ impl Pie {
     }
 
     /// Linux, net/sched/sch_pie.c: what it does with an arrival.
+    #[inline(never)]
     fn linux_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if !self.burst_allowance.is_zero()
-            || linux_bypasses(self.p, self.waited.as_secs_f64(), self.law.target, cx.queue.bytes)
+            || linux_bypasses(self.p, self.waited, self.law.target, cx.queue.bytes)
         {
             return Verdict::Pass;
         }
@@ -373,10 +393,10 @@ impl Pie {
     }
 
     /// Likewise with a departure: it takes from the burst allowance what has passed since the last one.
-    fn linux_dequeue(&mut self, last: Option<Time>, cx: &Ctx<'_>, pkt: &PacketMeta) {
+    fn linux_dequeue(&mut self, last: Option<Time>, cx: &Ctx<'_>, enqueued_at: Time) {
         self.waited = match cx.queue.bytes.get() {
-            0 => Duration::ZERO,
-            _ => cx.now.since(pkt.enqueued_at),
+            0 => 0.0,
+            _ => cx.now.since(enqueued_at).as_secs_f64(),
         };
         if let Some(last) = last {
             self.burst_allowance -= cx.now.since(last);
@@ -386,7 +406,7 @@ impl Pie {
 
     /// Likewise at an update.
     fn linux_update(&mut self, queue: &QueueView) {
-        let delay = self.waited.as_secs_f64();
+        let delay = self.waited;
         let small = delay == 0.0 && queue.bytes.get() > 0;
         self.p = self.law.linux_next_p(self.p, delay, self.delay_old, small);
         if self.is_calm(delay) {
@@ -406,7 +426,8 @@ impl Aqm for Pie {
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if self.linux.is_some() {
-            return self.linux_enqueue(cx, pkt);
+            // A copy, so that `pkt` itself need not be in memory.
+            return self.linux_enqueue(cx, &{ *pkt });
         }
         if !self.active {
             if (cx.queue.bytes.get() as f64) < self.activate_at {
@@ -427,8 +448,8 @@ impl Aqm for Pie {
     #[inline]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         match (self.linux, self.delay_from) {
-            (Some(Linux { last }), _) => self.linux_dequeue(last, cx, pkt),
-            (_, DelayFrom::Departures) => self.waited = cx.now.since(pkt.enqueued_at),
+            (Some(Linux { last }), _) => self.linux_dequeue(last, cx, pkt.enqueued_at),
+            (_, DelayFrom::Departures) => self.waited = cx.now.since(pkt.enqueued_at).as_secs_f64(),
             _ => self.drain.depart(cx.now, pkt.bytes, cx.queue.bytes),
         }
         Verdict::Pass
@@ -448,7 +469,7 @@ impl Aqm for Pie {
 
     #[inline]
     fn on_idle(&mut self, _: Time) {
-        self.waited = Duration::ZERO;
+        self.waited = 0.0;
         self.drain.stop();
     }
 
@@ -460,20 +481,7 @@ impl Aqm for Pie {
     #[inline]
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.ticker.advance();
-        if self.linux.is_some() {
-            return self.linux_update(&cx.queue);
-        }
-        if !self.active {
-            return;
-        }
-        self.burst_allowance -= self.ticker.interval();
-        let Some(delay) = self.delay(&cx.queue) else { return };
-        self.p = self.law.next_p(self.p, delay, self.delay_old);
-        if self.activate_at > 0.0 && self.is_over(delay) {
-            self.active = false;
-            self.drain.stop();
-        }
-        self.delay_old = delay;
+        self.update(&cx.queue);
     }
 
     fn observe(&self, out: &mut dyn Probe) {
@@ -503,8 +511,13 @@ impl Law {
     /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
     #[inline]
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
-        let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
-        if self.cap && p >= 0.1 { step.min(0.02) } else { step }
+        let distance = self.alpha * (delay - self.target) + self.beta * (delay - delay_old);
+        match p >= 0.1 {
+            // The scale is 1.
+            true if self.cap => distance.min(0.02),
+            true => distance,
+            false => scale(p) * distance,
+        }
     }
 
     /// RFC 8033 section 4.2: the next probability.
@@ -668,7 +681,7 @@ mod tests {
             mean_packet: Bytes::new(1000),
         };
         let mut pie = params.build(&link).unwrap();
-        (pie.p, pie.delay_old, pie.waited) = (p, 0.04, Duration::from_millis(40));
+        (pie.p, pie.delay_old, pie.waited) = (p, 0.04, 0.04);
         pie.burst_allowance = Duration::ZERO;
         let queue = QueueView {
             packets: Packets::new(50),

@@ -8,9 +8,9 @@
 //!   buffer: such an arrival is judged first, and its queue has its turn.
 //! - PIE's safeguards, two packets that wait and the share of the buffer at which it becomes active, are
 //!   measured on the queue of the flow.
-//! - An update of a queue that is empty and has nothing to forget changes nothing; it is left out, so the cost
-//!   of updates follows the flows that are there, not the number of queues.
-//! - Updates of all queues come at the same times.
+//! - Updates of all queues come at the same times. Those of a queue that is empty follow from itself alone: they are
+//!   made up for when something happens to it, and end where nothing is left to forget. So the cost of updates follows
+//!   what waits, not the number of queues.
 
 use quell_units::{Bytes, Duration};
 
@@ -18,7 +18,7 @@ use super::fq_codel::{check_quantum, check_queues};
 use crate::params::{ParamError, require};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
 use crate::pie::{DelayFrom, Pie, PieParams};
-use crate::{Link, params};
+use crate::{Link, QueueView, params};
 
 params! {
     /// FQ-PIE's parameters.
@@ -99,6 +99,12 @@ impl FqPieParams {
 pub type FqPie = PerFlow<Pie>;
 
 impl OfFlow for Pie {
+    #[inline(always)]
+    fn update(&mut self, queue: &QueueView) {
+        Pie::update(self, queue);
+    }
+
+    #[inline]
     fn rests(&self) -> bool {
         self.has_nothing_to_forget()
     }
