@@ -174,6 +174,7 @@ impl Parameter {
             None if doc.unit == "true or false" => doc.unit.to_string(),
             None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
             None if doc.name == "mark_reduction" => "\"at-once\" or \"proportional\"".to_string(),
+            None if doc.name == "rules" => "\"rfc\" or \"ns-3\"".to_string(),
             None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
             None => listed(names),
         };

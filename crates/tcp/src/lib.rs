@@ -31,7 +31,7 @@ mod slow_start;
 
 pub use congestion::{CongestionControl, cubic};
 pub use feedback::{Feedback, Report};
-pub use params::{Config, Growth, MarkReduction, Recovery, RtoFloor, TcpParams};
+pub use params::{Config, Growth, MarkReduction, Recovery, RtoFloor, Rules, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};

@@ -56,6 +56,18 @@ choice! {
 }
 
 choice! {
+    /// Whose rules hold where ns-3's senders and the RFCs differ.
+    pub enum Rules {
+        /// Those of the RFCs.
+        Rfc = "rfc",
+        /// Those of ns-3 3.44: a recovery may begin as soon as the last one has ended; proportional rate reduction counts
+        /// duplicates twice and restarts the timer once, Reno's threshold is half of the pipe, and CUBIC keeps what it
+        /// counted when it reduces the window.
+        Ns3 = "ns-3",
+    }
+}
+
+choice! {
     /// How a mark reduces the window.
     pub enum MarkReduction {
         /// At once (RFC 3168 section 6.1.2).
@@ -173,6 +185,8 @@ params! {
         feedback: Feedback = Feedback::Classic, unit "name", source "RFC 3168 section 6.1.3; RFC 9000 section 19.3.2; RFC 9768 section 3.2.2";
         /// How a mark reduces the window: "at-once", or, with "prr" and "rack", "proportional", as a loss does.
         mark_reduction: MarkReduction = MarkReduction::AtOnce, unit "name", source "RFC 3168 section 6.1.2; Linux: proportional";
+        /// Whose rules hold where they differ: those of the "rfc", or, with recovery = "prr", of the senders of "ns-3".
+        rules: Rules = Rules::Rfc, unit "name", source "RFC 9937, RFC 5681, RFC 9438; ns-3 3.44";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
         /// The queueing delay one way that LEDBAT aims at.
@@ -266,6 +280,8 @@ pub struct Config {
     pub(crate) model: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) reno_friendly: RenoFriendly,
+    /// ns-3's rules hold.
+    pub(crate) ns3: bool,
     pub(crate) slow_start: SlowStart,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
@@ -384,6 +400,19 @@ impl Config {
         )?;
         let model = p.congestion.is_model();
         demands(p)?;
+        require(
+            p.rules == Rules::Rfc || p.recovery == Recovery::Prr,
+            "rules",
+            p.rules.show(),
+            "needs recovery = \"prr\": of ns-3's other recoveries no differences are known",
+        )?;
+        require(
+            p.rules == Rules::Rfc
+                || matches!(p.congestion, CongestionControl::Reno | CongestionControl::Cubic),
+            "rules",
+            p.rules.show(),
+            "needs congestion = \"reno\" or \"cubic\": of ns-3's other controls no differences are known",
+        )?;
         // Nobody tells of marks where there are none.
         let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
         let always_reports = feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
@@ -406,6 +435,7 @@ impl Config {
             model,
             congestion: p.congestion,
             reno_friendly: p.reno_friendly,
+            ns3: p.rules == Rules::Ns3,
             slow_start: p.slow_start,
             growth_limit: if p.growth == Growth::Acknowledgments { 1 } else { u32::MAX },
             whole: p.growth == Growth::WholePackets,

@@ -686,7 +686,7 @@ impl Sender {
         if falls || recovers {
             // A recovery that begins while a mark reduces the window goes on with that reduction.
             let begins = (did.fast_retransmit && !falls).then(|| self.max - una - sacked);
-            self.reduce_in_proportion(cfg, (from - una, delivered), begins);
+            self.reduce_in_proportion(cfg, (from - una, delivered), sack_news, begins);
         }
         if falls
             && recovers
@@ -735,16 +735,28 @@ impl Sender {
 
     /// An acknowledgment that comes during recovery, or begins it with so many packets outstanding before (RFC 9937
     /// section 6): `newly` packets are acknowledged cumulatively, and `delivered` of them or in blocks for the first
-    /// time.
-    fn reduce_in_proportion(&mut self, cfg: &Config, (newly, delivered): (u32, u32), begins: Option<u32>) {
+    /// time; whether the blocks have `news`.
+    fn reduce_in_proportion(
+        &mut self,
+        cfg: &Config,
+        (newly, mut delivered): (u32, u32),
+        news: bool,
+        begins: Option<u32>,
+    ) {
         let (Some(kept), Some(board)) = (&mut self.kept, &self.sacked) else { return };
-        if let Some(outstanding) = begins {
-            kept.prr = Prr::new(outstanding);
-        }
-        let (pipe, lost) = match &kept.rack {
+        let (pipe, mut lost) = match &kept.rack {
             Some(rack) => (rack.flying(), kept.lost > 0),
             None => (board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32, board.found_lost()),
         };
+        if let Some(outstanding) = begins {
+            kept.prr = Prr::new(if cfg.ns3 { pipe } else { outstanding });
+        }
+        if cfg.ns3 {
+            lost = false;
+            if news {
+                delivered = kept.prr.overcount(delivered, newly > 0);
+            }
+        }
         let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
         if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
@@ -859,7 +871,16 @@ impl Sender {
                 }
             }
             None => reno::reduce(&mut self.window, cause),
-            Some(kept) => kept.reduce(&mut self.window, cause),
+            Some(kept) => {
+                kept.reduce(&mut self.window, cause);
+                if cfg.ns3
+                    && cfg.congestion == CongestionControl::Reno
+                    && let Some(board) = &self.sacked
+                {
+                    let pipe = board.pipe(self.max, cfg.dup_threshold);
+                    self.window.ssthresh = (f64::from(pipe) / 2.0).max(2.0);
+                }
+            }
         }
         self.recover = self.max;
         self.reduced_by = cause;
@@ -897,7 +918,9 @@ impl Sender {
                     self.inflation = (self.inflation - newly as i32 + 1).max(1 - self.window.cwnd as i32);
                     restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
-                Recovery::Sack | Recovery::Prr | Recovery::Rack if ack < self.recover => {}
+                Recovery::Sack | Recovery::Prr | Recovery::Rack if ack < self.recover => {
+                    restart_timer = !(cfg.ns3 && core::mem::replace(&mut self.timer_restarted, true));
+                }
                 _ => {
                     self.phase = Phase::Open;
                     self.inflation = 0; // RFC 5681 section 3.2 step 6
@@ -907,6 +930,9 @@ impl Sender {
                         // It has set the window.
                     } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
                         self.window.cwnd = self.window.ssthresh;
+                        if cfg.ns3 {
+                            self.grow(cfg, now, (newly, newly), congested);
+                        }
                     } else if cfg.recovery != Recovery::Sack {
                         self.grow(cfg, now, (newly, delivered), congested);
                     }
@@ -956,7 +982,8 @@ impl Sender {
         // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
         // asked for has repaired nothing, though: what is lost of its window is sent again, and the
         // window stays as it is (RFC 3168 section 6.1.2).
-        let reduced = self.una <= self.recover;
+        // RFC 6675 section 5 asks that all sent before the last reduction be acknowledged, RFC 6582 for one more.
+        let reduced = if cfg.ns3 { self.una < self.recover } else { self.una <= self.recover };
         if !lost || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
@@ -980,13 +1007,16 @@ impl Sender {
             Recovery::Sack | Recovery::Prr | Recovery::Rack => {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
+                self.timer_restarted = false;
                 if let Some(board) = &mut self.sacked {
                     board.set_high_rxt(self.una + 1);
                     board.rescued = false;
                 }
             }
         }
-        self.arm(now);
+        if !cfg.ns3 {
+            self.arm(now);
+        }
         true
     }
 

@@ -47,7 +47,11 @@ impl run::Case for Case {
     fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String> {
         let Setting { queue, tcp, rate_mbit, rtt_ms, flows, bdp_packets, seconds, warmup } = &self.setting;
         let bdp = f64::from(*bdp_packets);
-        // One packet waits in ns-3's device, which its queue discs do not see: buffers and thresholds have one more.
+        // One packet waits in ns-3's device, which its queue discs do not see: buffers and thresholds have one more. Each
+        // packet leaves them when the one before it is sent: at the same place it has waited a packet's time less.
+        let target = 5.0 + f64::from(PACKET) * 8.0 / f64::from(*rate_mbit) * 1e-3;
+        // Its CoDel drops where a packet of full size remains, Quell's where more than the MTU does.
+        let codel = format!("target = \"{target} ms\"\nmtu = \"{} B\"\narithmetic = \"linux\"\n", PACKET - 1);
         let (aqm, buffer) = match queue.as_str() {
             "drop-tail" => ("algorithm = \"drop-tail\"\n".to_string(), bdp_packets + 1),
             "red" => {
@@ -60,16 +64,24 @@ impl run::Case for Case {
                 );
                 (red, 1001)
             }
-            "codel" => ("algorithm = \"codel\"\n".to_string(), 1001),
-            "cobalt" => ("algorithm = \"cobalt\"\n".to_string(), 1001),
-            "fq-codel" => ("algorithm = \"fq-codel\"\nquantum = \"1502 B\"\n".to_string(), 10241),
+            "codel" => (format!("algorithm = \"codel\"\n{codel}"), 1001),
+            // Linux's COBALT asks for the time of four packets, that of ns-3 for none.
+            "cobalt" => (format!("algorithm = \"cobalt\"\ntarget = \"{target} ms\"\nmtu = \"1 B\"\n"), 1001),
+            "fq-codel" => (
+                // In none of the runs do two flows share one of ns-3's 1024 queues.
+                format!(
+                    "algorithm = \"fq-codel\"\nflows = 65536\nquantum = \"{PACKET} B\"\nrules = \"ns-3\"\n{codel}"
+                ),
+                10241,
+            ),
             "pie" => ("algorithm = \"pie\"\nderandomize = false\n".to_string(), 1001),
             other => return Err(format!("no algorithm of Quell's is ns-3's {other}")),
         };
         let control = match tcp.as_str() {
             // It grows with each acknowledgment, of however many packets.
             "newreno" => "congestion = \"reno\"\ngrowth = \"acknowledgments\"\n",
-            "cubic" => "congestion = \"cubic\"\nslow_start = \"hystart++\"\ngrowth = \"packets\"\n",
+            // Its HyStart ends slow start where the round-trip time has doubled.
+            "cubic" => "congestion = \"cubic\"\nreno_friendly = \"rfc8312\"\ngrowth = \"whole-packets\"\n",
             other => return Err(format!("no congestion control of Quell's is ns-3's {other}")),
         };
         let (low, high) = (f64::from(*rtt_ms) * 0.8, f64::from(*rtt_ms) * 1.2);
@@ -79,7 +91,7 @@ impl run::Case for Case {
              delay = \"1 ms\"\nbuffer = \"{buffer} packets\"\naccess_rate = \"10 Gbit/s\"\n\
              reverse = {{ aqm = {{ algorithm = \"drop-tail\" }}, buffer = \"100000 packets\" }}\n\n[[aqm]]\n{aqm}\n\
              [[flows]]\nname = \"tcp\"\ncount = {flows}\nrtt = {{ grid = [\"{low} ms\", \"{high} ms\"] }}\n\
-             start = {{ between = [\"0 s\", \"1 s\"] }}\n\n[flows.tcp]\n{control}recovery = \"prr\"\n\
+             start = {{ between = [\"0 s\", \"1 s\"] }}\n\n[flows.tcp]\n{control}recovery = \"prr\"\nrules = \"ns-3\"\n\
              packet = \"1448 B\"\nheader = \"54 B\"\ninitial_window = 10\n\
              delayed_ack = \"40 ms\"\ngranularity = \"1 ms\"\ninitial_rto = \"1 s\"\nmin_rto = \"200 ms\"\n\
              limited_transmit = true\n",

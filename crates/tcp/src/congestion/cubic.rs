@@ -54,7 +54,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "CUBIC",
     summary: "A cubic function of the time since the last loss, and never less than Reno.",
     source: "RFC 9438",
-    reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth"],
+    reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth", "rules"],
     needs: &[],
     refuses: &[],
     network: "",
@@ -73,6 +73,8 @@ pub(crate) struct Cubic {
     friendly: RenoFriendly,
     /// Growth counts whole packets; so many are counted, and the smallest smoothed round-trip time is this.
     whole: bool,
+    /// What was counted for a packet more stays whatever happens (ns-3).
+    keeps_count: bool,
     counted: f64,
     min_rtt: Duration,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
@@ -101,10 +103,11 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub fn new(friendly: RenoFriendly, whole: bool) -> Self {
+    pub fn new(friendly: RenoFriendly, whole: bool, keeps_count: bool) -> Self {
         Cubic {
             friendly,
             whole,
+            keeps_count,
             counted: 0.0,
             min_rtt: Duration::MAX,
             w_max: 0.0,
@@ -178,6 +181,14 @@ impl Cubic {
             every = every.min(MOST_UNKNOWN);
         }
         let every = every.min(toward(libm::floor(epoch.w_est))).max(2.0);
+        if self.keeps_count {
+            self.counted += acked;
+            if self.counted >= every {
+                self.counted -= every;
+                window.cwnd = cwnd + 1.0;
+            }
+            return;
+        }
         // What was counted may be enough for one more already, but never for two.
         let counted = if self.counted >= every { every } else { self.counted } + acked;
         let more = libm::floor(counted / every);
@@ -190,11 +201,13 @@ impl Cubic {
         let cwnd = window.cwnd;
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.prior = cwnd;
-        self.anew = cause == Cause::Timeout;
+        self.anew = cause == Cause::Timeout && !self.keeps_count;
         self.epoch = None;
         let mut left = cwnd * BETA;
         if self.whole {
-            self.counted = 0.0;
+            if !self.keeps_count {
+                self.counted = 0.0;
+            }
             left = libm::floor(left);
         }
         window.ssthresh = left.max(2.0);
@@ -252,7 +265,7 @@ mod tests {
         for (friendly, more) in [(RenoFriendly::Rfc9438, 20.0), (RenoFriendly::Rfc8312, 20.0 * alpha())] {
             let rtt = Duration::from_millis(1);
             let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-            let mut c = Cubic::new(friendly, false);
+            let mut c = Cubic::new(friendly, false, false);
             c.reduce(&mut window, Cause::Loss);
             let rounds = (30.0 / alpha()) as u64 + 20;
             for round in 0..rounds {
@@ -267,14 +280,15 @@ mod tests {
     fn the_window_is_back_after_k() {
         for per_ack in [1, 2] {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
+            let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
             c.reduce(&mut window, Cause::Loss);
             assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
             // K = cbrt(300 / 0.4) = 9.086 s; the region around it is flat.
             run(&mut c, &mut window, 9, per_ack);
             assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
             let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
-            let mut c = Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false) };
+            let mut c =
+                Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false, false) };
             run(&mut c, &mut longer, 18, per_ack);
             let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
             assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);
@@ -284,7 +298,7 @@ mod tests {
     #[test]
     fn small_windows_grow_as_reno_s_would() {
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Loss);
         run(&mut c, &mut window, 2, 1);
         // 20 round trips of 9/17 of a packet, less once it has 10 again; eq. 1 has 9.9 then.
@@ -296,7 +310,7 @@ mod tests {
     #[test]
     fn fast_convergence_gives_way_after_a_second_reduction() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Loss);
         assert_eq!(c.w_max, 100.0);
         c.reduce(&mut window, Cause::Loss);
@@ -307,13 +321,13 @@ mod tests {
     #[test]
     fn a_timeout_and_a_slow_start_without_loss_begin_at_the_inflection() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
+        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
         window.cwnd = 70.0;
         c.avoid(&mut window, 1.0, Time::ZERO, || RTT);
         assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
-        let mut first = Cubic::new(RenoFriendly::Rfc9438, false);
+        let mut first = Cubic::new(RenoFriendly::Rfc9438, false, false);
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
         first.avoid(&mut window, 1.0, Time::ZERO, || RTT);
         assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
@@ -323,7 +337,7 @@ mod tests {
     fn time_in_which_the_window_is_not_used_is_not_the_epoch_s() {
         let after = |gap: u64| {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438, false);
+            let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
             c.reduce(&mut window, Cause::Loss);
             run(&mut c, &mut window, 5, 1);
             let now = Time::ZERO + Duration::from_secs(5);
@@ -346,12 +360,12 @@ mod tests {
 
     #[test]
     fn whole_packets_grow_by_a_twentieth_where_nothing_is_known() {
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
         assert_eq!(grown(&mut c, 100.0, 19), 100.0);
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
         assert_eq!(grown(&mut c, 100.0, 100), 105.0);
         // After a loss the target is known: what is left, at first.
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
         let mut window = Window { cwnd: 100.0, ssthresh: 2.0 };
         c.reduce(&mut window, Cause::Loss);
         assert_eq!((window.cwnd, window.ssthresh), (70.0, 70.0));
@@ -363,7 +377,7 @@ mod tests {
 
     #[test]
     fn two_packets_make_one_more_at_least() {
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true);
+        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
         c.reduce(&mut Window { cwnd: 1000.0, ssthresh: 2.0 }, Cause::Loss);
         // Far below the window before, and far from it in time.
         c.avoid(&mut Window { cwnd: 10.0, ssthresh: 2.0 }, 0.0, Time::ZERO, || Duration::ZERO);
@@ -376,8 +390,8 @@ mod tests {
     #[test]
     fn a_mark_may_leave_a_window_of_one() {
         let (mut loss, mut mark) = (Window { cwnd: 1.2, ssthresh: 9.0 }, Window { cwnd: 1.2, ssthresh: 9.0 });
-        Cubic::new(RenoFriendly::Rfc9438, false).reduce(&mut loss, Cause::Loss);
-        Cubic::new(RenoFriendly::Rfc9438, false).reduce(&mut mark, Cause::Echo);
+        Cubic::new(RenoFriendly::Rfc9438, false, false).reduce(&mut loss, Cause::Loss);
+        Cubic::new(RenoFriendly::Rfc9438, false, false).reduce(&mut mark, Cause::Echo);
         assert_eq!((loss.cwnd, loss.ssthresh, mark.cwnd, mark.ssthresh), (2.0, 2.0, 1.0, 2.0));
     }
 }

@@ -130,7 +130,7 @@ impl Control {
         match cfg.congestion {
             // A model has its own ways; see `Model`.
             CongestionControl::Reno | CongestionControl::Bbr1 | CongestionControl::Bbr3 => Control::Reno,
-            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly, cfg.whole)),
+            CongestionControl::Cubic => Control::Cubic(Cubic::new(cfg.reno_friendly, cfg.whole, cfg.ns3)),
             CongestionControl::Dctcp => Control::Dctcp(Estimate::new(cfg.whole, cfg.gradual)),
             CongestionControl::Prague => Control::Prague(Prague::new()),
             CongestionControl::Ledbat => Control::Ledbat(Ledbat::new(cfg.ledbat_target, cfg.ledbat_gain)),

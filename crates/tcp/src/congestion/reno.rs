@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "Reno",
     summary: "A packet more each round trip, half the window after a loss or a mark.",
     source: "RFC 5681",
-    reads: &["slow_start", "initial_ssthresh", "growth"],
+    reads: &["slow_start", "initial_ssthresh", "growth", "rules"],
     needs: &[],
     refuses: &[],
     network: "",

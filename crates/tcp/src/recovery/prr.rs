@@ -10,13 +10,14 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "Proportional rate reduction",
     summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
     source: "RFC 9937 and RFC 6675",
-    reads: &["dup_threshold", "limited_transmit"],
+    reads: &["dup_threshold", "limited_transmit", "rules"],
     needs: &[],
     refuses: &[],
     network: "",
     choices: &[
         "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
         "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
+        "With rules = \"ns-3\" it is ns-3 3.44's: an acknowledgment with news in its blocks counts one packet more than it delivers, until a flight has been counted, and if it is a partial one as well it counts twice; the flight when recovery began is the pipe after the acknowledgment that began it; every partial acknowledgment is taken for progress; another recovery may begin once all that was sent before the last one is acknowledged (RFC 6675 section 5), where otherwise one packet more must be (RFC 6582 section 3.2). Releases of ns-3 after 3.48 count a delivery once.",
     ],
 };
 
@@ -47,6 +48,17 @@ impl Prr {
     /// the acknowledgment that began it, and with what that one acknowledged.
     pub fn new(flight: u32) -> Self {
         Prr { recover_fs: flight.max(1) as f64, delivered: 0, out: 0 }
+    }
+
+    /// What ns-3 3.44 takes for delivered where an acknowledgment says something new in its blocks: a packet more,
+    /// until a flight has been counted. One that also acknowledges cumulatively is counted twice.
+    pub fn overcount(&mut self, delivered: u32, cumulative: bool) -> u32 {
+        let counted = delivered + u32::from(f64::from(self.delivered) < self.recover_fs);
+        if !cumulative {
+            return counted;
+        }
+        self.delivered += counted;
+        delivered
     }
 
     /// The congestion window after an acknowledgment; none if it delivered nothing.
@@ -95,6 +107,26 @@ mod tests {
         assert!(sent.iter().sum::<u32>() >= 9);
         // It ends at ssthresh.
         assert_eq!(pipe, 10);
+    }
+
+    /// As above, as ns-3 3.44 counts: half a round trip passes before it sends less than arrives.
+    #[test]
+    fn ns3_reduces_nothing_until_a_flight_is_counted() {
+        let mut prr = Prr::new(16);
+        let (mut pipe, mut sent) = (16, alloc::vec::Vec::new());
+        for ack in 0..16 {
+            pipe -= u32::from(ack > 0);
+            let delivered = prr.overcount(1, false);
+            let cwnd = prr.on_ack(Progress { delivered, pipe, safe: false }, 8.0).unwrap();
+            let now = (cwnd - pipe as f64) as u32;
+            prr.out += now;
+            pipe += now;
+            sent.push(now);
+        }
+        assert_eq!(sent, [1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0]);
+        // Also a cumulative acknowledgment: two packets and one more, and two again.
+        let mut prr = Prr::new(16);
+        assert_eq!((prr.overcount(2, true), prr.delivered), (2, 3));
     }
 
     /// 15 of 20 are lost: nothing to reduce, the pipe is built up again as in slow start.

@@ -14,7 +14,9 @@
 //! - Section 4.2 moves a new queue that is found empty to the old ones; Linux only where old ones wait:
 //!   `rules`. With no other queue the two are the same.
 //! - Linux raises CoDel's count by the packets that it drops for want of room: `rules`. The RFC does not.
-//! - CoDel compares what remains with an MTU: what remains for the link, in all queues (RFC 8289 section 4.4).
+//! - CoDel compares what remains with an MTU: what remains for the link, in all queues (RFC 8289 section 4.4), as in
+//!   Linux. In ns-3 it is what remains in the packet's own queue, the other reading of section 5.5's bytes():
+//!   `rules`. The last packet of a queue is then never dropped, however long it has waited.
 //! - CoDel learns that its queue is empty when the queue's turn comes, not when its last packet leaves.
 //! - Section 5.2.7 marks packets that have waited longer than CE_THRESHOLD: those that can be marked, and
 //!   that CoDel has let pass; `ce_threshold_for` can restrict it to ECT(1).
@@ -35,12 +37,14 @@ use crate::{
 };
 
 choice! {
-    /// Whose rules hold where the RFC and Linux differ.
+    /// Whose rules hold where the RFC, Linux and ns-3 differ.
     pub enum Rules {
         /// RFC 8290.
         Rfc = "rfc",
         /// Linux 7.2's fq_codel.
         Linux = "linux",
+        /// ns-3's FqCoDelQueueDisc.
+        Ns3 = "ns-3",
     }
 }
 
@@ -75,7 +79,7 @@ params! {
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: optional";
         /// What the threshold marks: "ecn-capable" packets or only those of "ect1".
         ce_threshold_for: Marked = Marked::EcnCapable, unit "name", source "RFC 8290 section 5.2.7";
-        /// Whose rules hold where they differ: those of the "rfc", or of "linux".
+        /// Whose rules hold where they differ: those of the "rfc", of "linux" or of "ns-3".
         rules: Rules = Rules::Rfc, unit "name", source "RFC 8290";
         /// How CoDel computes times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
@@ -196,12 +200,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// RFC 8290 section 4.1: half of the packets of a queue, and at most `most`; by Linux's rules until half of
-    /// its bytes have gone.
+    /// RFC 8290 section 4.1: half of the packets of a queue, and at most `most`; by Linux's and ns-3's rules until
+    /// half of its bytes have gone.
     pub fn of(rules: Rules, packets: u32, bytes: u64, most: u32) -> Self {
         match rules {
             Rules::Rfc => Batch { lane: 0, packets: (packets / 2).clamp(1, most), bytes: u64::MAX },
-            Rules::Linux => Batch { lane: 0, packets: most, bytes: (bytes / 2).max(1) },
+            Rules::Linux | Rules::Ns3 => Batch { lane: 0, packets: most, bytes: (bytes / 2).max(1) },
         }
     }
 
@@ -216,7 +220,7 @@ impl Batch {
 impl FqCodel {
     fn emptied(&self) -> Emptied {
         match self.rules {
-            Rules::Rfc => Emptied::ToOld,
+            Rules::Rfc | Rules::Ns3 => Emptied::ToOld,
             Rules::Linux => Emptied::ToOldBehindOthers,
         }
     }
@@ -302,7 +306,8 @@ impl Discipline for FqCodel {
     #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
-        let (left, drops) = (cx.lanes.bytes.get(), !pkt.ecn.is_capable());
+        let left = if self.rules == Rules::Ns3 { cx.lanes.each[lane].bytes } else { cx.lanes.bytes }.get();
+        let drops = !pkt.ecn.is_capable();
         let signals = self.states[lane].signals(&self.law, cx.now, sojourn, left, self.mtu, drops);
         if !(signals && drops) {
             self.rounds.charge(lane, pkt.bytes.get());
