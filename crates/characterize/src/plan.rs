@@ -178,6 +178,23 @@ mod tests {
         }
     }
 
+    /// Whatever queue a document holds: where the buffer is shorter, half of the buffer is held.
+    #[test]
+    fn a_small_link_takes_every_algorithm_with_its_defaults() {
+        let names: Vec<&str> = quell_aqm::catalog::CATALOG.iter().map(|entry| entry.name).collect();
+        let plan = Plan::of(Request {
+            rate: "1 Mbit/s".parse().unwrap(),
+            rtt: "20 ms".parse().unwrap(),
+            ..request(&names)
+        })
+        .unwrap();
+        for part in &plan.parts {
+            let without: Vec<&String> =
+                part.left_out.iter().filter(|(_, why)| why.contains("q_ref")).map(|(label, _)| label).collect();
+            assert!(without.is_empty(), "{}: {without:?}", part.section.name);
+        }
+    }
+
     #[test]
     fn an_algorithm_that_refuses_a_link_is_left_out_with_the_reason() {
         let small = Request {
