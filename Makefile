@@ -110,7 +110,7 @@ test-py: py
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest -q
+	$(VENV)/bin/pytest -q -n auto
 
 py: $(VENV)/.ready ## The Python package with its test tools, in .venv
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \

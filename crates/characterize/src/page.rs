@@ -305,7 +305,9 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
     );
     text.push_str(
         "A figure is better (▲) or worse (▼) than drop-tail's if the 95 % interval of the difference, paired by seed, excludes zero \
-         and the difference is more than 2 %. The first table counts them.\n\n",
+         and the difference is more than 2 %. The first table counts them. No scenario of the RFC has \
+         ECT(1) packets: of algorithms with a queue or a threshold for them only the Classic part is seen here (docs/l4s.md has \
+         the other).\n\n",
     );
     let heads: Vec<&str> = findings.by_number().iter().map(|(number, _)| *number).collect();
     text.push_str(&format!("| algorithm | {} | all |\n", heads.join(" | ")));
