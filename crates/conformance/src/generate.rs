@@ -364,11 +364,16 @@ struct Recorder<Q> {
     idle: Option<Time>,
     /// It was told since a packet was last in the queue.
     told: bool,
+    /// Internal signals and their units: some come with the first measurement.
+    units: BTreeMap<String, String>,
 }
 
 impl<Q: Qdisc<Packet = Carried>> Recorder<Q> {
     fn push(&mut self, t: Time, what: What, packet: Option<Packet>, answer: Answer) {
         let draws = std::mem::take(&mut *self.draws.borrow_mut());
+        if answer.signals.keys().any(|name| !self.units.contains_key(name)) {
+            self.units.extend(signals(&self.queue).units);
+        }
         let event = self.events.len() as u32 + 1;
         self.last = self.last.max(t);
         self.events.push(Event { event, t: self.last.nanos(), what, packet, draws, expect: Some(answer) });
@@ -469,7 +474,7 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vec
     let queue = Queue::new(tapped, generator(SEED), Limit::of(course.buffer), course.ecn, Some(course.rate));
     let units = signals(&queue).units;
     let recorder =
-        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false };
+        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false, units };
     let mut line = Line::new(recorder, course.rate);
     // One course is the same for every algorithm.
     let mut rng = Seed(SEED).stream(course.name);
@@ -485,7 +490,7 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vec
         line.run(now, &mut Nobody);
         now += Duration::from_millis(1);
     }
-    let events = line.into_queue().events;
+    let Recorder { events, units, .. } = line.into_queue();
     let header = Header {
         conformance: FORM,
         vector,
@@ -590,7 +595,8 @@ fn parameters(entry: &Entry, config: &AqmConfig) -> BTreeMap<String, Value> {
     names.map(|name| (name.to_string(), table.get(name).map_or(Value::Null, plain))).collect()
 }
 
-fn plain(value: &Value) -> Value {
+/// A value without units.
+pub(crate) fn plain(value: &Value) -> Value {
     match value {
         Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
         Value::Array(all) => all.iter().map(plain).collect(),
