@@ -42,8 +42,8 @@ const OF_THE_WEIGHT: Answer =
     Says("tc computes the average's weight from burst, min and avpkt: write weight = 0.002");
 const BY_SIZE: Answer = Says("a packet's size does not change its probability here, as with nobytemode");
 
-/// Words, a parameter that the algorithm must have for this answer ("" if every algorithm has it), and the answer. The
-/// first that fits counts.
+/// Words, the parameters that an algorithm must have for this answer ("" if every algorithm has it), and the answer.
+/// The first that fits counts.
 #[rustfmt::skip]
 const WORDS: &[(&[&str], &str, Answer)] = &[
     // Of all.
@@ -83,7 +83,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["drop_dequeue"], "signal_at", Write("signal_at = \"dequeue\"")),
     (&["classic_protection"], "c_weight", Write("c_weight = 0.1")),
     // RED and CHOKe.
-    (&["min"], "max_th", Write("min_th = \"30 kB\"")),
+    (&["min"], "min_th max_th", Write("min_th = \"30 kB\"")),
     (&["max"], "max_th", Write("max_th = \"90 kB\"")),
     (&["probability"], "max_p", Write("max_p = 0.02")),
     (&["avpkt", "burst"], "weight", OF_THE_WEIGHT),
@@ -172,7 +172,7 @@ fn alike(a: &str, b: &str) -> bool {
 
 /// How a word of `tc` is said of an algorithm with these parameters, if it is one.
 pub fn answer(word: &str, parameters: &[&str]) -> Option<Answer> {
-    let fits = |needed: &str| needed.is_empty() || parameters.contains(&needed);
+    let fits = |needed: &str| needed.split_whitespace().all(|name| parameters.contains(&name));
     WORDS
         .iter()
         .find(|(words, needed, _)| fits(needed) && words.iter().any(|w| alike(w, word)))

@@ -17,7 +17,7 @@ use quell_queue::{Admission, Counters, Dequeued, Dropped, Host, Limit, Line, Pla
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde_json::{Map, Value, json};
 
-use crate::variants::{Variant, variants};
+use crate::variants::{SEED, Variant, variants};
 use crate::vector::{
     Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Size, Vector, Verdict, What,
 };
@@ -33,6 +33,8 @@ struct Course {
     sizes: bool,
     /// Eight flows of the same load, between [`HOSTS`].
     hosts: bool,
+    /// Arrivals are at whole milliseconds, many at once, and fewer: [`TICKING`].
+    ticks: bool,
 }
 
 /// Between which hosts each flow of a course with hosts travels. One source has as many flows as two others, and one
@@ -50,6 +52,7 @@ const COURSES: &[Course] = &[
         ecn: false,
         sizes: false,
         hosts: false,
+        ticks: false,
     },
     Course {
         name: "marks",
@@ -58,6 +61,7 @@ const COURSES: &[Course] = &[
         ecn: true,
         sizes: false,
         hosts: false,
+        ticks: false,
     },
     Course {
         name: "bytes",
@@ -66,6 +70,7 @@ const COURSES: &[Course] = &[
         ecn: true,
         sizes: true,
         hosts: false,
+        ticks: false,
     },
 ];
 
@@ -77,6 +82,7 @@ const SLOW: Course = Course {
     ecn: false,
     sizes: false,
     hosts: false,
+    ticks: false,
 };
 
 /// Another for variants alone: flows of several hosts.
@@ -87,11 +93,27 @@ const OF_HOSTS: Course = Course {
     ecn: true,
     sizes: true,
     hosts: true,
+    ticks: false,
+};
+
+/// Another for variants alone: packets take four milliseconds, and all times are whole ones, so that a delay is often
+/// exactly a threshold and an update comes between packets that came together.
+const TICKS: Course = Course {
+    name: "ticks",
+    rate: BitRate::from_bps(2_000_000),
+    buffer: QueueSize::Packets(60.0),
+    ecn: false,
+    sizes: false,
+    hosts: false,
+    ticks: true,
 };
 
 /// The load, and for how many arrivals it holds. A load of nothing is a pause.
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
+
+/// The same of a course of ticks.
+const TICKING: &[(f64, u32)] = &[(0.5, 10), (2.0, 60), (0.0, 1), (1.6, 40), (0.0, 1), (0.8, 20)];
 
 /// Every vector of the catalog, in its order.
 pub fn all() -> impl Iterator<Item = Vector> {
@@ -100,13 +122,16 @@ pub fn all() -> impl Iterator<Item = Vector> {
 
 /// The vectors of one algorithm: each course with its defaults, and the variants that decide more.
 pub fn of(entry: &Entry) -> Vec<Vector> {
-    let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)()));
+    let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)(), SEED));
     let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
-        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS]);
+        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS, &TICKS]);
         let course = courses.find(|c| c.name == variant.course).expect("a course of that name");
-        (variant.name.to_string(), course, configured(variant))
+        (variant.name.to_string(), course, configured(variant), variant.seed)
     });
-    defaults.chain(others).map(|(name, course, config)| record(entry, &name, course, &config)).collect()
+    defaults
+        .chain(others)
+        .map(|(name, course, config, seed)| record(entry, &name, course, &config, seed))
+        .collect()
 }
 
 fn configured(variant: &Variant) -> AqmConfig {
@@ -364,11 +389,16 @@ struct Recorder<Q> {
     idle: Option<Time>,
     /// It was told since a packet was last in the queue.
     told: bool,
+    /// Internal signals and their units: some come with the first measurement.
+    units: BTreeMap<String, String>,
 }
 
 impl<Q: Qdisc<Packet = Carried>> Recorder<Q> {
     fn push(&mut self, t: Time, what: What, packet: Option<Packet>, answer: Answer) {
         let draws = std::mem::take(&mut *self.draws.borrow_mut());
+        if answer.signals.keys().any(|name| !self.units.contains_key(name)) {
+            self.units.extend(signals(&self.queue).units);
+        }
         let event = self.events.len() as u32 + 1;
         self.last = self.last.max(t);
         self.events.push(Event { event, t: self.last.nanos(), what, packet, draws, expect: Some(answer) });
@@ -455,8 +485,7 @@ pub(crate) fn generator(seed: u64) -> Rng {
     Seed(seed).indexed_stream("link.aqm", 0)
 }
 
-fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vector {
-    const SEED: u64 = 1;
+fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: u64) -> Vector {
     let vector = format!("{}/{name}", entry.name);
     let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
     let config = &spelled_out(config.clone(), &link);
@@ -466,17 +495,17 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vec
         Algorithm::Discipline(inner) => Algorithm::Discipline(Tapped { inner, draws: draws.clone() }),
     };
     let fifo = matches!(tapped, Algorithm::Aqm(_));
-    let queue = Queue::new(tapped, generator(SEED), Limit::of(course.buffer), course.ecn, Some(course.rate));
+    let queue = Queue::new(tapped, generator(seed), Limit::of(course.buffer), course.ecn, Some(course.rate));
     let units = signals(&queue).units;
     let recorder =
-        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false };
+        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false, units };
     let mut line = Line::new(recorder, course.rate);
     // One course is the same for every algorithm.
     let mut rng = Seed(SEED).stream(course.name);
     let (mut now, mut id) = (Time::ZERO, 0);
-    for (load, arrivals) in PHASES {
+    for (load, arrivals) in if course.ticks { TICKING } else { PHASES } {
         for _ in 0..*arrivals {
-            now += gap(*load, course.rate, &mut rng);
+            now += gap(*load, course, &mut rng);
             let _ = line.arrive(now, Carried::new(packet(course, id, &mut rng)), &mut Nobody);
             id += 1;
         }
@@ -485,7 +514,7 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vec
         line.run(now, &mut Nobody);
         now += Duration::from_millis(1);
     }
-    let events = line.into_queue().events;
+    let Recorder { events, units, .. } = line.into_queue();
     let header = Header {
         conformance: FORM,
         vector,
@@ -499,21 +528,26 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig) -> Vec
             mean_packet_bytes: MEAN_PACKET.get(),
         },
         ecn: course.ecn,
-        seed: SEED,
+        seed,
         events: events.len() as u32,
         signals: units,
     };
     Vector { header, events }
 }
 
-fn gap(load: f64, rate: BitRate, rng: &mut Rng) -> Duration {
+fn gap(load: f64, course: &Course, rng: &mut Rng) -> Duration {
     if load == 0.0 {
         // The queue drains, and the link is idle for a while.
         return Duration::from_millis(700);
     }
-    let mean = MEAN_PACKET.get() as f64 * 8.0 / rate.bps() as f64 / load;
-    // Now and then three come at once.
-    Duration::from_secs_f64(if rng.chance(0.1) { 0.0 } else { rng.exponential(mean / 0.9) })
+    let mean = MEAN_PACKET.get() as f64 * 8.0 / course.rate.bps() as f64 / load;
+    // Now and then three come at once; at ticks whole batches do.
+    let together = if course.ticks { 0.6 } else { 0.1 };
+    let gap = if rng.chance(together) { 0.0 } else { rng.exponential(mean / (1.0 - together)) };
+    match course.ticks {
+        true => Duration::from_millis((gap * 1e3).round() as u64),
+        false => Duration::from_secs_f64(gap),
+    }
 }
 
 fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
@@ -590,7 +624,8 @@ fn parameters(entry: &Entry, config: &AqmConfig) -> BTreeMap<String, Value> {
     names.map(|name| (name.to_string(), table.get(name).map_or(Value::Null, plain))).collect()
 }
 
-fn plain(value: &Value) -> Value {
+/// A value without units.
+pub(crate) fn plain(value: &Value) -> Value {
     match value {
         Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
         Value::Array(all) => all.iter().map(plain).collect(),

@@ -12,7 +12,12 @@ pub struct Variant {
     pub course: &'static str,
     /// The parameters, in TOML.
     pub config: &'static str,
+    /// What seeds the generator of the algorithm.
+    pub seed: u64,
 }
+
+/// That of most vectors.
+pub const SEED: u64 = 1;
 
 const fn variant(
     algorithm: &'static str,
@@ -20,7 +25,14 @@ const fn variant(
     course: &'static str,
     config: &'static str,
 ) -> Variant {
-    Variant { algorithm, name, course, config }
+    Variant { algorithm, name, course, config, seed: SEED }
+}
+
+impl Variant {
+    /// With other draws, in which something rare happens.
+    const fn seeded(self, seed: u64) -> Variant {
+        Variant { seed, ..self }
+    }
 }
 
 /// All of them.
@@ -28,19 +40,33 @@ pub fn variants() -> &'static [Variant] {
     const {
         &[
             variant("codel", "mtu", "bytes", "mtu = \"1500 B\"\ninterval = \"40 ms\""),
+            variant("codel", "ticks", "ticks", "target = \"8 ms\"\ninterval = \"48 ms\""),
             variant(
                 "pie",
                 "enhanced",
                 "drops",
                 "delay_from = \"dequeue-rate\"\ndecay = \"below-half\"\nactivate_at = 0.333",
             ),
-            variant("pie", "plain", "marks", "derandomize = false\ncap = false\nmax_burst = \"0 s\""),
+            variant(
+                "pie",
+                "plain",
+                "ticks",
+                "derandomize = false\ncap = false\nmax_burst = \"0 s\"\nalpha = 2.0\nbeta = 100.0",
+            ),
+            variant(
+                "pie",
+                "burst",
+                "ticks",
+                "derandomize = false\ntarget = \"5 ms\"\nalpha = 200.0\nbeta = 20.0\nmax_burst = \"30 ms\"",
+            ),
             variant(
                 "pie",
                 "marking",
                 "marks",
                 "target = \"5 ms\"\nalpha = 2.0\nbeta = 20.0\nmax_burst = \"30 ms\"\nmark_ecnth = 0.5",
-            ),
+            )
+            // The sum of probabilities reaches 8.5, where a signal is certain.
+            .seeded(404),
             variant("pie", "link-rate", "bytes", "delay_from = \"link-rate\"\nmax_burst = \"30 ms\""),
             variant("pie", "slow", "slow", "max_burst = \"30 ms\"\nupdate_interval = \"30 ms\""),
             variant("red", "fast", "drops", "weight = 0.05"),
@@ -60,8 +86,10 @@ pub fn variants() -> &'static [Variant] {
                 "ared",
                 "fast",
                 "marks",
-                "weight = 0.1\ninterval = \"20 ms\"\nmax_p = 0.02\nmin_th = \"5 packets\"",
-            ),
+                "weight = 0.1\ninterval = \"20 ms\"\nmax_p = 0.02\nmax_p_top = 0.06\nmax_p_bottom = 0.015\nmin_th = \"5 packets\"",
+            )
+            // Steps, before the bounds hold, decide something.
+            .seeded(6),
             variant(
                 "ap-red",
                 "fast",
@@ -97,6 +125,8 @@ pub fn variants() -> &'static [Variant] {
                 "bytes",
                 "flows = 4\nhash_key = 1\nlimit = 20\ninterval = \"40 ms\"\nquantum = \"300 B\"",
             ),
+            variant("fq-codel", "memory", "bytes", "memory_limit = \"20 kB\"\ndrop_batch = 2\nhash_key = 1"),
+            variant("dualpi2", "limit", "bytes", "limit = \"100 ms\""),
             variant(
                 "cake",
                 "shaped",

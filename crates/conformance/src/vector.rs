@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::generate::plain;
+
 /// The version of the form; a header says which it has.
 pub const FORM: u32 = 1;
 
@@ -45,10 +47,12 @@ pub struct Header {
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Its rate in bit/s.
+    #[schemars(range(min = 1))]
     pub rate_bps: u64,
     /// What may wait, without the packet in transmission.
     pub buffer: Size,
     /// The mean packet size in bytes, from which automatic parameters are computed.
+    #[schemars(range(min = 1))]
     pub mean_packet_bytes: u64,
 }
 
@@ -107,6 +111,7 @@ pub struct Packet {
     /// What answers call it by; each packet has its own.
     pub id: u32,
     /// Its size in bytes.
+    #[schemars(range(min = 1))]
     pub bytes: u64,
     /// Its flow.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -119,6 +124,7 @@ pub struct Packet {
     pub protocol: u8,
     /// Its DSCP; left out: 0.
     #[serde(default, skip_serializing_if = "is_zero_byte")]
+    #[schemars(range(max = 63))]
     pub dscp: u8,
     /// It is a TCP SYN; left out: it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -291,7 +297,7 @@ impl Vector {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut all: Vec<Vector> = Vec::new();
         let mut names = HashSet::new();
-        let mut ids = HashSet::new();
+        let mut packets = Packets::default();
         let mut last = 0;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let broken = |why: String| Broken { line: number + 1, why };
@@ -300,21 +306,21 @@ impl Vector {
                 return Err(broken("must be a JSON object: a header or an event".into()));
             };
             if EVENT_KEYS.iter().any(|key| fields.contains_key(*key)) {
-                let event: Event = read(value).map_err(broken)?;
+                let event: Event = read(line).map_err(broken)?;
                 let vector = all.last_mut().ok_or_else(|| {
                     broken(format!("an event before any header: the first line is a header, {HEADER}"))
                 })?;
-                vector.accept(event, &mut ids).map_err(broken)?;
+                vector.accept(event, &mut packets).map_err(broken)?;
             } else if fields.contains_key("conformance") {
                 if let Some(vector) = all.last() {
                     vector.complete("a header comes").map_err(broken)?;
                 }
-                let header: Header = read(value).map_err(broken)?;
+                let header: Header = read(line).map_err(broken)?;
                 header.check().map_err(broken)?;
                 if !names.insert(header.vector.clone()) {
                     return Err(broken(format!("vector = {:?}: is in this file already", header.vector)));
                 }
-                ids.clear();
+                packets = Packets::default();
                 all.push(Vector { header, events: Vec::new() });
             } else {
                 return Err(broken(format!(
@@ -343,7 +349,7 @@ impl Vector {
         }
     }
 
-    fn accept(&mut self, event: Event, ids: &mut HashSet<u32>) -> Result<(), String> {
+    fn accept(&mut self, event: Event, packets: &mut Packets) -> Result<(), String> {
         let number = self.events.len() as u32 + 1;
         if number > self.header.events {
             return Err(format!(
@@ -365,9 +371,6 @@ impl Vector {
         }
         if let Some(packet) = &event.packet {
             packet.check()?;
-            if !ids.insert(packet.id) {
-                return Err(format!("packet.id = {}: another packet had it; each has its own", packet.id));
-            }
         }
         if let Some(u) = event.draws.iter().find(|u| !(0.0..1.0).contains(*u)) {
             return Err(format!("draws: {u} must lie in [0, 1)"));
@@ -378,6 +381,20 @@ impl Vector {
         if expect.verdict.is_some() != (event.what == What::Enqueue) {
             return Err("expect.verdict: belongs to \"enqueue\", and to nothing else".into());
         }
+        if event.what != What::Dequeue {
+            if let Some(id) = expect.sent {
+                return Err(format!("expect.sent = {id}: belongs to \"dequeue\", and to nothing else"));
+            }
+            if expect.marked {
+                return Err("expect.marked: belongs to \"dequeue\", and to nothing else".into());
+            }
+        }
+        if let Some(name) = expect.signals.keys().find(|name| !self.header.signals.contains_key(*name)) {
+            let known: Vec<&str> = self.header.signals.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            return Err(format!("expect.signals.{name}: must be one that the header lists: {known}"));
+        }
+        packets.follow(event.packet.as_ref(), expect)?;
         self.events.push(event);
         Ok(())
     }
@@ -393,6 +410,33 @@ impl Vector {
             })
             .sum();
         (all, overflows)
+    }
+}
+
+/// Packets of a vector as its events go by.
+#[derive(Default)]
+struct Packets {
+    arrived: HashSet<u32>,
+    waiting: HashSet<u32>,
+}
+
+impl Packets {
+    /// That an event brings a new packet, and that only packets that wait leave.
+    fn follow(&mut self, arrival: Option<&Packet>, expect: &Answer) -> Result<(), String> {
+        if let Some(Packet { id, .. }) = arrival.filter(|packet| !self.arrived.insert(packet.id)) {
+            return Err(format!("packet.id = {id}: another packet had it; each has its own"));
+        }
+        let dropped = expect.dropped.iter().map(|id| ("dropped", *id));
+        for (field, id) in dropped.chain(expect.sent.map(|id| ("sent", id))) {
+            if !self.waiting.remove(&id) {
+                let why = if self.arrived.contains(&id) { "does not wait" } else { "has not arrived" };
+                return Err(format!("expect.{field} = {id}: must be a packet that waits; this one {why}"));
+            }
+        }
+        if expect.verdict != Some(Verdict::Dropped) {
+            self.waiting.extend(arrival.map(|packet| packet.id));
+        }
+        Ok(())
     }
 }
 
@@ -421,7 +465,49 @@ impl Header {
         match size.is_finite() && size >= 1.0 {
             true => Ok(()),
             false => Err(format!("link.buffer.{unit} = {size}: must be at least 1")),
+        }?;
+        self.check_parameters()
+    }
+
+    /// That `parameters` and `config` say the same: an implementation reads one of them.
+    fn check_parameters(&self) -> Result<(), String> {
+        let config = self.config.as_object().ok_or("config: must be an object: the parameters with units")?;
+        if config.get("algorithm").and_then(Value::as_str) != Some(&self.algorithm) {
+            let other = config.get("algorithm").unwrap_or(&Value::Null);
+            return Err(format!(
+                "config.algorithm = {other}: must be {:?}, as the header says",
+                self.algorithm
+            ));
         }
+        let names = self.parameters.keys().chain(config.keys().filter(|name| *name != "algorithm"));
+        for name in names {
+            let [parameter, with_unit] =
+                [self.parameters.get(name), config.get(name)].map(|x| x.unwrap_or(&Value::Null));
+            let without_unit = plain(with_unit);
+            if !is_same(parameter, &without_unit) {
+                return Err(format!(
+                    "parameters.{name} = {parameter}: must be what config.{name} = {with_unit} is, {without_unit}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two values say the same. Numbers may differ by what another program's conversion of units rounds.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => match (x.as_f64(), y.as_f64()) {
+            (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * x.abs().max(y.abs()),
+            _ => x == y,
+        },
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+        }
+        _ => a == b,
     }
 }
 
@@ -441,11 +527,13 @@ const HEADER: &str = "{\"conformance\":1,\"vector\":...}";
 /// Fields that events have and headers have not.
 const EVENT_KEYS: &[&str] = &["event", "do", "t", "packet", "expect"];
 
-/// A line in its form, or the field that breaks it and the rule.
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
+/// A line in its form, or the field that breaks it and the rule. From the text, where a field that is there twice shows.
+fn read<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
+    let text = &mut serde_json::Deserializer::from_str(line);
+    serde_path_to_error::deserialize(text).map_err(|e| {
         let path = e.path().to_string();
-        let rule = rule(&e.into_inner().to_string());
+        let why = e.into_inner().to_string();
+        let rule = rule(why.rsplit_once(" at line").map_or(why.as_str(), |(why, _)| why));
         if path == "." { rule } else { format!("{path}: {rule}") }
     })
 }

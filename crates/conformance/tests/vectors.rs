@@ -142,6 +142,7 @@ fn a_broken_vector_is_refused_with_its_line_and_the_reason() {
             "\"bytes\":1000,\"protocol\":256",
             "line 3: packet.protocol: invalid value: integer `256`",
         ),
+        (3, "\"bytes\":1000", "\"bytes\":1000,\"bytes\":40", "line 3: packet: duplicate field `bytes`"),
         (
             3,
             "\"bytes\":1000",
@@ -149,6 +150,26 @@ fn a_broken_vector_is_refused_with_its_line_and_the_reason() {
             "line 3: packet.hosts: missing field",
         ),
         (3, "\"verdict\":\"queued\"", "\"marked\":true", "line 3: expect.verdict: belongs to"),
+        (
+            3,
+            "\"expect\":{",
+            "\"expect\":{\"signals\":{\"p\":0.5},",
+            "line 3: expect.signals.p: must be one that the header lists: none",
+        ),
+        (3, "\"expect\":{", "\"expect\":{\"sent\":0,", "line 3: expect.sent = 0: belongs to \"dequeue\""),
+        (3, "\"expect\":{", "\"expect\":{\"marked\":true,", "line 3: expect.marked: belongs to \"dequeue\""),
+        (
+            4,
+            "\"sent\":0",
+            "\"sent\":4000000",
+            "line 4: expect.sent = 4000000: must be a packet that waits; this one has not arrived",
+        ),
+        (
+            4,
+            "\"sent\":0",
+            "\"sent\":0,\"dropped\":[0]",
+            "line 4: expect.sent = 0: must be a packet that waits; this one does not wait",
+        ),
         (3, "}}", "}", "line 3: is not JSON: is cut off"),
     ] {
         let line = lines[number - 1];
@@ -189,8 +210,40 @@ fn a_broken_vector_is_refused_with_its_line_and_the_reason() {
     }
     let twice = text.replacen("\"id\":1,", "\"id\":0,", 1);
     assert!(refused(&twice).contains("packet.id = 0: another packet had it"), "{}", refused(&twice));
+    // What has units is there twice, and says the same.
+    let codel = CATALOG.iter().find(|entry| entry.name == "codel").unwrap();
+    let text = generate::of(codel)[0].text();
+    for (from, to, says) in [
+        (
+            "\"target\":0.005",
+            "\"target\":1.0",
+            "line 1: parameters.target = 1.0: must be what config.target = \"5 ms\" is, 0.005",
+        ),
+        (
+            "\"target\":\"5 ms\"",
+            "\"target\":\"1 s\"",
+            "line 1: parameters.target = 0.005: must be what config.target = \"1 s\" is, 1.0",
+        ),
+        (
+            "\"mtu\":null,\"target\"",
+            "\"mtu\":{\"bytes\":1500.0},\"target\"",
+            "line 1: parameters.mtu = {\"bytes\":1500.0}: must be what config.mtu = null is, null",
+        ),
+        (
+            "\"config\":{\"algorithm\":\"codel\"",
+            "\"config\":{\"algorithm\":\"pie\"",
+            "line 1: config.algorithm = \"pie\": must be \"codel\", as the header says",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let why = refused(&text.replacen(from, to, 1));
+        assert!(why.contains(says), "{to}: {why}");
+    }
+    // Another program's arithmetic is none of the form's business.
+    let rounded = text.replacen("\"target\":0.005", "\"target\":0.005000000000000001", 1);
+    assert!(Vector::read_all(&rounded).is_ok());
     // Time does not go back.
-    let back = text.replacen("\"t\":", "\"t\":9", 1);
+    let back = text.replacen("\"t\":0", "\"t\":1000000000000", 1);
     assert!(refused(&back).contains("line 3: t = "), "{}", refused(&back));
 }
 
