@@ -36,7 +36,7 @@ impl AqmChoice {
     pub fn marks(&self, ect1: bool) -> bool {
         let is = |key: &str, value: &str| self.parameters.get(key).and_then(|v| v.as_str()) == Some(value);
         match self.algorithm.as_str() {
-            "choke" | "docsis-pie" | "drop-tail" | "policer" | "sfq" => false,
+            "docsis-pie" | "drop-tail" | "policer" | "sfq" => false,
             "pie" => match self.parameters.get("mark_ecnth") {
                 Some(share) => share.as_float() != Some(0.0) && share.as_integer() != Some(0),
                 None => !is("scheme", "basic"),
