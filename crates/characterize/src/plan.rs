@@ -189,8 +189,12 @@ mod tests {
         })
         .unwrap();
         for part in &plan.parts {
-            let without: Vec<&String> =
-                part.left_out.iter().filter(|(_, why)| why.contains("q_ref")).map(|(label, _)| label).collect();
+            let without: Vec<&String> = part
+                .left_out
+                .iter()
+                .filter(|(_, why)| why.contains("q_ref"))
+                .map(|(label, _)| label)
+                .collect();
             assert!(without.is_empty(), "{}: {without:?}", part.section.name);
         }
     }

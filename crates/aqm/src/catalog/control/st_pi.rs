@@ -131,10 +131,7 @@ impl StPiParams {
             highest >= q_ref && highest < buffer,
             "q_ref_max",
             self.q_ref_max,
-            alloc::format!(
-                "must be at least q_ref ({target}) and less than the buffer ({})",
-                link.buffer
-            ),
+            alloc::format!("must be at least q_ref ({target}) and less than the buffer ({})", link.buffer),
         )?;
         Ok(StPi {
             start: *pi.gains(),

@@ -183,7 +183,10 @@ impl DualPi2Params {
             self.limit > self.target,
             "limit",
             self.limit,
-            alloc::format!("must be longer than target ({}): only the limit would drop [{SOURCE}]", self.target),
+            alloc::format!(
+                "must be longer than target ({}): only the limit would drop [{SOURCE}]",
+                self.target
+            ),
         )?;
         // At less than 96 kbit/s 250 ms hold no two packets, and nothing would ever be sent.
         let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(2.0 * MTU as f64);
