@@ -1,7 +1,8 @@
 //! Algorithms as a command line names them.
 
-use quell_aqm::catalog::AqmConfig;
+use quell_aqm::catalog::{AqmConfig, CATALOG, find};
 use quell_scenario::format::AqmChoice;
+use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 
 /// The algorithm that RFC 7928 section 3 compares all others with.
@@ -34,6 +35,12 @@ impl Candidate {
     pub fn parse(text: &str) -> Result<Candidate, String> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
+        if find(name).is_none() {
+            let names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
+            let (rule, nearest) = unknown("algorithm", name, &names);
+            let known = format!("known: {}", names.join(", "));
+            return Err(format!("\"{}\": {}", cut(name), suggest(&rule, nearest.as_deref(), Some(&known))));
+        }
         let mut parameters = toml::Table::new();
         let mut label = name.to_string();
         for assignment in parts {
