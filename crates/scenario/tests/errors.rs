@@ -610,6 +610,7 @@ delay = "1 ms"
 {second}
 [[aqm]]
 algorithm = "pi"
+q_ref = "50 packets"
 [[flows]]
 name = "ftp"
 from = "a"

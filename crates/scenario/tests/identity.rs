@@ -36,8 +36,8 @@ fn others(key: &Parameter, now: Option<&Value>) -> Vec<Value> {
 
 #[test]
 fn every_key_of_tcp_is_part_of_the_identity() {
-    // With marks and delayed acknowledgments more keys may have more values.
-    let base: Table = toml::from_str("ecn = true\ndelayed_ack = \"40 ms\"").unwrap();
+    // With marks, delayed acknowledgments and this recovery more keys may have more values.
+    let base: Table = toml::from_str("ecn = true\ndelayed_ack = \"40 ms\"\nrecovery = \"prr\"").unwrap();
     let plain = identity(&base).unwrap();
     let written: Table = toml::from_str(&plain).unwrap();
     let written = written["flows"][0]["tcp"].as_table().unwrap();
