@@ -117,7 +117,7 @@ fn command_line(args: &[OsString]) -> Vec<String> {
 /// The error for a name that does not exist, with the nearest one that does.
 fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
     let names: Vec<&str> = names.into_iter().collect();
-    if what == "algorithm" && quell_aqm::catalog::CATALOG.iter().any(|entry| entry.name == wrong) {
+    if what.starts_with("algorithm") && quell_aqm::catalog::find(wrong).is_some() {
         let there = names.join(", ");
         return Failure::BadInput(format!(
             "{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"

@@ -300,10 +300,6 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
     {
         return (rule, None);
     }
-    if kind == "algorithm of the scenario" && quell_aqm::catalog::find(wrong).is_some() {
-        let rule = format!("the scenario has no such algorithm: add [[aqm]] with algorithm = \"{wrong}\"");
-        return (rule, None);
-    }
     let same = |others: &[&str]| others.iter().any(|o| plain(o) == plain(wrong));
     let of = |key| catalog::of_key(key).map(|e| e.name).collect::<Vec<_>>();
     let (controls, recoveries) = (of("congestion"), of("recovery"));
