@@ -591,6 +591,38 @@ fn names_that_others_have_are_said_not_to_be_here() {
 }
 
 #[test]
+fn senders_that_live_on_marks_need_a_queue_that_marks_them() {
+    let refused = |aqm: &str, tcp: &str| {
+        let text = GOOD
+            .replace("algorithm = \"red\"\nmin_th = \"20 packets\"\nmax_th = \"60 packets\"", aqm)
+            .replace("buffer = \"100 packets\"", "buffer = \"100 packets\"\necn = true")
+            .replace("count = 2", &format!("count = 2\ntcp = {tcp}"));
+        match Study::parse(&text, "x.toml", &Plugins::new()) {
+            Ok(_) => false,
+            Err(e) => {
+                assert!(
+                    e.to_string().contains("answers marks, but no queue on its way gives any"),
+                    "{aqm}: {e}"
+                );
+                true
+            }
+        }
+    };
+    let dctcp = "{ congestion = \"dctcp\", ecn = true, feedback = \"exact\" }";
+    for name in ["drop-tail", "sfq", "policer", "docsis-pie", "step"] {
+        assert!(refused(&format!("algorithm = \"{name}\""), dctcp), "{name}");
+    }
+    assert!(refused("algorithm = \"pie\"\nscheme = \"basic\"", dctcp));
+    assert!(refused("algorithm = \"pie\"\nmark_ecnth = 0.0", dctcp));
+    for aqm in ["algorithm = \"pie\"", "algorithm = \"choke\"", "algorithm = \"step\"\nmarks = \"ect\""] {
+        assert!(!refused(aqm, dctcp), "{aqm}");
+    }
+    // ECT(1).
+    let prague = "{ congestion = \"prague\", ecn = true, feedback = \"exact\", pacing = true }";
+    assert!(!refused("algorithm = \"step\"", prague) && refused("algorithm = \"sfq\"", prague));
+}
+
+#[test]
 fn a_parameter_that_does_not_suit_a_link_names_the_link() {
     let text = |second: &str| {
         format!(
