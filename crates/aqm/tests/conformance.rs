@@ -917,6 +917,24 @@ fn an_error_names_the_field_its_value_and_the_rule() {
     }
 }
 
+/// What would leave an algorithm nothing to do.
+#[test]
+fn a_limit_within_the_target_and_a_policer_above_its_link_are_refused() {
+    let refused = |name: &str, key: &str, value: &str| {
+        let value = serde_json::json!({ key: value });
+        let config = AqmConfig::deserialize_named(name, value).unwrap().unwrap();
+        config.build(&link()).err().map(|e| (e.field, e.rule.to_string()))
+    };
+    let (field, rule) = refused("dualpi2", "limit", "15 ms").unwrap();
+    assert!(field == "limit" && rule.starts_with("must be longer than target (15 ms)"), "{rule}");
+    assert_eq!(refused("dualpi2", "limit", "16 ms"), None);
+    let rate = link().rate;
+    let faster = BitRate::from_bps(rate.bps() + 1).to_string();
+    let (field, rule) = refused("policer", "rate", &faster).unwrap();
+    assert!(field == "rate" && rule.starts_with("must be at most the link's"), "{rule}");
+    assert_eq!(refused("policer", "rate", &rate.to_string()), None);
+}
+
 #[test]
 fn a_link_without_rate_or_packet_size_is_refused() {
     for entry in CATALOG.iter().filter(|e| e.name != "drop-tail") {

@@ -160,7 +160,7 @@ impl DualPi2Params {
     ///
     /// # Errors
     /// Names the field that breaks a rule: a target that a full buffer does not reach, a gain, factor or
-    /// weight outside its range, a limit of nothing, a classifier without its code point.
+    /// weight outside its range, a limit within the target, a classifier without its code point.
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         const SOURCE: &str = "RFC 9332 Fig. 2";
         link.check()?;
