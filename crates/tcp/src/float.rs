@@ -27,6 +27,12 @@ pub(crate) fn seconds(d: Duration) -> f64 {
     count(d.nanos()) / 1e9
 }
 
+/// [`Duration::from_secs_f64`] of a time that is not negative, and less than 292 years.
+#[inline(always)]
+pub(crate) fn duration(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds * 1e9 + 0.5) as i64 as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +43,9 @@ mod tests {
         fn they_are_the_library_s(x in 0.0..2e15, y in 0.0..1e3, nanos in 0u64..1 << 62) {
             prop_assert_eq!((lesser(x, y), larger(x, y)), (x.min(y), x.max(y)));
             prop_assert_eq!(seconds(Duration::from_nanos(nanos)), Duration::from_nanos(nanos).as_secs_f64());
+            for x in [y, y * 1e-3, y * 1e-6, y * 1e-9] {
+                prop_assert_eq!(duration(x), Duration::from_secs_f64(x));
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use quell_units::{Duration, Time};
 
+use crate::float::duration;
+
 /// What a sender without a rate of its own paces at, in windows a smoothed round-trip time: less than half of the
 /// way to `ssthresh`, and beyond (as Linux does).
 pub(crate) const SLOW_START: f64 = 2.0;
@@ -43,8 +45,7 @@ impl Pacer {
             return;
         }
         self.rate = rate;
-        // As Duration::from_secs_f64, up to 292 years.
-        self.gap = Duration::from_nanos((1.0 / rate * 1e9 + 0.5) as i64 as u64);
+        self.gap = duration(1.0 / rate);
         self.credit = self.gap * (self.burst - 1);
     }
 
@@ -60,18 +61,10 @@ impl Pacer {
     #[inline(always)]
     pub fn release(&mut self, now: Time, most: u32) -> u32 {
         let mut n = 0;
-        let mut next = self.next;
-        while n < most {
-            let due = Time::ZERO + (next - Time::ZERO - self.credit);
-            if due > now {
-                self.wake = due;
-                break;
-            }
-            self.wake = Time::MAX;
-            next = next.max(now) + self.gap;
+        while n < most && self.releases(now) {
+            self.sent(now);
             n += 1;
         }
-        self.next = next;
         n
     }
 
