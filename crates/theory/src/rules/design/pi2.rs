@@ -24,7 +24,7 @@ pub(super) struct DualPi2;
 fn delay(target: &Target, own: Duration) -> (Duration, f64) {
     let link: Link = target.link();
     let fits = 2.0 * own.as_secs_f64() * link.capacity() <= target.buffer();
-    let queue = if fits { target.queue } else { Some(target.queue()) };
+    let queue = target.queue.or_else(|| (!fits).then(|| target.queue()));
     let delay = queue.map_or(own, |q| Duration::from_secs_f64(round(q / link.capacity())));
     (delay, delay.as_secs_f64() * link.capacity())
 }
