@@ -304,14 +304,25 @@ impl Loop {
         }
         // Along that line Newton's step is shortest beside the root.
         let top = self.ceiling(high)?;
+        // A slow mode may lie decades below the top: in equal steps and in equal ratios.
         let count = 20_000;
-        let mut near: Vec<(f64, Complex64)> = (0..=count)
-            .map(|i| Complex64::new(high, top * f64::from(i) / f64::from(count)))
-            .map(|s| (self.step(s).norm(), s))
-            .collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let even = (0..=count).map(|i| top * f64::from(i) / f64::from(count));
+        let lowest = 1e-6 * high.abs().clamp(1e-6 * scale, scale);
+        let ratios = (0..=count).map(|i| lowest * (top / lowest).powf(f64::from(i) / f64::from(count)));
+        let mut near: Vec<f64> = even.chain(ratios).collect();
+        near.sort_by(f64::total_cmp);
+        let steps: Vec<(f64, Complex64)> =
+            near.into_iter().map(|w| Complex64::new(high, w)).map(|s| (self.step(s).norm(), s)).collect();
+        let least = |i: usize| {
+            let before = i.checked_sub(1).map_or(f64::INFINITY, |j| steps[j].0);
+            steps[i].0 <= before && steps.get(i + 1).is_none_or(|next| steps[i].0 <= next.0)
+        };
+        let mut starts: Vec<(f64, Complex64)> =
+            (0..steps.len()).filter(|&i| least(i)).map(|i| steps[i]).collect();
+        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
         let width = high - low;
-        near.iter()
+        starts
+            .iter()
             .take(50)
             .filter_map(|&(_, s)| self.newton(s))
             .find(|root| (low - 10.0 * width..=high + 10.0 * width).contains(&root.re))
@@ -353,7 +364,8 @@ pub(super) fn turn(
             step *= 1.5;
         } else {
             step = 0.5 * (to - at);
-            if step < 1e-13 * top {
+            // A slow mode beside the line needs steps as short as its distance.
+            if step < (1e-15 * at).max(1e-18 * top) {
                 break;
             }
         }
