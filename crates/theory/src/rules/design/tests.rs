@@ -88,6 +88,17 @@ fn the_gains_of_rfc_9332_are_stable_but_for_few_flows_that_come_first() {
     }
 }
 
+/// Their own target is as long as this round trip: a quarter of the buffer is held instead.
+#[test]
+fn the_gains_of_rfc_9332_suit_short_round_trips() {
+    let short =
+        Target::new(BitRate::from_bps(100_000_000), Bytes::new(1000), Duration::from_millis(20), 10.0);
+    for name in ["pi2", "dualpi2"] {
+        let d = design(name, &short).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(d.analysis.stability.stable(), "{name}: {:?}", d.analysis.stability);
+    }
+}
+
 #[test]
 fn parameters_have_six_digits() {
     assert_eq!(round(15.999_999_999_999_998), 16.0);
@@ -186,6 +197,35 @@ fn red_with_a_weight_of_one() {
     assert!(a.criteria.iter().all(|c| !c.holds), "{:?}", a.criteria);
 }
 
+/// Its slowest mode lies near the estimate of marks of the longest path, far below the algorithm's frequencies.
+#[test]
+fn a_mode_far_below_the_algorithm_s_frequencies_is_found() {
+    let link = Link {
+        rate: BitRate::from_bps(717_743_119),
+        buffer: QueueSize::Packets(300.0),
+        mean_packet: Bytes::new(1000),
+    };
+    let classes = [
+        (49.28522148, 0.11362060),
+        (158.82936539, 0.03248617),
+        (98.85156827, 0.07778338),
+        (153.79509221, 0.49803319),
+    ];
+    let network = FluidNetwork {
+        classes: classes.iter().map(|&(flows, propagation)| Class { flows, propagation }).collect(),
+        signal: Signal::Drop,
+        scalables: Some(Scalables {
+            from: 2,
+            congestion: Congestion::named("dctcp").unwrap(),
+            coupling: Coupling::default(),
+        }),
+        ..FluidNetwork::new(1.0, 1.0, link.capacity(), 300.0)
+    };
+    let avq = (catalog::find("avq").unwrap().default)();
+    let s = analyze(&avq, &link, &network, Plant::Exact).unwrap().stability;
+    assert!(s.stable() && (-0.09750..-0.09742).contains(&s.mode.root.re), "{s}");
+}
+
 #[test]
 fn what_is_refused() {
     let e = design("pi", &Target { mean_packet: Bytes::new(0), ..target() }).unwrap_err().to_string();
@@ -238,7 +278,8 @@ proptest! {
             Ok(a) => {
                 let s = &a.stability;
                 prop_assert_eq!(s.stable(), s.mode.root.re < 0.0, "{}", s);
-                prop_assert_eq!(s.stable(), s.margins.gain.is_none_or(|k| k > 1.0), "{}", s);
+                // No factor may change the verdict, of an unstable loop too.
+                prop_assert!(s.margins.gain.is_none_or(|k| s.stable() == (k > 1.0)), "{}", s);
             }
             Err(e) => prop_assert!(
                 matches!(e, TheoryError::NoModel { .. } | TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. } | TheoryError::Parameter(_)),
