@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use quell_units::{Bytes, Duration, Packets, Time};
+use quell_units::{Bytes, Duration, Time};
 
 use super::{Emptied, FlowHash, Rounds, Ticker, fattest};
 use crate::{
@@ -13,19 +13,25 @@ use crate::{
 
 /// What flow queues ask of the algorithm that manages each.
 pub trait OfFlow: Aqm + Clone {
-    /// One of the updates that all queues have at the same times. While nothing waits, what it changes depends on
-    /// itself alone.
+    /// One of the updates that all queues have at the same times.
     fn update(&mut self, queue: &QueueView) {
         let _ = queue;
     }
 
-    /// Whether an update of an empty queue would change nothing that is ever seen: it needs none then.
-    fn rests(&self) -> bool {
+    /// So many updates, between which nothing happened to its queue. While nothing waits, what they change depends
+    /// on the algorithm alone.
+    fn make_up(&mut self, updates: u64) {
+        let _ = updates;
+    }
+
+    /// Whether that is so while packets wait, too.
+    fn is_alone(&self) -> bool {
         true
     }
 
-    /// Its probability, if it has one.
-    fn p(&self) -> Option<f64> {
+    /// Its probability after so many of them, if it has one.
+    fn p_after(&self, updates: u64) -> Option<f64> {
+        let _ = updates;
         None
     }
 }
@@ -82,19 +88,22 @@ pub struct PerFlow<A> {
     ticker: Option<Ticker>,
     /// Updates so far.
     updates: u64,
-    /// Those that are updated on time: all that are not empty or still on a list, unless they rest.
+    /// Whether what waits does not count in updates.
+    alone: bool,
+    /// Those that are updated on time, since what waits in them counts.
     awake: Vec<u32>,
     /// The updates that each of the others has had, or [`AWAKE`].
     had: Vec<u64>,
 }
 
-/// Of a queue that is updated on time, or that has no updates.
+/// Of a queue that is updated on time.
 const AWAKE: u64 = u64::MAX;
 
 impl<A: OfFlow> PerFlow<A> {
     /// Each queue has a copy of `aqm`; `ticker` says when those that have updates have them.
     pub fn new(given: Arrangement, aqm: A, ticker: Option<Ticker>) -> Self {
         let flows = given.flows as usize;
+        let alone = aqm.is_alone();
         PerFlow {
             given,
             hash: FlowHash::new(given.hash_key),
@@ -102,33 +111,43 @@ impl<A: OfFlow> PerFlow<A> {
             each: vec![aqm; flows],
             ticker,
             updates: 0,
-            awake: Vec::with_capacity(if ticker.is_some() { flows } else { 0 }),
-            had: vec![if ticker.is_some() { 0 } else { AWAKE }; flows],
+            alone,
+            awake: Vec::with_capacity(if alone { 0 } else { flows }),
+            had: vec![0; flows],
+        }
+    }
+
+    /// Something happens to `lane`: it has the updates that were put off.
+    #[inline(always)]
+    fn touch(&mut self, lane: usize) {
+        if self.had[lane] != self.updates {
+            self.make_up(lane);
+        }
+    }
+
+    #[inline(never)]
+    fn make_up(&mut self, lane: usize) {
+        if self.had[lane] != AWAKE {
+            self.each[lane].make_up(self.updates - self.had[lane]);
+            self.had[lane] = self.updates;
         }
     }
 
     /// `lane` is updated on time from now on.
-    #[inline]
+    #[inline(never)]
     fn wake(&mut self, lane: usize) {
         if self.had[lane] != AWAKE {
-            self.make_up(lane);
             self.had[lane] = AWAKE;
             self.awake.push(lane as u32);
         }
     }
 
-    /// `lane`, which is empty, has the updates that were put off.
-    #[inline(never)]
-    fn make_up(&mut self, lane: usize) {
-        let nothing =
-            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
-        let missed = self.updates - core::mem::replace(&mut self.had[lane], self.updates);
-        let aqm = &mut self.each[lane];
-        for _ in 0..missed {
-            if aqm.rests() {
-                break;
-            }
-            aqm.update(&nothing);
+    /// Something arrives for `lane`.
+    #[inline(always)]
+    fn arrive(&mut self, lane: usize) {
+        self.touch(lane);
+        if !self.alone {
+            self.wake(lane);
         }
     }
 }
@@ -152,7 +171,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     }
 
     fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
-        self.wake(lane);
+        self.arrive(lane);
         self.each[lane].on_inherit(pkt);
         self.rounds.inherit(lane, self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
     }
@@ -171,7 +190,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         if cx.lanes.each[lane].packets.get() >= self.given.depth {
             return Verdict::Drop(Cause::Forced);
         }
-        self.wake(lane);
+        self.arrive(lane);
         let verdict = self.each[lane].on_enqueue(&mut cx.of(lane), pkt);
         if !verdict.drops(pkt) {
             let (quantum, new_first) =
@@ -199,6 +218,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     }
 
     fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.touch(lane);
         self.each[lane].on_overflow(&mut cx.of(lane), pkt);
     }
 
@@ -210,6 +230,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
 
     #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
+        self.touch(lane);
         let verdict = match self.each[lane].departures() {
             Departures::Ignored => Verdict::Pass,
             Departures::Watched | Departures::Decided => self.each[lane].on_dequeue(&mut cx.of(lane), pkt),
@@ -226,9 +247,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     #[inline]
     fn on_idle(&mut self, lane: usize, since: Time) {
         self.rounds.idle(lane);
-        if self.had[lane] != AWAKE {
-            self.make_up(lane);
-        }
+        self.touch(lane);
         self.each[lane].on_idle(since);
     }
 
@@ -244,8 +263,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         let mut i = 0;
         while let Some(lane) = self.awake.get(i).map(|lane| *lane as usize) {
             let queue = &cx.lanes.each[lane];
-            // Those on a list are observed.
-            if queue.packets.get() == 0 && (self.rounds.is_off(lane) || self.each[lane].rests()) {
+            if queue.packets.get() == 0 {
                 self.had[lane] = self.updates;
                 self.awake.swap_remove(i);
             } else {
@@ -260,9 +278,10 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
         let (new, old) = self.rounds.counts();
         out.value("new_queues", "queues", f64::from(new));
         out.value("old_queues", "queues", f64::from(old));
-        // The most severe of those that are served, whose updates are not put off.
-        let p = self.rounds.active().filter_map(|lane| self.each[lane].p()).reduce(f64::max);
-        if self.each[0].p().is_some() {
+        // The most severe of those that are served.
+        let p_of = |lane: usize| self.each[lane].p_after(self.updates.saturating_sub(self.had[lane]));
+        let p = self.rounds.active().filter_map(p_of).reduce(f64::max);
+        if self.each[0].p_after(0).is_some() {
             out.value("p", "1", p.unwrap_or(0.0));
         }
     }

@@ -295,17 +295,10 @@ impl Pie {
         }
     }
 
-    /// Its probability.
-    pub fn probability(&self) -> f64 {
-        self.p
-    }
-
-    /// Whether updates of an empty queue change nothing that a later packet meets. The burst allowance does
-    /// not count: without probability and delay, the next arrival makes it whole.
+    /// Whether updates depend on departures, and not on what waits.
     #[inline]
-    pub fn has_nothing_to_forget(&self) -> bool {
-        let inactive = !self.active || self.activate_at == 0.0;
-        self.p == 0.0 && self.delay_old == 0.0 && self.waited == 0.0 && inactive
+    pub fn follows_departures(&self) -> bool {
+        self.delay_from == DelayFrom::Departures && self.linux.is_none()
     }
 
     /// What an update changes, apart from when the next one is due.
@@ -325,6 +318,34 @@ impl Pie {
             self.drain.stop();
         }
         self.delay_old = delay;
+    }
+
+    /// So many updates in a row, all after the last event, with an empty queue unless PIE
+    /// [follows departures](Self::follows_departures). PIE is one that is always active.
+    #[inline]
+    pub fn make_up(&mut self, updates: u64) {
+        debug_assert!(self.active && self.activate_at == 0.0 && self.linux.is_none());
+        self.burst_allowance -= self.ticker.interval() * updates;
+        if let Some(delay) = self.idle_delay() {
+            self.p = self.law.p_after(self.p, delay, self.delay_old, updates);
+            self.delay_old = delay;
+        }
+    }
+
+    /// Its probability after them.
+    #[inline]
+    pub fn p_after(&self, updates: u64) -> f64 {
+        self.idle_delay().map_or(self.p, |delay| self.law.p_after(self.p, delay, self.delay_old, updates))
+    }
+
+    /// The delay of an empty queue, if it is known.
+    #[inline]
+    fn idle_delay(&self) -> Option<f64> {
+        match self.delay_from {
+            DelayFrom::Departures => Some(self.waited),
+            DelayFrom::DequeueRate => self.drain.delay(Bytes::new(0)),
+            DelayFrom::LinkRate => Some(0.0),
+        }
     }
 
     /// RFC 8033 Appendix B: begins with nothing measured.
@@ -511,7 +532,16 @@ impl Law {
     /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
     #[inline]
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
-        let distance = self.alpha * (delay - self.target) + self.beta * (delay - delay_old);
+        self.scaled(p, self.distance(delay, delay_old))
+    }
+
+    #[inline]
+    fn distance(&self, delay: f64, delay_old: f64) -> f64 {
+        self.alpha * (delay - self.target) + self.beta * (delay - delay_old)
+    }
+
+    #[inline]
+    fn scaled(&self, p: f64, distance: f64) -> f64 {
         match p >= 0.1 {
             // The scale is 1.
             true if self.cap => distance.min(0.02),
@@ -523,12 +553,39 @@ impl Law {
     /// RFC 8033 section 4.2: the next probability.
     #[inline]
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
-        let next = p + self.step(p, delay, delay_old);
-        let decays = match self.decay {
+        self.moved(p, self.distance(delay, delay_old), self.decays(delay, delay_old))
+    }
+
+    #[inline]
+    fn decays(&self, delay: f64, delay_old: f64) -> bool {
+        match self.decay {
             Decay::Empty => delay == 0.0 && delay_old == 0.0,
             Decay::BelowHalf => below_half(delay, delay_old, self.target),
-        };
+        }
+    }
+
+    #[inline]
+    fn moved(&self, p: f64, distance: f64, decays: bool) -> f64 {
+        let next = p + self.scaled(p, distance);
         (if decays { 0.98 * next } else { next }).clamp(0.0, 1.0)
+    }
+
+    /// The probability after so many steps of which the first begins at `delay_old` and all end at `delay`.
+    #[inline]
+    pub fn p_after(&self, p: f64, delay: f64, delay_old: f64, steps: u64) -> f64 {
+        if steps == 0 {
+            return p;
+        }
+        let mut p = self.next_p(p, delay, delay_old);
+        let (distance, decays) = (self.distance(delay, delay), self.decays(delay, delay));
+        for _ in 1..steps {
+            let next = self.moved(p, distance, decays);
+            if next == p {
+                break;
+            }
+            p = next;
+        }
+        p
     }
 
     /// Linux, net/sched/sch_pie.c: a step is 0.02 longer while the delay exceeds 250 ms, the decay takes a
@@ -545,14 +602,19 @@ impl Law {
 #[inline]
 pub fn scale(p: f64) -> f64 {
     // The usual ones first.
-    const STEPS: [(f64, f64); 6] = [
-        (1e-1, 1.0),
-        (1e-2, 1.0 / 2.0),
-        (1e-3, 1.0 / 8.0),
-        (1e-4, 1.0 / 32.0),
-        (1e-5, 1.0 / 128.0),
-        (1e-6, 1.0 / 512.0),
-    ];
+    if p >= 1e-1 {
+        1.0
+    } else if p >= 1e-2 {
+        1.0 / 2.0
+    } else {
+        scale_of_small(p)
+    }
+}
+
+#[inline(never)]
+fn scale_of_small(p: f64) -> f64 {
+    const STEPS: [(f64, f64); 4] =
+        [(1e-3, 1.0 / 8.0), (1e-4, 1.0 / 32.0), (1e-5, 1.0 / 128.0), (1e-6, 1.0 / 512.0)];
     STEPS.iter().find(|(from, _)| p >= *from).map_or(1.0 / 2048.0, |(_, scale)| *scale)
 }
 

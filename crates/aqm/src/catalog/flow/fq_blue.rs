@@ -74,7 +74,7 @@ impl FqBlueParams {
 pub type FqBlue = PerFlow<Blue>;
 
 impl OfFlow for Blue {
-    fn p(&self) -> Option<f64> {
+    fn p_after(&self, _: u64) -> Option<f64> {
         Some(self.probability())
     }
 }

@@ -8,9 +8,9 @@
 //!   buffer: such an arrival is judged first, and its queue has its turn.
 //! - PIE's safeguards, two packets that wait and the share of the buffer at which it becomes active, are
 //!   measured on the queue of the flow.
-//! - Updates of all queues come at the same times. Those of a queue that is empty follow from itself alone: they are
-//!   made up for when something happens to it, and end where nothing is left to forget. So the cost of updates follows
-//!   what waits, not the number of queues.
+//! - Updates of all queues come at the same times. With time stamps those of a queue follow from what happened to it
+//!   before, as they do otherwise while it is empty: they are made up for together when something happens to it,
+//!   and end where nothing changes any more. So the cost of updates follows what is sent, not the number of queues.
 
 use quell_units::{Bytes, Duration};
 
@@ -105,11 +105,16 @@ impl OfFlow for Pie {
     }
 
     #[inline]
-    fn rests(&self) -> bool {
-        self.has_nothing_to_forget()
+    fn make_up(&mut self, updates: u64) {
+        Pie::make_up(self, updates);
     }
 
-    fn p(&self) -> Option<f64> {
-        Some(self.probability())
+    fn is_alone(&self) -> bool {
+        self.follows_departures()
+    }
+
+    #[inline]
+    fn p_after(&self, updates: u64) -> Option<f64> {
+        Some(Pie::p_after(self, updates))
     }
 }

@@ -73,7 +73,7 @@ impl SfqRedParams {
 pub type SfqRed = PerFlow<Red>;
 
 impl OfFlow for Red {
-    fn p(&self) -> Option<f64> {
+    fn p_after(&self, _: u64) -> Option<f64> {
         Some(self.probability())
     }
 }
