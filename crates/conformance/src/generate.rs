@@ -108,6 +108,9 @@ const TICKS: Course = Course {
     ticks: true,
 };
 
+/// The same with marks.
+const MARKED_TICKS: Course = Course { name: "marked-ticks", ecn: true, ..TICKS };
+
 /// The load, and for how many arrivals it holds. A load of nothing is a pause.
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
@@ -124,7 +127,7 @@ pub fn all() -> impl Iterator<Item = Vector> {
 pub fn of(entry: &Entry) -> Vec<Vector> {
     let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)(), SEED));
     let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
-        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS, &TICKS]);
+        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS, &TICKS, &MARKED_TICKS]);
         let course = courses.find(|c| c.name == variant.course).expect("a course of that name");
         (variant.name.to_string(), course, configured(variant), variant.seed)
     });

@@ -39,8 +39,12 @@ impl Variant {
 pub fn variants() -> &'static [Variant] {
     const {
         &[
-            variant("codel", "mtu", "bytes", "mtu = \"1500 B\"\ninterval = \"40 ms\""),
+            // A drop state begins between 16 and 17 intervals after the last one.
+            variant("codel", "mtu", "ticks", "mtu = \"3 kB\"\ninterval = \"44 ms\""),
+            // And between 15 and 16.
             variant("codel", "ticks", "ticks", "target = \"8 ms\"\ninterval = \"48 ms\""),
+            // One goes on from a count of two.
+            variant("codel", "two", "ticks", "mtu = \"100 B\"\ntarget = \"6 ms\"\ninterval = \"8 ms\""),
             variant(
                 "pie",
                 "enhanced",
@@ -126,7 +130,19 @@ pub fn variants() -> &'static [Variant] {
                 "flows = 4\nhash_key = 1\nlimit = 20\ninterval = \"40 ms\"\nquantum = \"300 B\"",
             ),
             variant("fq-codel", "memory", "bytes", "memory_limit = \"20 kB\"\ndrop_batch = 2\nhash_key = 1"),
+            // Several queues are the fattest, as all packets have one size.
+            variant("fq-codel", "ties", "drops", "limit = 12\ndrop_batch = 1\nhash_key = 2"),
             variant("dualpi2", "limit", "bytes", "limit = \"100 ms\""),
+            // What waits reaches the limit exactly.
+            variant("dualpi2", "full", "marked-ticks", "limit = \"102 ms\""),
+            // A packet has waited for just the threshold.
+            variant("dualpi2", "step", "marked-ticks", "min_th = \"8 ms\"\nrange = \"0 s\""),
+            // The base probability reaches 1.
+            variant("dualpi2", "saturated", "marked-ticks", "k = 1.0\nalpha = 4.0\nbeta = 8.0"),
+            // The L queue is the one that waits longer.
+            variant("dualpi2", "classic-first", "marked-ticks", "c_weight = 0.9"),
+            variant("dualpi2", "time-shifted", "marks", "scheduler = \"ts-fifo\""),
+            variant("dualpi2", "overflow", "bytes", "overload = \"overflow\""),
             variant(
                 "cake",
                 "shaped",
