@@ -73,6 +73,24 @@ class _(Codel):
         return self.count - 2 if self.count > 2 and recent else 1
 
 
+@exhibit("codel-17-intervals")
+class _(Codel):
+    """A drop state is recent for 17 intervals, and not for 16."""
+
+    def first_count(self, now):
+        delta = self.count - self.lastcount
+        return delta if delta > 1 and now - self.drop_next < 17 * self.interval else 1
+
+
+@exhibit("codel-two-is-none")
+class _(Codel):
+    """A drop state does not go on from a count of two."""
+
+    def first_count(self, now):
+        count = super().first_count(now)
+        return count if count > 2 else 1
+
+
 @exhibit("codel-last-packet")
 class _(Codel):
     """No packets are spared: the last one waiting is dropped like others."""
@@ -345,6 +363,15 @@ class _(FqCodel):
         return super().batch()[:1]
 
 
+@exhibit("fq-codel-last-of-the-fattest")
+class _(FqCodel):
+    """Of several queues that are the fattest the last one pays, and not the first."""
+
+    def batch(self):
+        fat = max((self.flows[number] for number in sorted(self.flows, reverse=True)), key=self.weight)
+        return [fat] * len(super().batch())
+
+
 @exhibit("fq-codel-charges-drops")
 class _(FqCodel):
     """Packets that CoDel drops take from the credits of their queue like those that are sent."""
@@ -420,6 +447,29 @@ class _(DualPi2):
 
     def current(self, now):
         return self.waited(now, self.queues[self.C])
+
+
+@exhibit("dualpi2-beyond-the-step")
+class _(DualPi2):
+    """All is marked beyond the end of the ramp, and not at it: at a step a packet less."""
+
+    def laqm(self, delay):
+        low, width = self.params["min_th"], self.params["range"]
+        if delay > low + width:
+            return 1.0
+        return (delay - low) / width if delay > low else 0.0
+
+
+@exhibit("dualpi2-signals-at-one")
+class _(DualPi2):
+    """A sum of likelihoods that is 1 signals, and not only one above it (Fig. 4)."""
+
+    def recur(self, lane, likelihood):
+        self.counts[lane] += likelihood
+        if self.counts[lane] >= 1:
+            self.counts[lane] -= 1
+            return True
+        return False
 
 
 @exhibit("dualpi2-marks-one-packet")

@@ -68,6 +68,18 @@ pub const EXHIBITS: &[Exhibit] = &[
         "Nichols and Jacobson 2012 (not verified), against RFC 8289 section 5.5",
     ),
     exhibit(
+        "codel-17-intervals",
+        "codel",
+        "a drop state is recent for 17 intervals (RFC 8289 section 5.5: 16)",
+        READING,
+    ),
+    exhibit(
+        "codel-two-is-none",
+        "codel",
+        "a drop state does not go on from a count of two (RFC 8289 section 5.5: delta > 1)",
+        READING,
+    ),
+    exhibit(
         "codel-last-packet",
         "codel",
         "no packet is spared when less than an MTU remains behind it",
@@ -221,6 +233,12 @@ pub const EXHIBITS: &[Exhibit] = &[
         "the draft before RFC 8290, and its section 5.2.3 if read alone",
     ),
     exhibit(
+        "fq-codel-last-of-the-fattest",
+        "fq-codel",
+        "of several queues that are the fattest the last one pays, and not the first",
+        "RFC 8290 section 4.1 leaves it open; Linux searches from the first",
+    ),
+    exhibit(
         "fq-codel-charges-drops",
         "fq-codel",
         "packets that CoDel drops take from the credits of their queue",
@@ -263,6 +281,18 @@ pub const EXHIBITS: &[Exhibit] = &[
         "dualpi2",
         "the controller sees the Classic queue's delay alone",
         "RFC 9332 Fig. 6, which line 2a of Fig. 8 completes",
+    ),
+    exhibit(
+        "dualpi2-beyond-the-step",
+        "dualpi2",
+        "all is marked beyond the end of the ramp, and not at it (RFC 9332 Fig. 5)",
+        READING,
+    ),
+    exhibit(
+        "dualpi2-signals-at-one",
+        "dualpi2",
+        "a sum of likelihoods that is 1 signals, and not only one above it (RFC 9332 Fig. 4)",
+        READING,
     ),
     exhibit(
         "dualpi2-marks-one-packet",
