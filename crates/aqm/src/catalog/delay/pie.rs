@@ -553,33 +553,34 @@ impl Law {
     /// RFC 8033 section 4.2: the next probability.
     #[inline]
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
-        self.moved(p, self.distance(delay, delay_old), self.decays(delay, delay_old))
+        self.moved(p, self.distance(delay, delay_old), self.kept(delay, delay_old))
     }
 
+    /// What the decay leaves.
     #[inline]
-    fn decays(&self, delay: f64, delay_old: f64) -> bool {
-        match self.decay {
+    fn kept(&self, delay: f64, delay_old: f64) -> f64 {
+        let decays = match self.decay {
             Decay::Empty => delay == 0.0 && delay_old == 0.0,
             Decay::BelowHalf => below_half(delay, delay_old, self.target),
-        }
+        };
+        if decays { 0.98 } else { 1.0 }
     }
 
     #[inline]
-    fn moved(&self, p: f64, distance: f64, decays: bool) -> f64 {
-        let next = p + self.scaled(p, distance);
-        (if decays { 0.98 * next } else { next }).clamp(0.0, 1.0)
+    fn moved(&self, p: f64, distance: f64, kept: f64) -> f64 {
+        (kept * (p + self.scaled(p, distance))).clamp(0.0, 1.0)
     }
 
     /// The probability after so many steps of which the first begins at `delay_old` and all end at `delay`.
-    #[inline]
+    #[inline(always)]
     pub fn p_after(&self, p: f64, delay: f64, delay_old: f64, steps: u64) -> f64 {
         if steps == 0 {
             return p;
         }
         let mut p = self.next_p(p, delay, delay_old);
-        let (distance, decays) = (self.distance(delay, delay), self.decays(delay, delay));
+        let (distance, kept) = (self.distance(delay, delay), self.kept(delay, delay));
         for _ in 1..steps {
-            let next = self.moved(p, distance, decays);
+            let next = self.moved(p, distance, kept);
             if next == p {
                 break;
             }
