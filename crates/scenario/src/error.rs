@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use quell_names::{suggest, unknown};
 use serde::Serialize;
 
-use crate::names::{suggest, unknown};
 use crate::range;
 use crate::tree::{Fault, Node, Path, Step, known};
 

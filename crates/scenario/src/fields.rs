@@ -2,12 +2,12 @@
 
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::params::ParamDoc;
+use quell_names::nearest;
 use quell_tcp::TcpParams;
 use quell_units::QueueSize;
 use quell_units::text::cut;
 
 use crate::error::Problem;
-use crate::names::nearest;
 use crate::tree::{Entry, Node, Path, Step, Value, steps};
 
 /// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.

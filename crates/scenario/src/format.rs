@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use quell_aqm::catalog::{self, CATALOG};
 use quell_aqm::params::ParamDoc;
+use quell_names::nearest;
 use quell_sim::network::{Connection, Gaps};
 use quell_tcp::TcpParams;
 use quell_units::text::cut;
@@ -12,7 +13,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::Dialect;
-use crate::names::nearest;
 use crate::plan::{self, own_algorithm};
 use crate::tree::{Path, steps};
 use crate::values::{

@@ -31,7 +31,6 @@ mod error;
 mod expression;
 mod fields;
 pub mod format;
-mod names;
 mod plan;
 mod plugins;
 mod range;
@@ -44,8 +43,8 @@ mod write;
 
 pub use error::{Files, FoundFile, ScenarioError};
 pub use format::Scenario;
-pub use names::{nearest, suggest, unknown};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
+pub use quell_names::{nearest, suggest, unknown};
 pub use study::{Document, Hole, Identity, JOINED, Point, Setting, Study, joined_title};
 pub use toml_file::TomlFile;

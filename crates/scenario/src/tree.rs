@@ -14,8 +14,6 @@ use serde::de::{
 };
 use toml::de::{DeTable, DeValue};
 
-use crate::names;
-
 /// One step into a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -391,19 +389,19 @@ impl de::Error for Fault {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let (rule, nearest) = names::unknown("key", field, expected);
+        let (rule, nearest) = quell_names::unknown("key", field, expected);
         let known = Some(known("known keys", expected));
         Fault { nearest, known, unknown_key: true, ..Fault::new(rule).within(field) }
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let choice = known("must be one of", expected);
-        match names::of_sender(variant, expected) {
+        match quell_names::of_sender(variant, expected) {
             Some((Some(rule), _)) => return Fault { known: Some(choice), ..Fault::new(rule) },
             Some((None, nearest)) => return Fault { nearest, ..Fault::new(choice) },
             None => {}
         }
-        match names::unknown("name", variant, expected) {
+        match quell_names::unknown("name", variant, expected) {
             (rule, None) if rule != "unknown name" => Fault { known: Some(choice), ..Fault::new(rule) },
             (_, nearest) => Fault { nearest, ..Fault::new(choice) },
         }

@@ -64,7 +64,7 @@ const SENDERS: &[(&str, &[&str], &str)] = &[
 
 /// What a message says of a value of a key by which senders are chosen, if it says more than of any other name: the
 /// rule, if it is a value of another key, and the value that was meant. `names` are those that the key has.
-pub(crate) fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, Option<String>)> {
+pub fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, Option<String>)> {
     let has = |key: &str| catalog::of_key(key).all(|e| names.contains(&e.name));
     let keys = ["congestion", "recovery", "slow_start", "growth", "feedback"];
     let key = keys.into_iter().find(|key| has(key))?;
