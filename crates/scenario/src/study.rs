@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use quell_aqm::catalog::CATALOG;
+use quell_names::nearest;
 use quell_sim::network::{FlowSpec, Measure};
 use quell_tcp::TcpParams;
 use quell_tcp::catalog::{Idle, idle};
@@ -18,7 +19,7 @@ use crate::format::{Changes, FlowGroup, Scenario};
 use crate::plan::{self, FlowFact, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, expand, plain};
-use crate::tree::{Node, Path, steps};
+use crate::tree::{Fault, Node, Path, Step, steps};
 use crate::values::Seeds;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
@@ -479,7 +480,7 @@ impl Document {
     ) -> Result<Point, ScenarioError> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
-            Err(fault) if fault.unknown_key => self.source.error(&tree, fault.into()),
+            Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault)),
             _ => self.source.error(&tree, problem),
         })?;
         for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
@@ -493,13 +494,26 @@ impl Document {
         dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
-            .map_err(|fault| self.source.error(&tree, computed(fault.into(), &expressions)))?;
+            .map_err(|fault| self.source.error(&tree, computed(of_point(fault), &expressions)))?;
         scenario.flows.iter_mut().for_each(FlowGroup::complete);
         traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
         let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
         plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
         Ok(point)
     }
+}
+
+/// What is wrong with a point, whose tree lacks the keys of the file that made points of it.
+fn of_point(fault: Fault) -> Problem {
+    const OF_FILE: [&str; 2] = ["sweep", "cases"];
+    let unknown_key = fault.unknown_key;
+    let mut problem = Problem::from(fault);
+    if let ([Step::Key(key)], true) = (&problem.path.0[..], unknown_key) {
+        let near = problem.nearest.iter().map(String::as_str).chain(OF_FILE);
+        problem.nearest = nearest(key, near);
+        problem.known.iter_mut().for_each(|known| known.push_str(&format!(", {}", OF_FILE.join(", "))));
+    }
+    problem
 }
 
 /// A value without the way in which it is written.

@@ -270,6 +270,30 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:11: aqm[0].weight = \"fast\": expected a number",
             "link-rate",
         ),
+        (
+            "schema = 1",
+            "schema = 1\ncase = [{ warmup = \"1 s\" }]",
+            "x.toml:2: case: unknown key",
+            "did you mean \"cases\"?",
+        ),
+        (
+            "[dumbbell]\n",
+            "[sweeps]\nx = [1]\n[dumbbell]\n",
+            "x.toml:4: sweeps: unknown key",
+            "did you mean \"sweep\"?",
+        ),
+        (
+            "[dumbbell]\n",
+            "[flow]\nx = 1\n[dumbbell]\n",
+            "x.toml:4: flow: unknown key",
+            ", flows, sweep, cases",
+        ),
+        (
+            "rate = \"10 Mbit/s\"",
+            "rate = \"10mbit\"",
+            "x.toml:5: dumbbell.rate = \"10mbit\": not a rate with its unit",
+            "; write \"10 Mbit/s\"",
+        ),
         ("[dumbbell]\n", "[dumbell]\n", "x.toml:4: dumbell: unknown key", "did you mean \"dumbbell\"?"),
         ("buffer = \"100 packets\"\n", "", "x.toml:4: dumbbell.buffer: is missing", ""),
         (

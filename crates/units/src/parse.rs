@@ -36,7 +36,15 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\" is ", cut(&self.input))?;
         match self.why {
-            Why::Not(expected) => write!(f, "not {expected}"),
+            Why::Not(expected) => {
+                write!(f, "not {expected}")?;
+                match of_tc(&self.input) {
+                    Some((number, unit)) if expected == RATE_EXPECTED => {
+                        write!(f, "; write \"{} {unit}\"", cut(number))
+                    }
+                    _ => Ok(()),
+                }
+            }
             Why::Negative => f.write_str("out of range: it must not be negative"),
             Why::TooLarge => f.write_str("out of range: it is too large"),
         }
@@ -134,6 +142,19 @@ const RATE_UNITS: &[(&str, f64)] = &[
 ];
 const RATE_EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
 
+/// A rate as Linux's `tc` has it, `40mbit`: the number, and our unit. Its `mbps` are bytes and ours are not: they have
+/// no answer.
+fn of_tc(s: &str) -> Option<(&str, &'static str)> {
+    let s = s.trim();
+    let at = s.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = (s[..at].trim_end(), &s[at..]);
+    let unit = unit.get(..unit.len().saturating_sub(2)).filter(|_| unit.ends_with("/s")).unwrap_or(unit);
+    let units =
+        [("bit", "bit/s"), ("kbit", "kbit/s"), ("mbit", "Mbit/s"), ("gbit", "Gbit/s"), ("tbit", "Tbit/s")];
+    let (_, ours) = units.into_iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(unit))?;
+    number.parse::<f64>().is_ok_and(|x| x >= 0.0).then_some((number, ours))
+}
+
 impl core::str::FromStr for BitRate {
     type Err = ParseError;
     fn from_str(s: &str) -> Result<Self, ParseError> {
@@ -222,6 +243,27 @@ mod tests {
         assert!(e.ends_with("is out of range: it is too large"), "{e}");
         let e = "-1 packets".parse::<QueueSize>().unwrap_err().to_string();
         assert!(e.ends_with("is out of range: it must not be negative"), "{e}");
+    }
+
+    #[test]
+    fn a_rate_as_tc_has_it_is_answered_with_ours() {
+        let rate = |s: &str| s.parse::<BitRate>().unwrap_err().to_string();
+        for (theirs, ours) in [
+            ("40mbit", "40 Mbit/s"),
+            ("1.5Gbit", "1.5 Gbit/s"),
+            ("500 Kbit", "500 kbit/s"),
+            ("40 mbit/s", "40 Mbit/s"),
+        ] {
+            assert!(
+                rate(theirs).ends_with(&format!(", such as \"10 Mbit/s\"; write \"{ours}\"")),
+                "{theirs}"
+            );
+        }
+        // Megabytes to tc, and megabits to others.
+        for unclear in ["40mbps", "40", "mbit", "40mbitt", "-4mbit", "µ"] {
+            assert!(!rate(unclear).contains("; write"), "{unclear}");
+        }
+        assert!(!"5mbit".parse::<Duration>().unwrap_err().to_string().contains("; write"));
     }
 
     #[test]
