@@ -2,11 +2,15 @@
 
 use std::fmt;
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
+use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
 use quell_aqm::{Link, ParamError, Seed};
+use quell_names::{suggest, unknown};
 use quell_queue::{Limit, Qdisc, Queue};
+use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, QueueSize, Time};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::Handle;
 
@@ -14,42 +18,43 @@ use crate::Handle;
 pub type Managed = Queue<Handle, AnyAqm, AnyDiscipline>;
 
 /// A queue as its owner configures it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The link's rate.
     pub rate: BitRate,
     /// How much may wait.
     pub buffer: QueueSize,
     /// The mean packet size, from which automatic parameters are computed.
-    #[serde(default = "mean_packet")]
     pub mean_packet: Bytes,
     /// The smallest packet that ever comes: with it, a buffer in bytes says for how many packets memory is
     /// taken.
-    #[serde(default = "smallest_packet")]
     pub smallest_packet: Bytes,
     /// Whether signals mark ECN-capable packets instead of dropping them.
-    #[serde(default)]
     pub ecn: bool,
     /// Seeds the algorithm's random stream.
-    #[serde(default = "seed")]
     pub seed: u64,
     /// The algorithm and its parameters, as in a scenario.
     pub aqm: AqmConfig,
 }
 
-fn mean_packet() -> Bytes {
-    Bytes::new(1000)
+/// A configuration as it is written: a table, whose values are read one by one so that errors name them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    rate: Option<Value>,
+    buffer: Option<Value>,
+    mean_packet: Option<Value>,
+    smallest_packet: Option<Value>,
+    ecn: Option<Value>,
+    seed: Option<Value>,
+    aqm: Option<Value>,
 }
 
+/// The defaults of what may be left out.
+const MEAN_PACKET: Bytes = Bytes::new(1000);
 /// An IPv4 header.
-fn smallest_packet() -> Bytes {
-    Bytes::new(20)
-}
-
-fn seed() -> u64 {
-    1
-}
+const SMALLEST_PACKET: Bytes = Bytes::new(20);
+const SEED: u64 = 1;
 
 /// Rates beyond which a packet takes less than a nanosecond, or more than a day: those of the gateway.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
@@ -73,13 +78,24 @@ impl Config {
     /// Reads a configuration: JSON if it begins with a brace, TOML otherwise.
     ///
     /// # Errors
-    /// Says where the text breaks which rule.
+    /// Names the field that breaks a rule, its value and the rule; in a text that is neither JSON nor TOML, the line.
     pub fn read(text: &str) -> Result<Self, ConfigError> {
-        if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|e| ConfigError(e.to_string()))
-        } else {
-            toml::from_str(text).map_err(|e| ConfigError(e.to_string().trim_end().to_string()))
+        let written: Written = match text.trim_start().starts_with('{') {
+            true => serde_json::from_str(text).map_err(|e| e.to_string()),
+            false => toml::from_str(text).map_err(|e| e.to_string().trim_end().to_string()),
         }
+        .map_err(|why| ConfigError(unknown_key("", &why).unwrap_or(why)))?;
+        let size = "a size with its unit, such as \"1000 B\"";
+        Ok(Config {
+            rate: needed("rate", written.rate, "a rate with its unit, such as \"10 Mbit/s\"")?,
+            buffer: needed("buffer", written.buffer, "a size, such as \"100 packets\" or \"150 kB\"")?,
+            mean_packet: given("mean_packet", written.mean_packet, size)?.unwrap_or(MEAN_PACKET),
+            smallest_packet: given("smallest_packet", written.smallest_packet, size)?
+                .unwrap_or(SMALLEST_PACKET),
+            ecn: given("ecn", written.ecn, "true or false")?.unwrap_or(false),
+            seed: given("seed", written.seed, "a whole number of at least 0")?.unwrap_or(SEED),
+            aqm: algorithm(written.aqm)?,
+        })
     }
 
     /// The most packets that can wait.
@@ -136,4 +152,81 @@ impl Config {
         queue.idle(now);
         Ok(queue)
     }
+}
+
+/// The error of `field`, which has `value`.
+fn refused(field: &str, value: &Value, rule: &str) -> ConfigError {
+    let value = value.to_string();
+    // "x" = "x" is not a time: once is enough.
+    let rule = rule.strip_prefix(&format!("{value} is ")).unwrap_or(rule);
+    ConfigError(format!("{field} = {}: {rule}", cut(&value)))
+}
+
+/// A value that may be left out; it must be `what`.
+fn given<T: DeserializeOwned>(
+    field: &str,
+    value: Option<Value>,
+    what: &str,
+) -> Result<Option<T>, ConfigError> {
+    let Some(value) = value else { return Ok(None) };
+    let read = T::deserialize(&value).map(Some);
+    read.map_err(|e| refused(field, &value, &in_words(&e.to_string(), what)))
+}
+
+fn needed<T: DeserializeOwned>(field: &str, value: Option<Value>, what: &str) -> Result<T, ConfigError> {
+    given(field, value, what)?.ok_or_else(|| ConfigError(format!("{field}: is missing: {what}")))
+}
+
+/// What serde says of a value of another type than `what` is.
+fn in_words(why: &str, what: &str) -> String {
+    match why.starts_with("invalid ") {
+        true => format!("must be {what}"),
+        false => why.to_string(),
+    }
+}
+
+/// What to say of serde's "unknown field `x`, expected one of `y`, `z`", if it says that; `table` has the field.
+fn unknown_key(table: &str, why: &str) -> Option<String> {
+    let (_, names) = why.split_once("unknown field ")?;
+    let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+    let [wrong, known @ ..] = &names[..] else { return None };
+    let (rule, nearest) = unknown("key", wrong, known);
+    let known = (!known.is_empty()).then(|| format!("known keys: {}", known.join(", ")));
+    Some(format!("{table}{}: {}", cut(wrong), suggest(&rule, nearest.as_deref(), known.as_deref())))
+}
+
+/// The algorithm and its parameters.
+fn algorithm(value: Option<Value>) -> Result<AqmConfig, ConfigError> {
+    const WHAT: &str = "a table with the name of an algorithm, such as algorithm = \"codel\"";
+    let mut table: Map<String, Value> = match value {
+        // A name alone, or a line of tc's.
+        Some(Value::String(name)) => Map::from_iter([("algorithm".to_string(), Value::String(name))]),
+        value => needed("aqm", value, WHAT)?,
+    };
+    let name: String = needed("aqm.algorithm", table.remove("algorithm"), "a name, such as \"codel\"")?;
+    let of = |table: Map<String, Value>| AqmConfig::deserialize_named(&name, Value::Object(table));
+    let read = of(table.clone()).ok_or_else(|| {
+        let known: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
+        let (rule, nearest) = unknown("algorithm", &name, &known);
+        let known = format!("known: {}", known.join(", "));
+        let why = suggest(&rule, nearest.as_deref(), Some(&known));
+        ConfigError(format!("aqm.algorithm = \"{}\": {why}", cut(&name)))
+    })?;
+    read.map_err(|e| {
+        let why = e.to_string();
+        if let Some(why) = unknown_key("aqm.", &why) {
+            return ConfigError(why);
+        }
+        // Which parameter it is does not say itself: the first that is wrong without the others.
+        let wrong = table.iter().find_map(|(field, value)| {
+            let why = of(Map::from_iter([(field.clone(), value.clone())]))?.err()?.to_string();
+            let expected = why.rsplit_once("expected ").map_or("of another type", |(_, expected)| expected);
+            let what = match expected {
+                "a string" => "text, a quantity with its unit, such as \"5 ms\"",
+                other => other,
+            };
+            Some(refused(&format!("aqm.{field}"), value, &in_words(&why, what)))
+        });
+        wrong.unwrap_or_else(|| ConfigError(format!("aqm: {why}")))
+    })
 }
