@@ -410,7 +410,7 @@ impl Sender {
             kept.control.on_delivery(&mut window, delivery);
         }
         if MODEL {
-            kept.feed_model(&mut window, (now, ack), flight, Repair::Nothing);
+            kept.feed_model_inline(&mut window, (now, ack), flight, Repair::Nothing);
         } else {
             let acked = newly.min(cfg.growth_limit);
             kept.grow::<PLAIN>(&mut window, now, (acked, flight), (ack, self.max), || self.rtt.smoothed(cfg));
@@ -504,8 +504,10 @@ impl Sender {
             } else if let Some(sent) = &mut kept.sent {
                 sent.sent_new(first, next, now);
             }
-            // What the last one says of the window, the others do not.
-            kept.used.sent(una, next, window.cwnd);
+            if !MODEL {
+                // What the last one says of the window, the others do not. A model does not ask.
+                kept.used.sent(una, next, window.cwnd);
+            }
         }
         if MODEL && next >= end {
             if next < limit && f64::from(next - una) < cfg.max_window {
@@ -525,13 +527,16 @@ impl Sender {
     /// Finds out which of the timers other than the retransmission timer is the first, and starts that of the probe.
     #[inline(always)]
     fn look_ahead_calmly<const RACK: bool, const PACED: bool>(&mut self, now: Time) {
+        if !RACK && !PACED {
+            return; // There are no others.
+        }
         let Some(kept) = self.kept.as_deref_mut() else { return };
         let mut sooner = Time::MAX;
         if RACK && let Some(rack) = &mut kept.rack {
             if self.max == self.una {
                 rack.tlp.due = Time::MAX;
             } else {
-                rack.tlp.schedule(now, self.max - self.una, kept.srtt, self.deadline);
+                rack.tlp.schedule_calmly(now, self.max - self.una, kept.srtt, self.deadline);
             }
             sooner = rack.tlp.due;
         }
@@ -1281,7 +1286,8 @@ impl Kept {
     fn measure(&mut self, rtt: Option<Duration>) {
         self.measured = rtt;
         if let Some(rtt) = rtt {
-            self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+            let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
+            self.srtt = Some(self.srtt.map_or(rtt, smooth));
         }
     }
 

@@ -7,6 +7,7 @@ use quell_units::{Duration, Time};
 
 use super::Window;
 use crate::catalog::Entry;
+use crate::float::{ceil, count, floor, larger, lesser, seconds};
 use crate::rate::{MaxFilter, Repair, Sample, chance};
 
 /// What a user may read about it.
@@ -75,6 +76,7 @@ impl Default for Extra {
 }
 
 impl Extra {
+    #[inline(always)]
     fn on_ack(&mut self, s: &Sample, round_start: bool, bandwidth: f64, cwnd: f64) {
         if s.acked == 0 {
             return;
@@ -86,16 +88,16 @@ impl Extra {
                 self.most = [0.0, self.most[0]];
             }
         }
-        let mut expected = bandwidth * (s.now - self.since).as_secs_f64();
+        let mut expected = bandwidth * seconds(s.now - self.since);
         if self.acked <= expected {
             (self.since, self.acked, expected) = (s.now, 0.0, 0.0);
         }
         self.acked += f64::from(s.acked);
-        self.most[0] = self.most[0].max((self.acked - expected).min(cwnd));
+        self.most[0] = larger(self.most[0], lesser(self.acked - expected, cwnd));
     }
 
     fn room(&self, bandwidth: f64) -> f64 {
-        self.most[0].max(self.most[1]).min(bandwidth * EXTRA_TIME.as_secs_f64())
+        lesser(larger(self.most[0], self.most[1]), bandwidth * seconds(EXTRA_TIME))
     }
 }
 
@@ -188,24 +190,26 @@ impl Bbr1 {
         } else if bytes < 24e6 / 8.0 {
             2.0
         } else {
-            (bytes * 0.001).min(65536.0) / self.packet
+            lesser(bytes * 0.001, 65536.0) / self.packet
         }
     }
 
     /// BBRInflight(): so many bandwidth-delay products, and room for what hosts keep together.
+    #[inline(never)]
     fn inflight(&self, gain: f64) -> f64 {
         self.budget(gain, 0.0)
     }
 
     /// The same, with room for as many more.
+    #[inline(always)]
     fn budget(&self, gain: f64, more: f64) -> f64 {
         if self.min_rtt == Duration::MAX {
             return self.initial_window;
         }
-        let product = self.bandwidth.max() * self.min_rtt.as_secs_f64();
+        let product = self.bandwidth.max() * seconds(self.min_rtt);
         let packets = gain * product + more + 3.0 * self.quantum();
         let probes = self.state == State::ProbeBw && self.cycle == 0;
-        2.0 * libm::ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
+        2.0 * ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
     }
 
     fn save_cwnd(&mut self, cwnd: f64) {
@@ -235,6 +239,7 @@ impl Bbr1 {
     }
 
     /// BBRUpdateOnACK().
+    #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
         self.update_round(s);
         if let (Some(rate), Some(newest)) = (s.rate, s.newest)
@@ -255,6 +260,7 @@ impl Bbr1 {
         self.set_cwnd(window, s);
     }
 
+    #[inline(always)]
     fn update_round(&mut self, s: &Sample) {
         self.round_start = s.newest.is_some_and(|p| p.delivered >= self.next_round_delivered);
         if self.round_start {
@@ -263,19 +269,21 @@ impl Bbr1 {
         }
     }
 
+    #[inline(always)]
     fn is_next_cycle_phase(&self, s: &Sample) -> bool {
         let full_length = s.now - self.cycle_stamp > self.min_rtt;
         if self.pacing_gain == 1.0 {
             full_length
         } else if self.pacing_gain > 1.0 {
             // With what leaves next.
-            let flight = s.prior_flight as f64 + libm::floor(self.quantum());
+            let flight = f64::from(s.prior_flight) + floor(self.quantum());
             full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
-            full_length || s.prior_flight as f64 <= self.inflight(1.0)
+            full_length || f64::from(s.prior_flight) <= self.inflight(1.0)
         }
     }
 
+    #[inline(always)]
     fn check_full_pipe(&mut self, s: &Sample) {
         if self.filled_pipe || !self.round_start || s.newest.is_some_and(|p| p.app_limited) {
             return;
@@ -289,17 +297,19 @@ impl Bbr1 {
         }
     }
 
+    #[inline(always)]
     fn check_drain(&mut self, s: &Sample) {
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
             self.pacing_gain = 1.0 / HIGH_GAIN;
             self.cwnd_gain = HIGH_GAIN;
         }
-        if self.state == State::Drain && s.flight as f64 <= self.inflight(1.0) {
+        if self.state == State::Drain && f64::from(s.flight) <= self.inflight(1.0) {
             self.enter_probe_bw(s.now);
         }
     }
 
+    #[inline(never)]
     fn enter_probe_bw(&mut self, now: Time) {
         self.state = State::ProbeBw;
         self.cwnd_gain = CWND_GAIN;
@@ -310,6 +320,7 @@ impl Bbr1 {
         self.pacing_gain = CYCLE[self.cycle];
     }
 
+    #[inline(always)]
     fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
         let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
@@ -325,16 +336,20 @@ impl Bbr1 {
             self.probe_rtt_done = None;
         }
         if self.state == State::ProbeRtt {
-            self.handle_probe_rtt(window, s);
+            // Copies: the usual acknowledgment keeps both in registers.
+            let mut rare = *window;
+            self.handle_probe_rtt(&mut rare, &{ *s });
+            *window = rare;
         }
         if s.acked > 0 {
             self.idle_restart = false;
         }
     }
 
+    #[inline(never)]
     fn handle_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
         match self.probe_rtt_done {
-            None if s.flight as f64 <= MIN_WINDOW => {
+            None if f64::from(s.flight) <= MIN_WINDOW => {
                 self.probe_rtt_done = Some(s.now + PROBE_RTT_TIME);
                 self.probe_rtt_round_done = false;
                 self.next_round_delivered = s.total;
@@ -356,6 +371,7 @@ impl Bbr1 {
         }
     }
 
+    #[inline(always)]
     fn set_pacing_rate(&mut self) {
         let rate = self.pacing_gain * self.bandwidth.max() * MARGIN;
         if rate > 0.0 && (self.filled_pipe || rate > self.pacing_rate) {
@@ -368,39 +384,40 @@ impl Bbr1 {
     }
 
     /// Section 4.2.3.
+    #[inline(always)]
     fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
         let extra = if self.filled_pipe { self.extra.room(self.bandwidth.max()) } else { 0.0 };
         let target = self.budget(self.cwnd_gain, extra);
-        let acked = s.acked as f64;
+        let acked = f64::from(s.acked);
         if s.lost > 0 {
-            window.cwnd = (window.cwnd - s.lost as f64).max(1.0);
+            window.cwnd = larger(window.cwnd - f64::from(s.lost), 1.0);
         }
         let before = core::mem::replace(&mut self.phase, s.phase);
         if s.phase == Repair::Losses && before != Repair::Losses {
             let kept = before == Repair::Nothing && self.state != State::ProbeRtt;
-            let cwnd = window.cwnd + s.lost as f64;
+            let cwnd = window.cwnd + f64::from(s.lost);
             self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
             self.conserves = true;
             self.next_round_delivered = s.total;
-            window.cwnd = s.flight as f64 + acked.max(1.0);
+            window.cwnd = f64::from(s.flight) + larger(acked, 1.0);
         } else if s.phase == Repair::Nothing && before != Repair::Nothing {
             self.conserves = false;
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            window.cwnd = larger(window.cwnd, self.prior_cwnd);
         } else if self.round_start {
             self.conserves = false;
         }
         if self.conserves && s.phase == Repair::Losses {
-            window.cwnd = window.cwnd.max(s.flight as f64 + acked);
+            window.cwnd = larger(window.cwnd, f64::from(s.flight) + acked);
         } else {
             if self.filled_pipe {
-                window.cwnd = (window.cwnd + acked).min(target);
-            } else if window.cwnd < target || s.total < self.initial_window as u64 {
+                window.cwnd = lesser(window.cwnd + acked, target);
+            } else if window.cwnd < target || count(s.total) < self.initial_window {
                 window.cwnd += acked;
             }
-            window.cwnd = window.cwnd.max(MIN_WINDOW);
+            window.cwnd = larger(window.cwnd, MIN_WINDOW);
         }
         if self.state == State::ProbeRtt {
-            window.cwnd = window.cwnd.min(MIN_WINDOW);
+            window.cwnd = lesser(window.cwnd, MIN_WINDOW);
         }
     }
 }

@@ -6,6 +6,7 @@ use quell_units::{Duration, Time};
 
 use super::Window;
 use crate::catalog::Entry;
+use crate::float::{count, floor, larger, lesser, seconds};
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
 
 /// What a user may read about it.
@@ -324,39 +325,40 @@ impl Bbr3 {
     fn product(&self, bw: f64, gain: f64) -> f64 {
         match self.min_rtt {
             Duration::MAX => self.initial_window,
-            min_rtt => gain * bw * min_rtt.as_secs_f64(),
+            min_rtt => gain * bw * seconds(min_rtt),
         }
     }
 
     /// BBR.send_quantum in packets.
     fn quantum(&self) -> f64 {
-        (self.pacing_rate * self.packet * 0.001).min(65536.0).max(2.0 * self.packet) / self.packet
+        larger(lesser(self.pacing_rate * self.packet * 0.001, 65536.0), 2.0 * self.packet) / self.packet
     }
 
     /// QuantizationBudget().
     fn budget(&self, inflight: f64) -> f64 {
         let more = if self.state == State::Up { 2.0 } else { 0.0 };
-        inflight.max(3.0 * self.quantum()).max(MIN_WINDOW) + more
+        larger(larger(inflight, 3.0 * self.quantum()), MIN_WINDOW) + more
     }
 
     /// Inflight().
+    #[inline(never)]
     fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.budget(self.product(bw, gain))
     }
 
     /// InflightWithHeadroom().
     fn inflight_with_headroom(&self) -> f64 {
-        let headroom = (HEADROOM * self.inflight_hi).max(1.0);
+        let headroom = larger(HEADROOM * self.inflight_hi, 1.0);
         if self.inflight_hi.is_infinite() {
             f64::INFINITY
         } else {
-            (self.inflight_hi - headroom).max(MIN_WINDOW)
+            larger(self.inflight_hi - headroom, MIN_WINDOW)
         }
     }
 
     /// TargetInflight().
     fn target_inflight(&self, cwnd: f64) -> f64 {
-        self.product(self.bw, 1.0).min(cwnd)
+        lesser(self.product(self.bw, 1.0), cwnd)
     }
 
     /// HandleLostPacket(): packet `seq`, which was sent with `p`, is lost; so many were delivered and lost.
@@ -407,18 +409,21 @@ impl Bbr3 {
     }
 
     /// UpdateOnACK().
+    #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
         let rate = s.rate.unwrap_or(0.0);
         let app_limited = s.newest.is_some_and(|p| p.app_limited);
         if s.window_limited {
-            self.limited_at = Some(s.total - s.acked as u64);
+            self.limited_at = Some(s.total - u64::from(s.acked));
         }
         self.update_latest_signals(s, rate);
         self.update_round(s);
         if rate > 0.0 && (rate >= self.max_bw.max() || !app_limited) {
             self.max_bw.update(self.cycle_count, rate, BANDWIDTH_CYCLES);
         }
-        self.update_congestion_signals(window);
+        if self.loss_round_start {
+            self.update_congestion_signals(window.cwnd);
+        }
         self.update_aggregation(window, s);
         self.check_full_bw(rate, app_limited);
         self.check_startup_and_drain(s);
@@ -428,17 +433,18 @@ impl Bbr3 {
         // AdvanceLatestDeliverySignals(), BoundBWForModel().
         if self.loss_round_start {
             self.bw_latest = rate;
-            self.inflight_latest = s.delivered as f64;
+            self.inflight_latest = count(s.delivered);
         }
-        self.bw = self.max_bw.max().min(self.bw_lo);
+        self.bw = lesser(self.max_bw.max(), self.bw_lo);
         self.set_pacing_rate();
         self.set_cwnd(window, s);
     }
 
     /// UpdateLatestDeliverySignals().
+    #[inline(always)]
     fn update_latest_signals(&mut self, s: &Sample, rate: f64) {
-        self.bw_latest = self.bw_latest.max(rate);
-        self.inflight_latest = self.inflight_latest.max(s.delivered as f64);
+        self.bw_latest = larger(self.bw_latest, rate);
+        self.inflight_latest = larger(self.inflight_latest, count(s.delivered));
         self.loss_round_start = s.newest.is_some_and(|p| p.delivered >= self.loss_round_delivered);
         if self.loss_round_start {
             self.loss_round_delivered = s.total;
@@ -446,6 +452,7 @@ impl Bbr3 {
     }
 
     /// UpdateRound().
+    #[inline(always)]
     fn update_round(&mut self, s: &Sample) {
         self.round_start = s.newest.is_some_and(|p| p.delivered >= self.next_round_delivered);
         if self.round_start {
@@ -461,17 +468,15 @@ impl Bbr3 {
     }
 
     /// UpdateCongestionSignals() and AdaptLowerBoundsFromCongestion().
-    fn update_congestion_signals(&mut self, window: &Window) {
-        if !self.loss_round_start {
-            return;
-        }
+    #[inline(never)]
+    fn update_congestion_signals(&mut self, cwnd: f64) {
         let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
         if !probing && self.loss_in_round {
             if self.bw_lo.is_infinite() {
                 self.bw_lo = self.max_bw.max();
             }
             if self.inflight_lo.is_infinite() {
-                self.inflight_lo = window.cwnd;
+                self.inflight_lo = cwnd;
             }
             self.bw_lo = self.bw_latest.max(BETA * self.bw_lo);
             self.inflight_lo = self.inflight_latest.max(BETA * self.inflight_lo);
@@ -484,13 +489,14 @@ impl Bbr3 {
     }
 
     /// UpdateACKAggregation().
+    #[inline(always)]
     fn update_aggregation(&mut self, window: &Window, s: &Sample) {
-        let mut expected = self.bw * (s.now - self.extra_start).as_secs_f64();
+        let mut expected = self.bw * seconds(s.now - self.extra_start);
         if self.extra_delivered <= expected {
             (self.extra_delivered, self.extra_start, expected) = (0.0, s.now, 0.0);
         }
-        self.extra_delivered += s.acked as f64;
-        let extra = (self.extra_delivered - expected).min(window.cwnd);
+        self.extra_delivered += f64::from(s.acked);
+        let extra = lesser(self.extra_delivered - expected, window.cwnd);
         let rounds = if self.full_bw_reached { EXTRA_ROUNDS } else { 1 };
         self.extra_acked.update(self.round_count, extra, rounds);
     }
@@ -500,6 +506,7 @@ impl Bbr3 {
     }
 
     /// CheckFullBWReached().
+    #[inline(always)]
     fn check_full_bw(&mut self, rate: f64, app_limited: bool) {
         if self.full_bw_now || !self.round_start || app_limited {
             return;
@@ -515,11 +522,13 @@ impl Bbr3 {
     }
 
     /// IsInflightTooHigh() for what an acknowledgment samples.
+    #[inline(always)]
     fn is_inflight_too_high(s: &Sample) -> bool {
-        s.newest.is_some_and(|p| (s.total_lost - p.lost) as f64 > p.flight as f64 * LOSS_THRESH)
+        s.newest.is_some_and(|p| count(s.total_lost - p.lost) > f64::from(p.flight) * LOSS_THRESH)
     }
 
     /// CheckStartupDone() with CheckStartupHighLoss(), and CheckDrainDone().
+    #[inline(always)]
     fn check_startup_and_drain(&mut self, s: &Sample) {
         if !self.full_bw_reached && self.loss_round_start {
             let lossy = self.phase == Repair::Losses && s.phase == Repair::Losses;
@@ -538,13 +547,14 @@ impl Bbr3 {
             (self.pacing_gain, self.cwnd_gain) = (DRAIN_PACING, CWND_GAIN);
         }
         if self.state == State::Drain
-            && (s.flight as f64 <= self.inflight(self.bw, 1.0)
+            && (f64::from(s.flight) <= self.inflight(self.bw, 1.0)
                 || self.round_count > self.drain_start + DRAIN_ROUNDS)
         {
             self.start_down(s.now, s.total);
         }
     }
 
+    #[inline(never)]
     fn start_down(&mut self, now: Time, total: u64) {
         // ResetCongestionSignals().
         (self.loss_in_round, self.bw_latest, self.inflight_latest) = (false, 0.0, 0.0);
@@ -565,6 +575,7 @@ impl Bbr3 {
         (self.pacing_gain, self.cwnd_gain) = (1.0, CWND_GAIN);
     }
 
+    #[inline(never)]
     fn start_refill(&mut self, total: u64) {
         self.reset_lower_bounds();
         self.probe_up_rounds = 0;
@@ -576,24 +587,26 @@ impl Bbr3 {
         (self.pacing_gain, self.cwnd_gain) = (1.0, CWND_GAIN);
     }
 
-    fn start_up(&mut self, window: &Window, s: &Sample, rate: f64) {
+    #[inline(never)]
+    fn start_up(&mut self, cwnd: f64, total: u64, rate: f64) {
         self.ack_phase = AckPhase::Starting;
-        self.start_round(s.total);
+        self.start_round(total);
         self.reset_full_bw();
         self.full_bw = rate;
         self.state = State::Up;
         (self.pacing_gain, self.cwnd_gain) = (UP_PACING, UP_CWND_GAIN);
-        self.raise_slope(window);
+        self.raise_slope(cwnd);
     }
 
     /// RaiseInflightLongtermSlope().
-    fn raise_slope(&mut self, window: &Window) {
+    fn raise_slope(&mut self, cwnd: f64) {
         let growth = (1u64 << self.probe_up_rounds) as f64;
         self.probe_up_rounds = (self.probe_up_rounds + 1).min(MAX_UP_ROUNDS);
-        self.probe_up_count = (window.cwnd / growth).max(1.0);
+        self.probe_up_count = (cwnd / growth).max(1.0);
     }
 
     /// UpdateProbeBWCyclePhase().
+    #[inline(always)]
     fn update_cycle(&mut self, window: &Window, s: &Sample, rate: f64, app_limited: bool) {
         if !self.full_bw_reached {
             return;
@@ -605,7 +618,7 @@ impl Bbr3 {
         match state {
             State::Down | State::Cruise if self.is_time_to_probe(window, s.now) => self.start_refill(s.total),
             State::Down => {
-                let flight = s.flight as f64;
+                let flight = f64::from(s.flight);
                 if flight <= self.inflight_with_headroom() && flight <= self.inflight(self.max_bw.max(), 1.0)
                 {
                     self.start_cruise();
@@ -613,7 +626,7 @@ impl Bbr3 {
             }
             State::Refill if self.round_start => {
                 self.probe_samples = true;
-                self.start_up(window, s, rate);
+                self.start_up(window.cwnd, s.total, rate);
             }
             State::Up if self.is_time_to_go_down(window, s, rate) => {
                 self.too_high = false;
@@ -624,9 +637,10 @@ impl Bbr3 {
     }
 
     /// IsTimeToGoDown().
+    #[inline(always)]
     fn is_time_to_go_down(&mut self, window: &Window, s: &Sample, rate: f64) -> bool {
         // No further packet had room below the bound, in whole packets: the acknowledgment has just made some.
-        if self.too_high && s.prior_flight as f64 + 1.0 > self.inflight_hi {
+        if self.too_high && f64::from(s.prior_flight) + 1.0 > self.inflight_hi {
             self.precautionary = true;
             return true;
         }
@@ -640,18 +654,21 @@ impl Bbr3 {
     }
 
     /// C.is_cwnd_limited: the window kept packets back in the last round trip.
+    #[inline(always)]
     fn is_limited(&self, s: &Sample) -> bool {
         self.limited_at.is_some_and(|at| s.newest.is_some_and(|p| at >= p.delivered))
     }
 
     /// IsTimeToProbeBW().
+    #[inline(always)]
     fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
         // IsRenoCoexistenceProbeTime(): as often as Reno would lose, 63 round trips at most.
-        let rounds = self.target_inflight(window.cwnd).min(63.0);
-        now > self.cycle_stamp + self.probe_wait || self.rounds_since_probe as f64 >= rounds
+        let rounds = lesser(self.target_inflight(window.cwnd), 63.0);
+        now > self.cycle_stamp + self.probe_wait || count(self.rounds_since_probe) >= rounds
     }
 
     /// AdaptLongTermModel(); true if the state has changed.
+    #[inline(always)]
     fn adapt_upper_bounds(&mut self, window: &Window, s: &Sample, app_limited: bool) -> bool {
         if self.ack_phase == AckPhase::Starting && self.round_start {
             self.ack_phase = AckPhase::Feedback;
@@ -676,7 +693,7 @@ impl Bbr3 {
             && self.inflight_hi.is_finite()
             && !Self::is_inflight_too_high(s)
         {
-            self.inflight_hi = self.inflight_hi.max(newest.flight as f64);
+            self.inflight_hi = larger(self.inflight_hi, f64::from(newest.flight));
             if self.state == State::Up {
                 self.probe_upward(window, s);
             }
@@ -685,22 +702,24 @@ impl Bbr3 {
     }
 
     /// ProbeInflightLongtermUpward().
+    #[inline(always)]
     fn probe_upward(&mut self, window: &Window, s: &Sample) {
         if !self.is_limited(s) || window.cwnd < self.inflight_hi {
             return;
         }
-        self.probe_up_acks += s.acked as f64;
+        self.probe_up_acks += f64::from(s.acked);
         if self.probe_up_acks >= self.probe_up_count {
-            let delta = libm::floor(self.probe_up_acks / self.probe_up_count);
+            let delta = floor(self.probe_up_acks / self.probe_up_count);
             self.probe_up_acks -= delta * self.probe_up_count;
             self.inflight_hi += delta;
         }
         if self.round_start {
-            self.raise_slope(window);
+            self.raise_slope(window.cwnd);
         }
     }
 
     /// UpdateMinRTT().
+    #[inline(always)]
     fn update_min_rtt(&mut self, s: &Sample) {
         self.probe_rtt_expired = s.now > self.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
         if let Some(rtt) = s.rtt
@@ -715,6 +734,7 @@ impl Bbr3 {
     }
 
     /// CheckProbeRTT() and HandleProbeRTT().
+    #[inline(always)]
     fn check_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
         if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
             self.save_cwnd(window.cwnd);
@@ -725,23 +745,31 @@ impl Bbr3 {
             self.start_round(s.total);
         }
         if self.state == State::ProbeRtt {
-            match self.probe_rtt_done {
-                None if s.flight as f64 <= self.probe_rtt_cwnd() => {
-                    self.probe_rtt_done = Some(s.now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.start_round(s.total);
-                }
-                None => {}
-                Some(_) => {
-                    self.probe_rtt_round_done |= self.round_start;
-                    if self.probe_rtt_round_done {
-                        self.check_probe_rtt_done(window, s.now, s.total);
-                    }
-                }
-            }
+            // Copies: the usual acknowledgment keeps both in registers.
+            let mut rare = *window;
+            self.handle_probe_rtt(&mut rare, &{ *s });
+            *window = rare;
         }
         if s.delivered > 0 {
             self.idle_restart = false;
+        }
+    }
+
+    #[inline(never)]
+    fn handle_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
+        match self.probe_rtt_done {
+            None if f64::from(s.flight) <= self.probe_rtt_cwnd() => {
+                self.probe_rtt_done = Some(s.now + PROBE_RTT_TIME);
+                self.probe_rtt_round_done = false;
+                self.start_round(s.total);
+            }
+            None => {}
+            Some(_) => {
+                self.probe_rtt_round_done |= self.round_start;
+                if self.probe_rtt_round_done {
+                    self.check_probe_rtt_done(window, s.now, s.total);
+                }
+            }
         }
     }
 
@@ -763,10 +791,11 @@ impl Bbr3 {
 
     /// ProbeRTTCwnd().
     fn probe_rtt_cwnd(&self) -> f64 {
-        self.product(self.bw, PROBE_RTT_GAIN).max(MIN_WINDOW)
+        larger(self.product(self.bw, PROBE_RTT_GAIN), MIN_WINDOW)
     }
 
     /// SetPacingRate().
+    #[inline(always)]
     fn set_pacing_rate(&mut self) {
         let rate = self.pacing_gain * self.bw * MARGIN;
         let first = self.round_count == 1 && self.min_rtt != Duration::MAX;
@@ -780,21 +809,22 @@ impl Bbr3 {
     }
 
     /// SetCwnd().
+    #[inline(always)]
     fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
         if self.phase != Repair::Nothing && s.phase != self.phase {
             self.restore_cwnd(window);
         }
         self.phase = s.phase;
         let max_inflight = self.budget(self.product(self.bw, self.cwnd_gain) + self.extra_acked.max());
-        let acked = s.acked as f64;
+        let acked = f64::from(s.acked);
         if self.full_bw_reached {
-            window.cwnd = (window.cwnd + acked).min(max_inflight);
-        } else if window.cwnd < max_inflight || s.total < self.initial_window as u64 {
+            window.cwnd = lesser(window.cwnd + acked, max_inflight);
+        } else if window.cwnd < max_inflight || count(s.total) < self.initial_window {
             window.cwnd += acked;
         }
-        window.cwnd = window.cwnd.max(MIN_WINDOW);
+        window.cwnd = larger(window.cwnd, MIN_WINDOW);
         if self.state == State::ProbeRtt {
-            window.cwnd = window.cwnd.min(self.probe_rtt_cwnd());
+            window.cwnd = lesser(window.cwnd, self.probe_rtt_cwnd());
         }
         // BoundCwndForModel().
         let cap = match self.state {
@@ -802,7 +832,7 @@ impl Bbr3 {
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        window.cwnd = window.cwnd.min(cap.min(self.inflight_lo).max(MIN_WINDOW));
+        window.cwnd = lesser(window.cwnd, larger(lesser(cap, self.inflight_lo), MIN_WINDOW));
     }
 }
 
@@ -1195,7 +1225,7 @@ mod tests {
         let window = Window { cwnd: 96.0, ssthresh: f64::INFINITY };
         let acks: Vec<f64> = (0..10)
             .map(|_| {
-                bbr.raise_slope(&window);
+                bbr.raise_slope(window.cwnd);
                 bbr.probe_up_count
             })
             .collect();

@@ -70,7 +70,7 @@ impl Window {
     #[inline]
     pub fn packets(&self, cfg: &Config) -> u32 {
         let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window };
-        window as i64 as u32
+        window as u32
     }
 
     /// Slow start takes as much of `acked` packets as lies below `ssthresh`, whole packets of it; returns the

@@ -40,6 +40,7 @@ impl Model {
     }
 
     /// An acknowledgment, with all that it says.
+    #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, sample: &Sample) {
         each!(self, m => m.on_ack(window, sample))
     }
@@ -82,15 +83,18 @@ impl Model {
     }
 
     /// In packets per second.
+    #[inline]
     pub fn pacing_rate(&self) -> f64 {
         each!(self, m => m.pacing_rate())
     }
 
+    #[inline]
     pub fn min_rtt(&self) -> Duration {
         each!(self, m => m.min_rtt())
     }
 
     /// Whether it holds packets back to measure the round-trip time.
+    #[inline]
     pub fn holds_back(&self) -> bool {
         each!(self, m => m.holds_back())
     }

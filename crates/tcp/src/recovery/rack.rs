@@ -134,7 +134,17 @@ impl Tlp {
     pub fn schedule(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.due = Time::MAX;
         self.decided = now;
-        if flight == 0 || self.sent.is_some() || !self.measured {
+        if flight > 0 && self.sent.is_none() {
+            self.schedule_calmly(now, flight, srtt, rto);
+        }
+    }
+
+    /// [`Tlp::schedule`] where no probe is on its way and something else is.
+    #[inline(always)]
+    pub fn schedule_calmly(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
+        self.decided = now;
+        if !self.measured {
+            self.due = Time::MAX;
             return;
         }
         let mut pto = srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);

@@ -82,6 +82,18 @@ impl Kept {
     pub(super) fn feed_model(
         &mut self,
         window: &mut Window,
+        ends: (Time, u32),
+        prior_flight: u32,
+        phase: Repair,
+    ) {
+        self.feed_model_inline(window, ends, prior_flight, phase);
+    }
+
+    /// [`Kept::feed_model`], compiled for where it is called.
+    #[inline(always)]
+    pub(super) fn feed_model_inline(
+        &mut self,
+        window: &mut Window,
         (now, una): (Time, u32),
         prior_flight: u32,
         phase: Repair,
