@@ -114,6 +114,9 @@ impl Marks {
             self.ahead += 1;
             return 1;
         }
+        if self.ahead == 0 {
+            return newly;
+        }
         let delivered = self.would_deliver(newly);
         self.ahead -= newly - delivered;
         delivered

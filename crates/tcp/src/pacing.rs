@@ -46,7 +46,9 @@ impl Pacer {
         }
         self.rate = rate;
         self.gap = duration(1.0 / rate);
-        self.credit = self.gap * (self.burst - 1);
+        if self.burst > 1 {
+            self.credit = self.gap * (self.burst - 1);
+        }
     }
 
     /// Whether a packet may leave; if not, `wake` says when.
@@ -60,10 +62,22 @@ impl Pacer {
     /// At most so many packets leave, and as many as may: how many that are.
     #[inline(always)]
     pub fn release(&mut self, now: Time, most: u32) -> u32 {
-        let mut n = 0;
-        while n < most && self.releases(now) {
-            self.sent(now);
-            n += 1;
+        let (mut n, mut next) = (0, self.next);
+        if n < most {
+            let latest = now + self.credit;
+            self.wake = Time::MAX;
+            loop {
+                if next > latest {
+                    self.wake = Time::ZERO + (next - Time::ZERO - self.credit);
+                    break;
+                }
+                next = next.max(now) + self.gap;
+                n += 1;
+                if n == most {
+                    break;
+                }
+            }
+            self.next = next;
         }
         n
     }

@@ -146,14 +146,16 @@ impl Rate {
     }
 
     /// [`Rate::deliver`] for the `n` packets below `ack`, which were sent in their order and are all that this
-    /// acknowledgment delivers.
-    #[inline]
-    pub fn deliver_in_order(&mut self, n: u32, ack: u32, now: Time) {
+    /// acknowledgment delivers; what was known when the last of them was sent.
+    #[inline(always)]
+    pub fn deliver_in_order(&mut self, n: u32, ack: u32, now: Time) -> Snapshot {
+        debug_assert!(self.newest == 0 && self.acked == 0);
+        let newest = self.packets[ack - 1];
         self.delivered += u64::from(n);
         self.delivered_time = now;
-        self.acked += n;
-        self.newest = ack - 1;
-        self.first_sent = self.packets[ack - 1].sent;
+        self.first_sent = newest.sent;
+        self.packets.forget_first(ack);
+        newest
     }
 
     pub fn lose(&mut self) {
@@ -171,23 +173,30 @@ impl Rate {
         self.app_limited > 0
     }
 
-    /// The sample of the acknowledgment that is complete now, and of all below `una`.
+    /// Of the packets that the acknowledgment of all below `una` has delivered, which is complete now, what was known
+    /// when the last one was sent, and how many they are.
+    pub fn take_newest(&mut self, una: u32) -> (Option<Snapshot>, u32) {
+        let newest = core::mem::take(&mut self.newest);
+        let newest = (newest != 0).then(|| self.packets[newest]);
+        self.packets.forget_below(una);
+        (newest, core::mem::take(&mut self.acked))
+    }
+
+    /// The sample of an acknowledgment that has delivered `acked` packets.
     #[inline(always)]
     pub fn sample(
         &mut self,
-        (now, una): (Time, u32),
-        min_rtt: Duration,
-        rtt: Option<Duration>,
+        now: Time,
+        (newest, acked): (Option<Snapshot>, u32),
+        (min_rtt, rtt): (Duration, Option<Duration>),
         (prior_flight, flight): (u32, u32),
         window_limited: bool,
         phase: Repair,
     ) -> Sample {
-        if self.app_limited > 0 && self.delivered > self.app_limited {
+        // No limit is 0, and stays it.
+        if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let newest = core::mem::take(&mut self.newest);
-        let newest = (newest != 0).then(|| self.packets[newest]);
-        self.packets.forget_below(una);
         let delivered = newest.map_or(0, |p| self.delivered - p.delivered);
         let rate = newest.and_then(|p| {
             let interval = (p.sent - p.first_sent).max(self.delivered_time - p.delivered_time);
@@ -199,7 +208,7 @@ impl Rate {
             rate,
             delivered,
             newest,
-            acked: core::mem::take(&mut self.acked),
+            acked,
             lost: core::mem::take(&mut self.newly_lost),
             rtt,
             total: self.delivered,
@@ -293,7 +302,8 @@ mod tests {
     }
 
     fn sample(r: &mut Rate, now: Time, min_rtt: Duration) -> Sample {
-        r.sample((now, 1), min_rtt, None, (0, 0), false, Repair::Nothing)
+        let newest = r.take_newest(1);
+        r.sample(now, newest, (min_rtt, None), (0, 0), false, Repair::Nothing)
     }
 
     #[test]

@@ -397,11 +397,8 @@ impl Sender {
         } else if (PACED || !PLAIN)
             && let Some(sent) = &mut kept.sent
         {
-            let measured = sent.acknowledged(ack, now);
+            let measured = sent.acknowledged_calmly(ack, now);
             kept.measure(measured);
-        }
-        if MODEL && let Some(rate) = &mut kept.rate {
-            rate.deliver_in_order(newly, ack, now);
         }
         if !PLAIN && cfg.always_reports {
             let delivered = if cfg.sack { newly } else { kept.marks.delivered(newly, false) };
@@ -410,16 +407,18 @@ impl Sender {
             kept.control.on_delivery(&mut window, delivery);
         }
         if MODEL {
-            kept.feed_model_inline(&mut window, (now, ack), flight, Repair::Nothing);
+            let delivers = |rate: &mut Rate| (Some(rate.deliver_in_order(newly, ack, now)), newly);
+            kept.feed_model_by(&mut window, now, delivers, flight, Repair::Nothing);
         } else {
             let acked = newly.min(cfg.growth_limit);
-            kept.grow::<PLAIN>(&mut window, now, (acked, flight), (ack, self.max), || self.rtt.smoothed(cfg));
+            let ends = (ack, self.max);
+            kept.grow::<PLAIN>(&mut window, now, (acked, 0, flight), ends, || self.rtt.smoothed(cfg));
         }
         if PACED {
-            kept.set_pace(window);
+            kept.set_pace::<MODEL>(window);
         }
         self.window = window;
-        let new = self.send_calmly_of::<RACK, PACED, MODEL>(cfg, now);
+        let new = self.send_calmly_of::<PLAIN, RACK, PACED, MODEL>(cfg, now);
         self.arm_calmly(now);
         self.look_ahead_calmly::<RACK, PACED>(now);
         new
@@ -455,7 +454,7 @@ impl Sender {
             pacer.wake = Time::MAX;
         }
         self.set_pace();
-        let new = self.send_calmly_of::<RACK, true, MODEL>(cfg, now);
+        let new = self.send_calmly_of::<false, RACK, true, MODEL>(cfg, now);
         if new.is_empty() {
             self.look_ahead();
             return new;
@@ -469,7 +468,7 @@ impl Sender {
 
     /// New packets leave, as many as the window and pacing allow.
     #[inline(always)]
-    fn send_calmly_of<const RACK: bool, const PACED: bool, const MODEL: bool>(
+    fn send_calmly_of<const PLAIN: bool, const RACK: bool, const PACED: bool, const MODEL: bool>(
         &mut self,
         cfg: &Config,
         now: Time,
@@ -501,7 +500,9 @@ impl Sender {
                 if let Some(rack) = &mut kept.rack {
                     rack.sent_new(first, next, now);
                 }
-            } else if let Some(sent) = &mut kept.sent {
+            } else if (PACED || !PLAIN)
+                && let Some(sent) = &mut kept.sent
+            {
                 sent.sent_new(first, next, now);
             }
             if !MODEL {
@@ -586,10 +587,10 @@ impl Sender {
     /// The retransmission timer starts again with an acknowledgment, if anything is outstanding.
     #[inline(always)]
     fn arm_calmly(&mut self, now: Time) {
-        if self.una >= self.max && self.window.cwnd >= 1.0 {
-            self.deadline = Time::MAX;
-        } else {
+        if self.una < self.max || self.window.cwnd < 1.0 {
             self.arm(now);
+        } else {
+            self.deadline = Time::MAX;
         }
     }
 
@@ -965,7 +966,7 @@ impl Sender {
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
         let acked = delivered.min(if again { 1 } else { cfg.growth_limit });
         if let Some(kept) = &mut self.kept {
-            let counts = (acked, self.max - self.una + newly);
+            let counts = (acked, core::mem::take(&mut kept.marked), self.max - self.una + newly);
             let smoothed = || self.rtt.smoothed(cfg);
             return kept.grow::<false>(&mut self.window, now, counts, (self.una, self.max), smoothed);
         }
@@ -1298,7 +1299,7 @@ impl Kept {
         &mut self,
         window: &mut Window,
         now: Time,
-        (acked, flight): (u32, u32),
+        (acked, marked, flight): (u32, u32, u32),
         (ack, next): (u32, u32),
         smoothed: impl Fn() -> Duration,
     ) {
@@ -1306,26 +1307,29 @@ impl Kept {
         let slow_start = window.cwnd < window.ssthresh;
         let used = self.used.full || (slow_start && 2.0 * f64::from(self.used.most) > window.cwnd);
         if !used {
-            return self.control.pause(window, f64::from(flight), now);
+            return window.rarely(|w| self.control.pause(w, f64::from(flight), now));
         }
         let mut left = f64::from(acked);
         if PLAIN {
             left = window.slow_start(left);
         } else {
-            left = larger(left - f64::from(core::mem::take(&mut self.marked)), 0.0);
-            if let Some(srtt) = self.srtt {
-                self.control.on_rtt(srtt);
-            }
+            left = larger(left - f64::from(marked), 0.0);
             left = match &mut self.start {
                 _ if !self.control.slow_starts() => left,
-                Some(start) => start.on_ack(window, left, (ack, next), now, self.measured.take()),
+                Some(start) => {
+                    window.rarely(|w| start.on_ack(w, left, (ack, next), now, self.measured.take()))
+                }
                 None => window.slow_start(left),
             };
         }
         if left > 0.0 {
             match &mut self.control {
                 Control::Cubic(c) if PLAIN => c.avoid(window, left, now, smoothed),
-                control => control.avoid(window, (left, self.whole), f64::from(flight), now, smoothed),
+                _ if PLAIN && !self.whole => reno::avoid(window, left),
+                control => {
+                    let rtt = (smoothed, self.srtt);
+                    control.avoid(window, (left, self.whole), f64::from(flight), now, rtt)
+                }
             }
         }
     }

@@ -322,6 +322,15 @@ impl SendTimes {
         (sent != Time::MAX).then(|| now - sent)
     }
 
+    /// [`SendTimes::acknowledged`], where all below `ack` have been sent and some have not been acknowledged before.
+    #[inline(always)]
+    pub fn acknowledged_calmly(&mut self, ack: u32, now: Time) -> Option<Duration> {
+        debug_assert!((self.times.first() + 1..=self.times.end()).contains(&ack));
+        let sent = self.times[ack - 1];
+        self.times.forget_first(ack);
+        (sent != Time::MAX).then(|| now - sent)
+    }
+
     pub fn clear(&mut self) {
         self.times.clear();
     }

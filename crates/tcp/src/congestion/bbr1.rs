@@ -336,10 +336,8 @@ impl Bbr1 {
             self.probe_rtt_done = None;
         }
         if self.state == State::ProbeRtt {
-            // Copies: the usual acknowledgment keeps both in registers.
-            let mut rare = *window;
-            self.handle_probe_rtt(&mut rare, &{ *s });
-            *window = rare;
+            // A copy of the sample, too.
+            window.rarely(|w| self.handle_probe_rtt(w, &{ *s }));
         }
         if s.acked > 0 {
             self.idle_restart = false;

@@ -745,10 +745,8 @@ impl Bbr3 {
             self.start_round(s.total);
         }
         if self.state == State::ProbeRtt {
-            // Copies: the usual acknowledgment keeps both in registers.
-            let mut rare = *window;
-            self.handle_probe_rtt(&mut rare, &{ *s });
-            *window = rare;
+            // A copy of the sample, too.
+            window.rarely(|w| self.handle_probe_rtt(w, &{ *s }));
         }
         if s.delivered > 0 {
             self.idle_restart = false;

@@ -47,6 +47,14 @@ choice! {
     }
 }
 
+/// From where on a window that was `prior` before its reduction grows by a packet a round trip.
+fn reno_from(friendly: RenoFriendly, prior: f64) -> f64 {
+    match friendly {
+        RenoFriendly::Rfc9438 => prior,
+        RenoFriendly::Rfc8312 => f64::INFINITY,
+    }
+}
+
 /// What a user may read about it.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
@@ -79,8 +87,9 @@ pub(crate) struct Cubic {
     min_rtt: Duration,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
     w_max: f64,
-    /// The window before the last reduction.
-    prior: f64,
+    /// From where on the window that Reno would have grows as fast as Reno's: the window before the last reduction, if
+    /// `friendly` has it so.
+    reno_from: f64,
     /// Whether this congestion avoidance did not begin with a reduction that left some of the window: slow
     /// start ended without a loss (section 4.10), or the timer began it (section 4.8).
     anew: bool,
@@ -111,7 +120,7 @@ impl Cubic {
             counted: 0.0,
             min_rtt: Duration::MAX,
             w_max: 0.0,
-            prior: 0.0,
+            reno_from: reno_from(friendly, 0.0),
             anew: false,
             epoch: None,
             last: Time::ZERO,
@@ -134,11 +143,11 @@ impl Cubic {
         let t = seconds(now - epoch.start);
         if self.whole {
             self.min_rtt = self.min_rtt.min(rtt());
-            return self.count(window, acked, t + self.min_rtt.as_secs_f64());
+            let t = t + self.min_rtt.as_secs_f64();
+            return window.rarely(|w| self.count(w, acked, t));
         }
         // Eq. 4: as Reno once the window is what it was before the reduction.
-        let as_reno = epoch.w_est >= self.prior && self.friendly == RenoFriendly::Rfc9438;
-        let alpha = if as_reno { 1.0 } else { alpha() };
+        let alpha = if epoch.w_est >= self.reno_from { 1.0 } else { alpha() };
         epoch.w_est += alpha * acked / cwnd;
         if w_cubic(t, epoch.k, self.w_max) < epoch.w_est {
             window.cwnd = larger(cwnd, epoch.w_est);
@@ -168,8 +177,8 @@ impl Cubic {
     fn count(&mut self, window: &mut Window, acked: f64, t: f64) {
         let Some(epoch) = &mut self.epoch else { return };
         let cwnd = libm::floor(window.cwnd);
-        let as_reno = epoch.w_est >= self.prior && self.friendly == RenoFriendly::Rfc9438;
-        epoch.w_est += if as_reno { 1.0 } else { alpha() } * acked / cwnd;
+        let alpha = if epoch.w_est >= self.reno_from { 1.0 } else { alpha() };
+        epoch.w_est += alpha * acked / cwnd;
         // How many packets make one more.
         let toward = |target: f64| match target > cwnd {
             true => libm::floor(cwnd / (target - cwnd)),
@@ -200,7 +209,7 @@ impl Cubic {
     pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
         let cwnd = window.cwnd;
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.prior = cwnd;
+        self.reno_from = reno_from(self.friendly, cwnd);
         self.anew = cause == Cause::Timeout && !self.keeps_count;
         self.epoch = None;
         let mut left = cwnd * BETA;
@@ -288,7 +297,7 @@ mod tests {
             assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
             let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
             let mut c =
-                Cubic { w_max: 1000.0, prior: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false, false) };
+                Cubic { w_max: 1000.0, reno_from: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false, false) };
             run(&mut c, &mut longer, 18, per_ack);
             let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
             assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);

@@ -74,7 +74,7 @@ impl Estimate {
         self.marked += d.marked;
         if self.gradual {
             if d.ack >= self.end && d.now >= self.until {
-                self.renew(d, span);
+                self.renew(d.next, d.now + span);
             }
             let reduces = d.marked > 0 && d.may_reduce;
             if reduces {
@@ -88,7 +88,7 @@ impl Estimate {
             self.reduce(window);
         }
         if d.ack > self.end && d.now >= self.until {
-            self.renew(d, span);
+            self.renew(d.next, d.now + span);
         }
         reduces
     }
@@ -106,16 +106,16 @@ impl Estimate {
         window.ssthresh = window.cwnd;
     }
 
-    /// A window of data has ended: the estimate moves, and the next one begins.
+    /// A window of data has ended: the estimate moves, and the next one begins, with `end` and `until`.
     #[inline(never)]
-    fn renew(&mut self, d: Delivery, span: Duration) {
+    fn renew(&mut self, end: u32, until: Time) {
         let of = self.delivered.max(self.marked).max(1);
         self.alpha = if self.whole {
             f64::from(moved((self.alpha * f64::from(PARTS)) as u32, self.marked, of)) / f64::from(PARTS)
         } else {
             self.alpha + GAIN * (f64::from(self.marked) / f64::from(of) - self.alpha)
         };
-        (self.end, self.until) = (d.next, d.now + span);
+        (self.end, self.until) = (end, until);
         (self.delivered, self.marked, self.reduced) = (0, 0, false);
     }
 }

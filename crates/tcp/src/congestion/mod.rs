@@ -73,6 +73,15 @@ impl Window {
         window as u32
     }
 
+    /// Does with a copy what few acknowledgments do: the others keep the window in registers.
+    #[inline(always)]
+    pub fn rarely<T>(&mut self, what: impl FnOnce(&mut Window) -> T) -> T {
+        let mut copy = *self;
+        let out = what(&mut copy);
+        *self = copy;
+        out
+    }
+
     /// Slow start takes as much of `acked` packets as lies below `ssthresh`, whole packets of it; returns the
     /// rest, which is congestion avoidance's.
     #[inline]
@@ -138,7 +147,7 @@ impl Control {
     }
 
     /// So many packets are acknowledged, in congestion avoidance, and counted in `whole` ones or not; `flight` were
-    /// outstanding before.
+    /// outstanding before. `rtt` is the smoothed round-trip time, `srtt` that where every acknowledgment measures one.
     #[inline(always)]
     pub fn avoid(
         &mut self,
@@ -146,27 +155,20 @@ impl Control {
         (acked, whole): (f64, bool),
         flight: f64,
         now: Time,
-        rtt: impl Fn() -> Duration,
+        (rtt, srtt): (impl Fn() -> Duration, Option<Duration>),
     ) {
         match self {
-            Control::Reno | Control::Dctcp(_) if whole => reno::count(window, acked),
+            Control::Reno | Control::Dctcp(_) if whole => window.rarely(|w| reno::count(w, acked)),
             Control::Reno | Control::Dctcp(_) => reno::avoid(window, acked),
             Control::Cubic(c) => c.avoid(window, acked, now, rtt),
-            Control::Prague(p) => p.avoid(window, acked),
-            Control::Ledbat(l) => l.avoid(window, acked, flight),
+            Control::Prague(p) => p.avoid(window, acked, srtt.unwrap_or_default()),
+            Control::Ledbat(l) => window.rarely(|w| l.avoid(w, acked, flight)),
         }
     }
 
     /// Whether it begins with a slow start.
     pub fn slow_starts(&self) -> bool {
         !matches!(self, Control::Ledbat(_))
-    }
-
-    /// The smoothed round-trip time, where every acknowledgment measures one.
-    pub fn on_rtt(&mut self, srtt: Duration) {
-        if let Control::Prague(p) = self {
-            p.on_rtt(srtt);
-        }
     }
 
     /// An acknowledgment says how long a packet was on its way.

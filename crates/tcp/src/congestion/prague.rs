@@ -6,7 +6,7 @@
 use quell_units::Duration;
 
 use super::dctcp::Estimate;
-use super::{Delivery, Window};
+use super::{Delivery, Window, reno};
 use crate::catalog::Entry;
 use crate::float::seconds;
 
@@ -39,17 +39,11 @@ pub(crate) struct Prague {
     estimate: Estimate,
     /// A packet was marked: before, nothing is known of the share.
     marked: bool,
-    /// The smoothed round-trip time; zero before the first measurement.
-    rtt: Duration,
 }
 
 impl Prague {
     pub fn new() -> Self {
-        Prague { estimate: Estimate::new(false, false), marked: false, rtt: Duration::ZERO }
-    }
-
-    pub fn on_rtt(&mut self, srtt: Duration) {
-        self.rtt = srtt;
+        Prague { estimate: Estimate::new(false, false), marked: false }
     }
 
     #[inline(always)]
@@ -58,12 +52,14 @@ impl Prague {
         self.marked && self.estimate.on_delivery(window, d, REFERENCE)
     }
 
-    /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms.
-    pub fn avoid(&self, window: &mut Window, acked: f64) {
-        let share = match self.rtt < REFERENCE {
-            true => seconds(self.rtt) / REFERENCE.as_secs_f64(),
-            false => 1.0,
-        };
+    /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt` is the
+    /// smoothed round-trip time.
+    #[inline(always)]
+    pub fn avoid(&self, window: &mut Window, acked: f64, srtt: Duration) {
+        if srtt >= REFERENCE {
+            return reno::avoid(window, acked);
+        }
+        let share = seconds(srtt) / seconds(REFERENCE);
         window.cwnd += share * share * acked / window.cwnd;
     }
 }
@@ -93,9 +89,8 @@ mod tests {
     #[test]
     fn below_the_reference_the_rate_grows_as_fast_as_at_it() {
         let growth = |ms: u64| {
-            let (mut p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 2.0 });
-            p.on_rtt(Duration::from_millis(ms));
-            (0..100).for_each(|_| p.avoid(&mut w, 1.0));
+            let (p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 2.0 });
+            (0..100).for_each(|_| p.avoid(&mut w, 1.0, Duration::from_millis(ms)));
             (w.cwnd - 100.0) / (ms as f64 / 1e3).powi(2)
         };
         let at = growth(25);

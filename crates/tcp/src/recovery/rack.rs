@@ -147,11 +147,11 @@ impl Tlp {
             self.due = Time::MAX;
             return;
         }
-        let mut pto = srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
-        if srtt.is_some() && flight == 1 {
-            pto += MAX_ACK_DELAY;
+        let mut due = now + srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
+        if flight == 1 && srtt.is_some() {
+            due += MAX_ACK_DELAY;
         }
-        self.due = (now + pto).min(rto);
+        self.due = due.min(rto);
     }
 
     /// An acknowledgment of all below `ack` arrives (RFC 8985 section 7.4.2), a duplicate of the last one
@@ -258,7 +258,8 @@ impl Rack {
         let rtt = now - sent;
         self.min_rtt = self.min_rtt.min(rtt);
         // What was sent again and has arrived may have been sent later.
-        if (sent, una - 1) > self.latest {
+        let (latest, seq) = self.latest;
+        if sent > latest || (sent == latest && una - 1 > seq) {
             self.latest = (sent, una - 1);
             self.rtt = rtt;
         }

@@ -7,7 +7,7 @@ use crate::congestion::{Cause, Window};
 use crate::float::{larger, seconds};
 use crate::pacing;
 use crate::params::Config;
-use crate::rate::Repair;
+use crate::rate::{Rate, Repair, Snapshot};
 
 impl Sender {
     /// Whether pacing lets a packet leave; if not, a timer runs.
@@ -35,7 +35,7 @@ impl Sender {
     pub(super) fn set_pace(&mut self) {
         let window = self.window;
         if let Some(kept) = &mut self.kept {
-            kept.set_pace(window);
+            kept.set_pace::<true>(window);
         }
     }
 
@@ -64,11 +64,11 @@ impl Sender {
 }
 
 impl Kept {
-    /// As [`Sender::set_pace`].
+    /// As [`Sender::set_pace`]; `MODEL` if it may follow a model.
     #[inline(always)]
-    pub(super) fn set_pace(&mut self, window: Window) {
+    pub(super) fn set_pace<const MODEL: bool>(&mut self, window: Window) {
         let Some(pacer) = &mut self.pacer else { return };
-        if let Some(model) = &self.model {
+        if MODEL && let Some(model) = &self.model {
             pacer.set_rate(model.pacing_rate());
         } else if let Some(srtt) = self.srtt {
             let gain =
@@ -82,19 +82,21 @@ impl Kept {
     pub(super) fn feed_model(
         &mut self,
         window: &mut Window,
-        ends: (Time, u32),
+        (now, una): (Time, u32),
         prior_flight: u32,
         phase: Repair,
     ) {
-        self.feed_model_inline(window, ends, prior_flight, phase);
+        let delivers = |rate: &mut Rate| rate.take_newest(una);
+        self.feed_model_by(window, now, delivers, prior_flight, phase);
     }
 
-    /// [`Kept::feed_model`], compiled for where it is called.
+    /// [`Kept::feed_model`], compiled for where it is called and what has been delivered there.
     #[inline(always)]
-    pub(super) fn feed_model_inline(
+    pub(super) fn feed_model_by(
         &mut self,
         window: &mut Window,
-        (now, una): (Time, u32),
+        now: Time,
+        delivers: impl FnOnce(&mut Rate) -> (Option<Snapshot>, u32),
         prior_flight: u32,
         phase: Repair,
     ) {
@@ -102,13 +104,14 @@ impl Kept {
         else {
             return;
         };
+        let newest = delivers(rate);
         let flight = rack.flying();
         if model.holds_back() {
             rate.limit(flight);
         }
         let limited = core::mem::take(limited);
         let sample =
-            rate.sample((now, una), model.min_rtt(), *measured, (prior_flight, flight), limited, phase);
+            rate.sample(now, newest, (model.min_rtt(), *measured), (prior_flight, flight), limited, phase);
         model.on_ack(window, &sample);
     }
 }
