@@ -49,6 +49,9 @@ const MOST_PER_DAY: f64 = 1000.0;
 /// Packets that are taken together at most: their records stay in the nearest cache.
 const MOST_AT_ONCE: usize = 64;
 
+/// So many packets of a day are sorted one by one.
+const FEW: usize = 32;
+
 /// Room for the packets of a day, more than it usually needs, so that none is asked for again.
 const ROOM: usize = 128;
 
@@ -219,6 +222,9 @@ impl Inbox {
         if entries.is_sorted_by_key(|(key, _)| *key) {
             // Usual where packets of equal delays come.
             std::mem::swap(&mut self.today, &mut entries);
+        } else if entries.len() <= FEW {
+            insert_in_order(&mut entries);
+            std::mem::swap(&mut self.today, &mut entries);
         } else {
             self.sort_into_today(&entries);
             entries.clear();
@@ -296,6 +302,19 @@ impl Inbox {
         self.scratch = all;
         self.reviewed = [0; 3];
         self.reviewed_at = self.day;
+    }
+}
+
+/// Sorts a few entries, of which most are in order; equal keys keep theirs.
+fn insert_in_order(entries: &mut [Entry]) {
+    for i in 1..entries.len() {
+        let entry = entries[i];
+        let mut at = i;
+        while at > 0 && entries[at - 1].0 > entry.0 {
+            entries[at] = entries[at - 1];
+            at -= 1;
+        }
+        entries[at] = entry;
     }
 }
 
