@@ -364,7 +364,7 @@ impl Sender {
     #[inline(always)]
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         match (cfg.plain, cfg.rack, cfg.paced, cfg.model) {
-            (true, false, false, _) => self.on_calm_ack_of::<true, false, false, false>(cfg, now, ack),
+            (true, false, false, _) => self.on_calm_ack_cubic(cfg, now, ack),
             (true, false, true, _) => self.on_calm_ack_of::<true, false, true, false>(cfg, now, ack),
             (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
             (true, true, true, _) => self.on_calm_ack_of::<true, true, true, false>(cfg, now, ack),
@@ -374,6 +374,32 @@ impl Sender {
             (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
             (false, true, true, true) => self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack),
         }
+    }
+
+    /// [`Sender::on_calm_ack_kept`] for CUBIC in the middle of an epoch whose window is used: nothing is called, so that
+    /// no registers are saved.
+    #[inline(never)]
+    fn on_calm_ack_cubic(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+        if ack <= self.timed
+            && self.window.cwnd >= self.window.ssthresh
+            && let Some(kept) = self.kept.as_deref_mut()
+            && kept.used.full
+            && let Control::Cubic(cubic) = &mut kept.control
+            && cubic.is_under_way()
+        {
+            let newly = ack - self.una;
+            self.una = ack;
+            let acked = f64::from(newly.min(cfg.growth_limit));
+            let mut window = self.window;
+            cubic.go_on(&mut window, acked, now, || self.rtt.smoothed(cfg));
+            self.window = window;
+            let end = ack.saturating_add(window.packets(cfg)).min(self.limit);
+            if end > self.max {
+                kept.used.sent(ack, end, window.cwnd);
+            }
+            return self.send_calmly(now, end);
+        }
+        self.on_calm_ack_of::<true, false, false, false>(cfg, now, ack)
     }
 
     #[inline(never)]

@@ -135,17 +135,32 @@ impl Cubic {
             self.resumes = false;
             self.pause(now);
         }
-        self.last = now;
         if self.epoch.is_none() {
             self.begin(cwnd, now);
         }
         let Some(epoch) = &mut self.epoch else { return };
-        let t = seconds(now - epoch.start);
         if self.whole {
+            self.last = now;
             self.min_rtt = self.min_rtt.min(rtt());
-            let t = t + self.min_rtt.as_secs_f64();
+            let t = seconds(now - epoch.start) + self.min_rtt.as_secs_f64();
             return window.rarely(|w| self.count(w, acked, t));
         }
+        self.go_on(window, acked, now, rtt);
+    }
+
+    /// Whether [`Cubic::go_on`] is all that [`Cubic::avoid`] does.
+    #[inline]
+    pub fn is_under_way(&self) -> bool {
+        self.epoch.is_some() && !self.resumes && !self.whole
+    }
+
+    /// The window grows in an epoch that has begun.
+    #[inline(always)]
+    pub fn go_on(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
+        let Some(epoch) = &mut self.epoch else { return };
+        let cwnd = window.cwnd;
+        let t = seconds(now - epoch.start);
+        self.last = now;
         // Eq. 4: as Reno once the window is what it was before the reduction.
         let alpha = if epoch.w_est >= self.reno_from { 1.0 } else { alpha() };
         epoch.w_est += alpha * acked / cwnd;
