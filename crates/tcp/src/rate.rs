@@ -150,12 +150,14 @@ impl Rate {
     #[inline(always)]
     pub fn deliver_in_order(&mut self, n: u32, ack: u32, now: Time) -> Snapshot {
         debug_assert!(self.newest == 0 && self.acked == 0);
-        let newest = self.packets[ack - 1];
+        // Field by field: as a whole it would be copied to memory first.
+        let Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited } =
+            self.packets[ack - 1];
         self.delivered += u64::from(n);
         self.delivered_time = now;
-        self.first_sent = newest.sent;
+        self.first_sent = sent;
         self.packets.forget_first(ack);
-        newest
+        Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited }
     }
 
     pub fn lose(&mut self) {
@@ -242,7 +244,7 @@ impl MaxFilter {
     /// Takes in a value of step `at`; those of steps before `at - length + 1` go.
     #[inline]
     pub fn update(&mut self, at: u64, value: f64, length: u64) {
-        if at == self.peak.0 && length == self.length && value < self.peak.1 {
+        if at == self.peak.0 && length == self.length && value <= self.peak.1 {
             self.last = value;
         } else {
             self.add(at, value, length);

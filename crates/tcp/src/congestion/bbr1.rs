@@ -324,7 +324,9 @@ impl Bbr1 {
     fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
         let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
-        if let Some(rtt) = s.rtt.map(whole)
+        // Most are longer in any unit.
+        let short = |rtt: &Duration| *rtt < self.min_rtt + Duration::from_micros(1) || expired;
+        if let Some(rtt) = s.rtt.filter(short).map(whole)
             && (rtt < self.min_rtt || expired)
         {
             (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
