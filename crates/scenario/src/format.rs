@@ -928,7 +928,7 @@ pub struct FlowGroup {
     /// The size of a packet on the wire ("udp"); default 1000 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Dist<Bytes>>,
-    /// The gaps between packets ("udp", "bulk" with a rate): "constant" (the default) or "exponential".
+    /// The gaps between packets ("udp", "bulk" with a rate): "constant" (the default), "exponential" or "jittered".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<GapKind>,
     /// On and off periods ("udp", "bulk" with a rate); default always on.
@@ -1091,6 +1091,8 @@ pub enum GapKind {
     Constant,
     /// Poisson arrivals.
     Exponential,
+    /// A constant bit rate, from which each packet departs by up to a quarter of its time.
+    Jittered,
 }
 
 impl From<GapKind> for Gaps {
@@ -1098,6 +1100,7 @@ impl From<GapKind> for Gaps {
         match kind {
             GapKind::Constant => Gaps::Constant,
             GapKind::Exponential => Gaps::Exponential,
+            GapKind::Jittered => Gaps::Jittered,
         }
     }
 }

@@ -892,11 +892,13 @@ struct Clock {
     rng: Rng,
     /// The end of the on period under way.
     on_until: Option<Time>,
+    /// By how many seconds the last packet was late, with jitter.
+    late: f64,
 }
 
 impl Clock {
     fn new(pace: &Pace, rng: Rng) -> Self {
-        Clock { pace: pace.clone(), rng, on_until: None }
+        Clock { pace: pace.clone(), rng, on_until: None, late: 0.0 }
     }
 
     /// Its rate if it sends at `at`; if not, when to ask again.
@@ -919,6 +921,11 @@ impl Clock {
         let gap = match self.pace.gaps {
             Gaps::Constant => bytes * 8.0 / rate.bps() as f64,
             Gaps::Exponential => self.rng.exponential(mean_bytes * 8.0 / rate.bps() as f64),
+            Gaps::Jittered => {
+                let gap = bytes * 8.0 / rate.bps() as f64;
+                let late = gap * self.rng.uniform_in(-0.25, 0.25);
+                gap + late - core::mem::replace(&mut self.late, late)
+            }
         };
         at + seconds(gap).max(Duration::from_nanos(1))
     }

@@ -511,6 +511,9 @@ pub enum Gaps {
     Constant,
     /// Exponential with mean (mean packet size / rate): Poisson arrivals.
     Exponential,
+    /// As constant, but each packet is early or late by up to a quarter of its time, which changes nothing for the next
+    /// ones.
+    Jittered,
 }
 
 /// A distribution of a non-negative quantity; the unit is its user's.

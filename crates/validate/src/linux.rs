@@ -222,11 +222,11 @@ impl Setting {
             );
         }
         if self.block == "U" {
-            // A packet for every second one of the link: which of them meet a full buffer depends on when the first one comes,
-            // and seeds have others.
+            // A packet for every second one of the link, early or late by up to a quarter of its time as the program sends it;
+            // which of them meet a full buffer depends on when the first one comes, and seeds have others.
             let _ = write!(
                 text,
-                "\n[[flows]]\nname = \"udp\"\nkind = \"udp\"\nrate = \"{} kbit/s\"\npacket = \"{PACKET} B\"\n\
+                "\n[[flows]]\nname = \"udp\"\nkind = \"udp\"\nrate = \"{} kbit/s\"\ngaps = \"jittered\"\npacket = \"{PACKET} B\"\n\
                  start = {{ between = [\"0 s\", \"2.4 ms\"] }}\n",
                 rate_mbit * 500,
             );
