@@ -310,6 +310,20 @@ pub static TABLE: &[Row] = &[
         source: "QUIC: RFC 9002 section 7.7",
     },
     Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "send_quantum",
+        values: [Own, Own, Own, Text("976562 ns"), Own],
+        source: "Linux: segments of 1/1024 s at the pace, which are kept back for an acknowledgment that is due",
+    },
+    Row {
+        place: Place::Tcp,
+        table: TCP,
+        key: "sack_delay",
+        values: [Own, Own, Own, Text("1 ms"), Own],
+        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since 2018 5 %, 33 % since 6.19)",
+    },
+    Row {
         place: Place::Capable,
         table: "flows.tcp with ecn",
         key: "feedback",

@@ -1,13 +1,68 @@
-//! Pacing: packets leave one after the other at a rate, instead of all when an acknowledgment opens the window.
+//! Pacing: packets leave one after the other at a rate, instead of all when an acknowledgment opens the window; or
+//! those of a moment together.
 
 use quell_units::{Duration, Time};
 
-use crate::float::duration;
+use crate::float::{duration, larger, seconds};
+use crate::params::Config;
 
 /// What a sender without a rate of its own paces at, in windows a smoothed round-trip time: less than half of the
 /// way to `ssthresh`, and beyond (as Linux does).
 pub(crate) const SLOW_START: f64 = 2.0;
 pub(crate) const AVOIDANCE: f64 = 1.2;
+
+/// What is sent together is at most 64 KiB with room for headers, and two packets at least; of a model below 1.2 Mbit/s
+/// one. The first ten packets of a connection are not paced, and a packet that was late may be followed by the next one
+/// after half of its time (as in Linux).
+const MOST_TOGETHER: f64 = 65_215.0;
+const SLOW: f64 = 1.2e6 / 8.0;
+const UNPACED: u32 = 10;
+
+/// Packets that leave together: those of one moment.
+#[derive(Clone, Debug)]
+struct Together {
+    /// In seconds at the rate.
+    time: f64,
+    /// What a packet brings, in bytes.
+    packet: f64,
+    /// Below this rate in bytes per second each leaves alone.
+    slow: f64,
+    /// Packets wait for their time.
+    waits: bool,
+    /// How many there are, at the rate.
+    count: u32,
+    /// How many of those of this moment are left.
+    left: u32,
+    at: Time,
+    /// By how much this moment was late, as far as that is not made good.
+    late: Duration,
+    sent: u32,
+    /// The round-trip time of the first packet that each acknowledgment acknowledges, smoothed: with the time that
+    /// acknowledgments were delayed. Zero for none.
+    srtt: Duration,
+}
+
+/// How soon an acknowledgment is to come that is waited for, and how long ago the last packet left, at most.
+pub(crate) const SOON: Duration = Duration::from_millis(1);
+
+impl Together {
+    /// A packet leaves, which may at `next`; when the one behind it may.
+    fn sent(&mut self, now: Time, next: Time, gap: Duration) -> Time {
+        let mut next = next;
+        if self.left == 0 || self.at != now {
+            self.late = now.since(next);
+            (self.at, self.left, next) = (now, self.count, next.max(now));
+        }
+        self.left -= 1;
+        self.sent = self.sent.saturating_add(1);
+        if !self.waits || self.sent < UNPACED {
+            return next;
+        }
+        let earlier = self.late.min(gap / 2);
+        self.late = self.late - earlier;
+        next + (gap - earlier)
+    }
+}
 
 /// A bucket of packets that fills at the rate.
 #[derive(Clone, Debug)]
@@ -23,9 +78,27 @@ pub(crate) struct Pacer {
     next: Time,
     /// When a packet that waits may leave.
     pub wake: Time,
+    together: Option<Together>,
 }
 
 impl Pacer {
+    /// None for a sender that neither waits nor sends packets together.
+    pub fn of(cfg: &Config) -> Option<Self> {
+        let together = cfg.send_quantum.map(|time| Together {
+            time: seconds(time),
+            packet: cfg.payload().get() as f64,
+            slow: if cfg.model { SLOW } else { 0.0 },
+            waits: cfg.paced,
+            count: UNPACED,
+            left: 0,
+            at: Time::ZERO,
+            late: Duration::ZERO,
+            sent: 0,
+            srtt: Duration::ZERO,
+        });
+        (cfg.paced || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
+    }
+
     /// At most `burst` packets leave at once.
     pub fn new(burst: u32) -> Self {
         Pacer {
@@ -35,6 +108,7 @@ impl Pacer {
             burst: burst as u64,
             next: Time::ZERO,
             wake: Time::MAX,
+            together: None,
         }
     }
 
@@ -49,11 +123,23 @@ impl Pacer {
         if self.burst > 1 {
             self.credit = self.gap * (self.burst - 1);
         }
+        if let Some(t) = &mut self.together {
+            self.credit = Duration::ZERO;
+            let bytes = rate * t.packet;
+            let least = if bytes < t.slow { 1.0 } else { 2.0 };
+            t.count = larger((bytes * t.time).min(MOST_TOGETHER) / t.packet, least) as u32;
+        }
     }
 
     /// Whether a packet may leave; if not, `wake` says when.
     #[inline]
     pub fn releases(&mut self, now: Time) -> bool {
+        if let Some(t) = &self.together
+            && (!t.waits || t.left > 0 && t.at == now)
+        {
+            self.wake = Time::MAX;
+            return true;
+        }
         let due = Time::ZERO + (self.next - Time::ZERO - self.credit);
         self.wake = if due <= now { Time::MAX } else { due };
         due <= now
@@ -85,7 +171,42 @@ impl Pacer {
     /// A packet leaves.
     #[inline]
     pub fn sent(&mut self, now: Time) {
-        self.next = self.next.max(now) + self.gap;
+        match &mut self.together {
+            None => self.next = self.next.max(now) + self.gap,
+            Some(t) => self.next = t.sent(now, self.next, self.gap),
+        }
+    }
+
+    /// How long the next packet is kept back.
+    pub fn ahead(&self, now: Time) -> Duration {
+        self.next.since(now + self.credit)
+    }
+
+    /// Whether packets of a moment leave together.
+    #[inline]
+    pub fn sends_together(&self) -> bool {
+        self.together.is_some()
+    }
+
+    /// An acknowledgment came so long after the first of its packets was sent.
+    #[inline]
+    pub fn acknowledged(&mut self, rtt: Duration) {
+        if let Some(t) = &mut self.together {
+            t.srtt = if t.srtt.is_zero() { rtt } else { (t.srtt * 7 + rtt) / 8 };
+        }
+    }
+
+    /// The round-trip time by which acknowledgments are expected, if that is not the usual one.
+    #[inline]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.together.as_ref().map(|t| t.srtt).filter(|srtt| !srtt.is_zero())
+    }
+
+    /// How many packets leave together, if the next one would be the first of them and others have left just before.
+    pub fn begins(&self, now: Time) -> Option<u32> {
+        let t = self.together.as_ref()?;
+        let begins = t.left == 0 || t.at != now;
+        (begins && now <= self.next + SOON).then_some(t.count)
     }
 }
 
@@ -126,6 +247,40 @@ mod tests {
         assert_eq!(leave(&mut p, 5, 4), [5, 6, 7, 8]);
         p.set_rate(100.0);
         assert_eq!(leave(&mut p, 8, 3), [9, 19, 29]);
+    }
+
+    fn together(waits: bool) -> Pacer {
+        let params = crate::TcpParams {
+            recovery: crate::Recovery::Rack,
+            pacing: waits,
+            send_quantum: Some(Duration::from_millis(4)),
+            ..Default::default()
+        };
+        Pacer::of(&Config::new(&params).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn packets_of_a_moment_leave_together_after_the_first_ten() {
+        let mut p = together(true);
+        p.set_rate(1000.0);
+        assert_eq!(leave(&mut p, 1, 18), [[1; 10].as_slice(), &[1, 1, 4, 4, 4, 4, 8, 8]].concat());
+        // Late by more than two packets' time: half of theirs is made good.
+        assert_eq!(leave(&mut p, 50, 8), [50, 50, 50, 50, 52, 52, 52, 52]);
+        // Two at least, and 64 kB at most.
+        p.set_rate(10.0);
+        assert_eq!(p.together.as_ref().unwrap().count, 2);
+        p.set_rate(1e6);
+        assert_eq!(p.together.as_ref().unwrap().count, 65);
+    }
+
+    #[test]
+    fn packets_that_do_not_wait_are_counted() {
+        let mut p = together(false);
+        p.set_rate(1000.0);
+        assert_eq!(leave(&mut p, 1, 40), [1; 40]);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        assert_eq!((p.begins(at(1)), p.begins(at(2)), p.begins(at(3))), (Some(4), Some(4), None));
+        assert_eq!(p.ahead(at(1)), Duration::ZERO);
     }
 
     #[test]

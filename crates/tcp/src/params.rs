@@ -145,6 +145,8 @@ params! {
         pacing: bool = false, unit "true or false", source "ns-2 and RFC 5681 do not; Linux paces so";
         /// Packets that may leave at once after a sender was slower than its pace.
         pacing_burst: u32 = 10, unit "packets", source "RFC 9002 section 7.7";
+        /// What leaves together with "rack": as much as a sender's pace allows in this time, 2 packets to 64 kB, for which it also waits for an acknowledgment that is due within 1 ms; none to send each packet when it may go.
+        send_quantum: Option<Duration> = None, unit "time", source "RFC 9002 section 7.7 spaces packets; Linux: 1/1024 s";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -163,6 +165,8 @@ params! {
         ack_every: u32 = 2, unit "packets", source "RFC 5681 section 4.2: at least every second";
         /// Packets at the start of a connection that are acknowledged at once.
         quick_acks: u32 = 0, unit "packets", source "RFC 5681 has none; Linux: 16";
+        /// Longest a selective acknowledgment is held back, and at most a third of the round trip; the first three of a gap and every 45th go at once. None to send each.
+        sack_delay: Option<Duration> = None, unit "time", source "RFC 5681 section 4.2 has none; Linux: 1 ms";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
@@ -250,6 +254,8 @@ pub(crate) const RANGES: &[(&str, Range)] = &[
     ("initial_rto", above("0 s")),
     ("granularity", above("0 s")),
     ("pacing_burst", within("1", "1000000")),
+    ("send_quantum", Range { from: "0 s", to: Some("1 s"), open: true }),
+    ("sack_delay", Range { from: "0 s", to: Some("500 ms"), open: true }),
     ("ledbat_target", Range { from: "0 s", to: Some("100 ms"), open: true }),
     ("ledbat_gain", Range { from: "0", to: Some("1"), open: true }),
 ];
@@ -276,6 +282,10 @@ pub struct Config {
     /// One of these, for which ordinary senders need not ask one by one.
     pub(crate) timed: bool,
     pub(crate) pacing_burst: u32,
+    /// There is a pacer: packets wait, or some leave together.
+    pub(crate) has_pace: bool,
+    pub(crate) send_quantum: Option<Duration>,
+    pub(crate) sack_delay: Option<Duration>,
     /// The congestion control follows a model of the path.
     pub(crate) model: bool,
     pub(crate) congestion: CongestionControl,
@@ -398,6 +408,19 @@ impl Config {
             MAX_WINDOW,
             "the largest window, of which nothing would be paced",
         )?;
+        within_span(
+            "send_quantum",
+            p.send_quantum,
+            Duration::from_secs(1),
+            "a second's packets are no burst",
+        )?;
+        let most = Duration::from_millis(500);
+        within_span(
+            "sack_delay",
+            p.sack_delay,
+            most,
+            "no acknowledgment may wait longer (RFC 5681 section 4.2)",
+        )?;
         let model = p.congestion.is_model();
         demands(p)?;
         require(
@@ -417,6 +440,7 @@ impl Config {
         let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
         let always_reports = feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
         let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
+        let send_quantum = p.send_quantum.filter(|_| p.recovery == Recovery::Rack);
         let gradual = p.ecn
             && p.mark_reduction == MarkReduction::Proportional
             && matches!(p.recovery, Recovery::Prr | Recovery::Rack)
@@ -432,6 +456,9 @@ impl Config {
                 && !always_reports,
             timed: p.pacing || p.recovery == Recovery::Rack || gradual,
             pacing_burst: p.pacing_burst,
+            has_pace: p.pacing || send_quantum.is_some(),
+            send_quantum,
+            sack_delay: p.sack_delay.filter(|_| sack),
             model,
             congestion: p.congestion,
             reno_friendly: p.reno_friendly,
@@ -514,6 +541,17 @@ impl Config {
 /// A number from a range, or the error that says so and why it ends there.
 fn count(field: &'static str, n: u32, from: u32, to: u32, why: &str) -> Result<(), ParamError> {
     require((from..=to).contains(&n), field, n, format!("must be from {from} to {to}: {why}"))
+}
+
+/// A time above zero and not beyond `most`, if there is one.
+fn within_span(
+    field: &'static str,
+    time: Option<Duration>,
+    most: Duration,
+    why: &str,
+) -> Result<(), ParamError> {
+    let rule = || format!("must be longer than 0 s and at most {most}: {why}");
+    require(time.is_none_or(|t| !t.is_zero() && t <= most), field, time.unwrap_or_default(), rule())
 }
 
 /// What a congestion control asks of the other parameters: all that is missing, at the key that asks.

@@ -47,6 +47,8 @@ pub(crate) struct Sample {
     /// C.is_cwnd_limited: the window kept packets back.
     pub window_limited: bool,
     pub phase: Repair,
+    /// How long pacing keeps the next packet back.
+    pub ahead: Duration,
 }
 
 /// What a sender repairs.
@@ -165,6 +167,11 @@ impl Rate {
         self.newly_lost += 1;
     }
 
+    /// What has been lost since the last acknowledgment is in no sample.
+    pub fn forget_lost(&mut self) {
+        self.newly_lost = 0;
+    }
+
     /// The application has nothing to send, or the sender holds itself back, with so many in flight.
     pub fn limit(&mut self, flight: u32) {
         self.app_limited = (self.delivered + flight as u64).max(1);
@@ -193,7 +200,7 @@ impl Rate {
         (min_rtt, rtt): (Duration, Option<Duration>),
         (prior_flight, flight): (u32, u32),
         window_limited: bool,
-        phase: Repair,
+        (phase, ahead): (Repair, Duration),
     ) -> Sample {
         // No limit is 0, and stays it.
         if self.delivered > self.app_limited {
@@ -219,6 +226,7 @@ impl Rate {
             flight,
             window_limited,
             phase,
+            ahead,
         }
     }
 }
@@ -305,7 +313,7 @@ mod tests {
 
     fn sample(r: &mut Rate, now: Time, min_rtt: Duration) -> Sample {
         let newest = r.take_newest(1);
-        r.sample(now, newest, (min_rtt, None), (0, 0), false, Repair::Nothing)
+        r.sample(now, newest, (min_rtt, None), (0, 0), false, (Repair::Nothing, Duration::ZERO))
     }
 
     #[test]

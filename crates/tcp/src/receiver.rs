@@ -69,7 +69,29 @@ pub struct Receiver {
     delay: Option<Duration>,
     /// A packet that came again, if the sender is told of it and was not yet.
     duplicate: Option<u32>,
+    /// When the SYN came, until data does; with `sack_delay`.
+    opened: Time,
+    held: Held,
 }
+
+/// Where selective acknowledgments are held back (as in Linux).
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// A third of the round-trip time of the handshake, if that is known.
+    most: Duration,
+    /// What the last acknowledgment said.
+    told: u32,
+    /// Before which packet there is a gap, and how many acknowledgments of what came beyond it went at once.
+    gap: u32,
+    at_once: u32,
+    /// How many have been held back since the last one.
+    count: u32,
+}
+
+/// So many acknowledgments of what comes beyond a gap go at once, as many as signal a loss; and one for every so many
+/// that were held back.
+const HELD_AFTER: u32 = 3;
+const HELD_AT_MOST: u32 = 44;
 
 impl Default for Receiver {
     fn default() -> Self {
@@ -92,6 +114,8 @@ impl Receiver {
             told: 0,
             delay: None,
             duplicate: None,
+            opened: Time::MAX,
+            held: Held { most: Duration::MAX, told: 1, gap: 0, at_once: 0, count: 0 },
         }
     }
 
@@ -118,7 +142,7 @@ impl Receiver {
         epoch == self.epoch
             && !self.echo
             && self.deadline > now
-            && (!cfg.reports || seq == self.next && self.blocks.is_empty())
+            && (!cfg.reports || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
     }
 
     /// As [`Receiver::on_packet`] and [`Receiver::acknowledgment`] in the usual case: whether the packet is new, and
@@ -169,21 +193,66 @@ impl Receiver {
             self.restart(pkt.epoch);
         }
         if pkt.syn {
+            if cfg.sack_delay.is_some() {
+                self.opened = now;
+            }
             return Some(Received { new: false, acknowledge: true });
         }
         if pkt.ce | pkt.cwr | self.echo {
             self.on_ecn(cfg, pkt);
         }
+        if self.opened != Time::MAX {
+            self.held.most = (now - self.opened) / 3;
+            self.opened = Time::MAX;
+        }
         if pkt.seq == self.next && self.blocks.is_empty() {
             self.next += 1;
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
+        }
+        if self.blocks.is_empty() {
+            self.held.told = self.next.saturating_sub(self.owed);
         }
         let new = self.take_out_of_order(pkt.seq);
         if cfg.rack && !new {
             self.duplicate = Some(pkt.seq);
         }
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
-        Some(Received { new, acknowledge: true })
+        let held = match cfg.sack_delay {
+            Some(delay) if new && !self.blocks.is_empty() && self.owed < cfg.ack_every => {
+                self.holds_back(now, delay, pkt.seq)
+            }
+            _ => false,
+        };
+        Some(Received { new, acknowledge: !held })
+    }
+
+    /// Whether the acknowledgment of a packet that leaves a gap waits for others; if so, a timer runs.
+    fn holds_back(&mut self, now: Time, delay: Duration, seq: u32) -> bool {
+        if self.next - self.held.told > 1 || self.held.count >= HELD_AT_MOST || self.is_apart(seq) {
+            return false;
+        }
+        if self.held.gap != self.next {
+            (self.held.gap, self.held.at_once) = (self.next, 0);
+        }
+        if self.held.at_once < HELD_AFTER {
+            self.held.at_once += 1;
+            return false;
+        }
+        if self.held.count == 0 {
+            self.deadline = self.deadline.min(now + delay.min(self.held.most));
+        }
+        self.held.count += 1;
+        true
+    }
+
+    /// Whether a packet that has come is in a third block, of which an acknowledgment might not tell later.
+    fn is_apart(&self, seq: u32) -> bool {
+        let block = self.block_of(seq);
+        let [_, last, before] = self.recent;
+        self.blocks.len() > 2
+            && block.is_some()
+            && block != self.block_of(last)
+            && block != self.block_of(before)
     }
 
     #[inline(never)]
@@ -287,6 +356,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, syn: bool) -> Acknowledgment {
         self.owed = 0;
         self.deadline = Time::MAX;
+        (self.held.told, self.held.count) = (self.next, 0);
         Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }
 
@@ -306,18 +376,21 @@ impl Receiver {
         Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
     }
 
+    /// The block that holds this packet.
+    fn block_of(&self, seq: u32) -> Option<&Block> {
+        // Most often it is the last one.
+        let last = self.blocks.back()?;
+        if seq >= last.0 {
+            return (seq < last.1).then_some(last);
+        }
+        let at = self.blocks.partition_point(|&(_, to)| to <= seq);
+        self.blocks.get(at).filter(|&&(from, _)| from <= seq)
+    }
+
     /// So many blocks: those that hold the latest packets, then the highest others (RFC 2018 section 4).
     fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
-        let holding = |&seq: &u32| {
-            // Most often it is the last one.
-            let last = self.blocks.back()?;
-            if seq >= last.0 {
-                return (seq < last.1).then_some(last);
-            }
-            let at = self.blocks.partition_point(|&(_, to)| to <= seq);
-            self.blocks.get(at).filter(|&&(from, _)| from <= seq)
-        };
+        let holding = |&seq: &u32| self.block_of(seq);
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
             if out.as_slice().len() == room {
                 break;
@@ -404,6 +477,49 @@ mod tests {
         let (ack, sack) = (r.acknowledgment(false), r.report(&cfg).blocks);
         assert_eq!(ack.next, 2);
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
+    }
+
+    /// When acknowledgments leave, if a packet comes each 100 us after a SYN, and data 20 ms after it.
+    #[test]
+    fn selective_acknowledgments_are_held_back_after_the_first_three() {
+        let delay = Some(Duration::from_millis(1));
+        let cfg = config(TcpParams { recovery: Recovery::Sack, sack_delay: delay, ..Default::default() });
+        let us = |x: u64| Time::ZERO + Duration::from_micros(x);
+        let run = |rtt: u64, seqs: &[u32]| {
+            let (mut r, mut out) = (Receiver::new(), Vec::new());
+            r.on_packet(&cfg, us(0), Arrival { syn: true, ..Default::default() });
+            r.acknowledgment(true);
+            for (i, &seq) in seqs.iter().enumerate() {
+                let now = rtt + 100 * i as u64;
+                if r.deadline() <= us(now) {
+                    out.push((r.deadline().nanos() / 1000 - rtt, r.next));
+                    r.on_timer();
+                    r.acknowledgment(false);
+                }
+                assert!(!r.takes_calmly(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
+                if r.on_packet(&cfg, us(now), data(seq)).unwrap().acknowledge {
+                    out.push((now - rtt, r.acknowledgment(false).next));
+                }
+            }
+            out
+        };
+        // 2 is missing: three at once, the next ones after 1 ms.
+        let gap: Vec<u32> = [1].into_iter().chain(3..20).collect();
+        assert_eq!(
+            run(20_000, &gap),
+            [(0, 2), (100, 2), (200, 2), (300, 2), (1400, 2)],
+            "seven are told of at 1400 us"
+        );
+        // A third of a short round trip.
+        assert_eq!(run(900, &gap)[4..6], [(700, 2), (1000, 2)]);
+        // What fills the gap is acknowledged at once, and what comes again.
+        assert_eq!(run(20_000, &[1, 3, 4, 5, 6, 7, 2])[4..], [(600, 8)]);
+        assert_eq!(run(20_000, &[1, 3, 4, 5, 6, 6])[4..], [(500, 2)]);
+        // So is a third block.
+        assert_eq!(run(20_000, &[1, 3, 4, 5, 7, 9, 10])[4..], [(500, 2)]);
+        // Of a gap behind another one three again.
+        let two: Vec<u32> = [1, 3, 4, 5, 6, 8, 2, 9, 10, 11, 12].to_vec();
+        assert_eq!(run(20_000, &two)[4..], [(600, 7), (700, 7), (800, 7), (900, 7)]);
     }
 
     #[test]

@@ -363,7 +363,7 @@ impl Sender {
     /// [`Sender::on_calm_ack`] for who keeps more: compiled for each kind, which would else be asked for at every step.
     #[inline(always)]
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        match (cfg.plain, cfg.rack, cfg.paced, cfg.model) {
+        match (cfg.plain, cfg.rack, cfg.has_pace, cfg.model) {
             (true, false, false, _) => self.on_calm_ack_cubic(cfg, now, ack),
             (true, false, true, _) => self.on_calm_ack_of::<true, false, true, false>(cfg, now, ack),
             (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
@@ -416,6 +416,9 @@ impl Sender {
         let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
         if RACK {
             if let Some(rack) = &mut kept.rack {
+                if PACED && let (Some(pacer), Some(sent)) = (&mut kept.pacer, rack.first_sent()) {
+                    pacer.acknowledged(now - sent);
+                }
                 let rtt = rack.deliver_first(newly, now);
                 rack.tlp.measured = true;
                 kept.measure(Some(rtt));
@@ -515,8 +518,14 @@ impl Sender {
             end = una.saturating_add(window.packets(cfg)).min(limit).max(first);
         }
         let mut next = end;
+        let mut waits = false;
         if PACED && let Some(pacer) = &mut kept.pacer {
-            next = first + pacer.release(now, end - first);
+            if pacer.sends_together() {
+                let open = una.saturating_add(window.packets(cfg)).max(end);
+                (next, waits) = kept.release_together(now, (first, end, open), window.cwnd);
+            } else {
+                next = first + pacer.release(now, end - first);
+            }
         }
         if next > first {
             if MODEL && let Some(rate) = &mut kept.rate {
@@ -535,6 +544,9 @@ impl Sender {
                 // What the last one says of the window, the others do not. A model does not ask.
                 kept.used.sent(una, next, window.cwnd);
             }
+        }
+        if waits {
+            kept.note_wait(una, next);
         }
         if MODEL && next >= end {
             if next < limit && f64::from(next - una) < cfg.max_window {
@@ -732,7 +744,7 @@ impl Sender {
                 kept.feed_model(&mut self.window, (now, self.una), flight, phase);
             }
         }
-        if cfg.paced {
+        if cfg.has_pace {
             self.set_pace();
         }
         did
@@ -850,6 +862,9 @@ impl Sender {
             self.rtt.sample(cfg, self.timed_at, now);
             if let Some(kept) = &mut self.kept {
                 kept.srtt = Some(self.measured);
+                if let Some(pacer) = &mut kept.pacer {
+                    pacer.acknowledged(self.measured);
+                }
                 if let Some(model) = &mut kept.model {
                     model.on_first_rtt(self.measured, now);
                 }
@@ -1070,8 +1085,12 @@ impl Sender {
             Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
         };
         self.look_ahead();
-        if cfg.paced {
+        if cfg.has_pace {
             self.set_pace();
+        }
+        if let Some(Kept { model: Some(Model::Bbr1(_)), rate: Some(rate), .. }) = self.kept.as_deref_mut() {
+            // Losses that a timer finds are no sample's (as in Linux).
+            rate.forget_lost();
         }
         did
     }
@@ -1268,7 +1287,7 @@ impl Kept {
         let hystart = cfg.slow_start != SlowStart::Standard;
         let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
         let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers && !cfg.whole;
-        let needed = !plain || cfg.paced || cfg.always_reports;
+        let needed = !plain || cfg.has_pace || cfg.always_reports;
         let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
         needed.then(|| Kept {
             control: Control::new(cfg),
@@ -1284,7 +1303,7 @@ impl Kept {
             undo: None,
             repaired: false,
             lost: 0,
-            pacer: cfg.paced.then(|| Pacer::new(cfg.pacing_burst)),
+            pacer: Pacer::of(cfg),
             model: Model::new(cfg),
             rate: cfg.model.then(Rate::new),
             limited: false,

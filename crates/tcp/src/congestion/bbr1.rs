@@ -1,14 +1,15 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): the window and the rate follow a model of the
 //! path, its largest delivery rate and its smallest round-trip time, and not losses.
 //!
-//! With the room that Linux later gave to aggregated acknowledgments, and without its detection of policers.
+//! Where the draft and Linux, whose code it describes, differ, it is Linux's: with the room for aggregated
+//! acknowledgments and the detection of policers.
 
 use quell_units::{Duration, Time};
 
 use super::Window;
 use crate::catalog::Entry;
 use crate::float::{ceil, count, floor, larger, lesser, seconds};
-use crate::rate::{MaxFilter, Repair, Sample, chance};
+use crate::rate::{Repair, Sample, Snapshot, chance};
 
 /// What a user may read about it.
 pub(crate) const ENTRY: Entry = Entry {
@@ -23,15 +24,18 @@ pub(crate) const ENTRY: Entry = Entry {
     network: "",
     choices: &[
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
-        "Packets leave one by one; the send quantum counts for the window alone.",
+        "Packets leave one by one unless send_quantum is set; the room that the window has for hosts is that of Linux's quantum in any case.",
         "Marks are not answered, so ecn = true is refused.",
-        "Four things are Linux's: the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, only a smaller round-trip time, in whole microseconds, renews the smallest, where by the draft an equal one does (in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for), and the window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends.",
-        "Linux also detects policers, by losses of a fifth over several round trips; that is not here.",
+        "Where they differ it is Linux's code and not the draft: gains are whole 256ths (2.887 in the start, 0.344 where the queue drains), the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, and only a smaller round-trip time, in whole microseconds, renews the smallest, where by the draft an equal one does (in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for).",
+        "The largest bandwidth is that of ten round trips before the present one, of which three samples are kept (Nichols's filter): when the largest is too old, the next one may be of less than all others. Samples of less than the connection's smallest round-trip time say nothing, and do not begin a round trip.",
+        "The window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends, less what is delivered until pacing lets it leave.",
+        "Policers are detected as in Linux: where more than a fifth of the packets delivered were lost over each of two intervals of 4 to 16 round trips, whose rates differ by at most an eighth, their mean is the bandwidth for 48 round trips, and nothing probes.",
     ],
 };
 
-/// 2 / ln 2: doubles what is delivered each round trip.
-const HIGH_GAIN: f64 = 2.0 / core::f64::consts::LN_2;
+/// 2 / ln 2, which doubles what is delivered each round trip, and its inverse, in whole 256ths.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// How long BtlBwFilter and RTpropFilter look back: round trips and time.
 const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
@@ -49,6 +53,18 @@ const EXTRA_ROUNDS: u32 = 5;
 const EXTRA_TIME: Duration = Duration::from_millis(100);
 /// The rate is a hundredth below the model's, so that the queue cannot stand (as in Linux).
 const MARGIN: f64 = 0.99;
+/// What hosts keep together: what leaves in 1/1024 s, at most 64 KiB with the room for headers, and at least two packets
+/// from 1.2 Mbit/s on.
+const QUANTUM_TIME: f64 = 1.0 / 1024.0;
+const MOST_TOGETHER: f64 = 65_215.0;
+const SLOW: f64 = 1.2e6 / 8.0;
+/// A policer: of an interval of 4 to 16 round trips 50/256 of what was delivered was lost, and the rate is that of the last
+/// such interval within an eighth or 500 B/s. It is believed for 48 round trips.
+const POLICED_ROUNDS: u32 = 4;
+const POLICED_LOSS: f64 = 50.0 / 256.0;
+const POLICED_RATIO: f64 = 1.0 / 8.0;
+const POLICED_BYTES: f64 = 500.0;
+const POLICED_FOR: u32 = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -56,6 +72,119 @@ enum State {
     Drain,
     ProbeBw,
     ProbeRtt,
+}
+
+/// The largest value of so many steps, kept in three samples: the largest, the largest after it, and the largest after
+/// that.
+#[derive(Clone, Debug)]
+struct Largest([(u64, f64); 3]);
+
+impl Largest {
+    fn update(&mut self, at: u64, value: f64) {
+        let new = (at, value);
+        let Largest([first, second, third]) = self;
+        if value >= first.1 || at - third.0 > BANDWIDTH_ROUNDS {
+            *self = Largest([new; 3]);
+            return;
+        }
+        if value >= second.1 {
+            (*second, *third) = (new, new);
+        } else if value >= third.1 {
+            *third = new;
+        }
+        let age = at - first.0;
+        if age > BANDWIDTH_ROUNDS {
+            (*first, *second, *third) = (*second, *third, new);
+            if at - first.0 > BANDWIDTH_ROUNDS {
+                (*first, *second, *third) = (*second, *third, new);
+            }
+        } else if second.0 == first.0 && age > BANDWIDTH_ROUNDS / 4 {
+            // The others are to be younger, that they last when it goes.
+            (*second, *third) = (new, new);
+        } else if third.0 == second.0 && age > BANDWIDTH_ROUNDS / 2 {
+            *third = new;
+        }
+    }
+
+    fn max(&self) -> f64 {
+        self.0[0].1
+    }
+}
+
+/// What tells a policer: the rate that losses leave, over intervals that begin and end with one.
+#[derive(Clone, Debug, Default)]
+struct Policer {
+    /// Of the last interval; zero for none.
+    bandwidth: f64,
+    /// It is the bandwidth now.
+    believed: bool,
+    samples: bool,
+    /// Round trips of this interval, or since it is believed.
+    rounds: u32,
+    /// When the interval began, and what had been delivered and lost by then.
+    since: Time,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Policer {
+    fn begin(&mut self, now: Time, (delivered, lost): (u64, u64)) {
+        // In whole milliseconds.
+        let since = Time::from_nanos(now.nanos() / 1_000_000 * 1_000_000);
+        (self.rounds, self.since, self.delivered, self.lost) = (0, since, delivered, lost);
+    }
+
+    /// An acknowledgment, or a timeout, which losses and the end of a round trip come with. True if the policer is not
+    /// believed any more.
+    fn on_sample(&mut self, now: Time, saw: Saw, totals: (u64, u64), packet: f64) -> bool {
+        if self.believed {
+            self.rounds += u32::from(saw.probes_bandwidth && saw.round);
+            let over = self.rounds >= POLICED_FOR;
+            if over {
+                *self = Policer::default();
+            }
+            return over;
+        }
+        if !self.samples {
+            if !saw.losses {
+                return false;
+            }
+            self.begin(now, totals);
+            self.samples = true;
+        }
+        self.rounds += u32::from(saw.round);
+        if saw.app_limited || self.rounds > 4 * POLICED_ROUNDS {
+            *self = Policer::default();
+            return false;
+        }
+        let (delivered, lost) = ((totals.0 - self.delivered) as f64, (totals.1 - self.lost) as f64);
+        let time = ((now - self.since).nanos() / 1_000_000) as f64 / 1e3;
+        let lossy = saw.losses && delivered > 0.0 && lost >= POLICED_LOSS * delivered;
+        if self.rounds >= POLICED_ROUNDS && lossy && time > 0.0 {
+            self.end(now, totals, delivered / time, packet);
+        }
+        false
+    }
+
+    fn end(&mut self, now: Time, totals: (u64, u64), bandwidth: f64, packet: f64) {
+        let apart = (bandwidth - self.bandwidth).abs();
+        let same = apart <= POLICED_RATIO * self.bandwidth || apart * packet * MARGIN <= POLICED_BYTES;
+        if self.bandwidth > 0.0 && same {
+            (self.bandwidth, self.believed, self.rounds) = ((self.bandwidth + bandwidth) / 2.0, true, 0);
+        } else {
+            self.bandwidth = bandwidth;
+            self.begin(now, totals);
+        }
+    }
+}
+
+/// What a policer's detection takes from a sample.
+#[derive(Clone, Copy)]
+struct Saw {
+    losses: bool,
+    round: bool,
+    app_limited: bool,
+    probes_bandwidth: bool,
 }
 
 /// How many more packets are acknowledged than the bandwidth explains.
@@ -88,7 +217,7 @@ impl Extra {
                 self.most = [0.0, self.most[0]];
             }
         }
-        let mut expected = bandwidth * seconds(s.now - self.since);
+        let mut expected = floor(bandwidth * seconds(s.now - self.since));
         if self.acked <= expected {
             (self.since, self.acked, expected) = (s.now, 0.0, 0.0);
         }
@@ -97,14 +226,17 @@ impl Extra {
     }
 
     fn room(&self, bandwidth: f64) -> f64 {
-        lesser(larger(self.most[0], self.most[1]), bandwidth * seconds(EXTRA_TIME))
+        floor(lesser(larger(self.most[0], self.most[1]), bandwidth * seconds(EXTRA_TIME)))
     }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr1 {
     state: State,
-    bandwidth: MaxFilter,
+    largest: Largest,
+    policer: Policer,
+    /// The smallest round-trip time of the connection, and that of the filter.
+    least_rtt: Duration,
     min_rtt: Duration,
     min_rtt_stamp: Time,
     round: u64,
@@ -131,11 +263,13 @@ pub(crate) struct Bbr1 {
 }
 
 impl Bbr1 {
-    /// `packet` is the size of a packet in bytes.
+    /// `packet` is what a packet brings, in bytes.
     pub fn new(initial_window: f64, packet: f64) -> Self {
         Bbr1 {
             state: State::Startup,
-            bandwidth: MaxFilter::new(),
+            largest: Largest([(0, 0.0); 3]),
+            policer: Policer::default(),
+            least_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
             min_rtt_stamp: Time::ZERO,
             round: 0,
@@ -156,7 +290,7 @@ impl Bbr1 {
             conserves: false,
             extra: Extra::default(),
             // Section 4.2.1: a window a millisecond until a round-trip time is known.
-            pacing_rate: HIGH_GAIN * initial_window / 0.001,
+            pacing_rate: HIGH_GAIN * MARGIN * initial_window / 0.001,
             packet,
             initial_window,
         }
@@ -167,8 +301,14 @@ impl Bbr1 {
         self.pacing_rate
     }
 
+    /// The smallest round-trip time of the connection.
     pub fn min_rtt(&self) -> Duration {
-        self.min_rtt
+        self.least_rtt
+    }
+
+    /// BBR.BtlBw, or what a policer lets pass.
+    fn bandwidth(&self) -> f64 {
+        if self.policer.believed { self.policer.bandwidth } else { self.largest.max() }
     }
 
     /// Whether packets are held back to measure the round-trip time.
@@ -178,36 +318,36 @@ impl Bbr1 {
 
     /// The handshake measured a round-trip time.
     pub fn on_first_rtt(&mut self, rtt: Duration, now: Time) {
-        (self.min_rtt, self.min_rtt_stamp) = (rtt, now);
-        self.pacing_rate = HIGH_GAIN * self.initial_window / rtt.as_secs_f64().max(1e-6);
+        (self.least_rtt, self.min_rtt, self.min_rtt_stamp) = (rtt, rtt, now);
+        self.pacing_rate = self.initial_rate(rtt);
     }
 
-    /// BBR.send_quantum in packets (section 4.2.2).
+    /// A window a round-trip time, in the start.
+    fn initial_rate(&self, rtt: Duration) -> f64 {
+        HIGH_GAIN * MARGIN * self.initial_window / rtt.as_secs_f64().max(1e-6)
+    }
+
+    /// What hosts keep together, in packets (section 4.2.2).
     fn quantum(&self) -> f64 {
         let bytes = self.pacing_rate * self.packet;
-        if bytes < 1.2e6 / 8.0 {
-            1.0
-        } else if bytes < 24e6 / 8.0 {
-            2.0
-        } else {
-            lesser(bytes * 0.001, 65536.0) / self.packet
-        }
+        let least = if bytes < SLOW { 1.0 } else { 2.0 };
+        lesser(larger(floor(lesser(bytes * QUANTUM_TIME, MOST_TOGETHER) / self.packet), least), 127.0)
     }
 
     /// BBRInflight(): so many bandwidth-delay products, and room for what hosts keep together.
     #[inline(never)]
     fn inflight(&self, gain: f64) -> f64 {
-        self.budget(gain, 0.0)
+        self.budget(self.largest.max(), gain, 0.0)
     }
 
-    /// The same, with room for as many more.
+    /// The same at this bandwidth, with room for as many more.
     #[inline(always)]
-    fn budget(&self, gain: f64, more: f64) -> f64 {
+    fn budget(&self, bandwidth: f64, gain: f64, more: f64) -> f64 {
         if self.min_rtt == Duration::MAX {
             return self.initial_window;
         }
-        let product = self.bandwidth.max() * seconds(self.min_rtt);
-        let packets = gain * product + more + 3.0 * self.quantum();
+        let product = bandwidth * seconds(self.min_rtt);
+        let packets = ceil(gain * product) + more + 3.0 * self.quantum();
         let probes = self.state == State::ProbeBw && self.cycle == 0;
         2.0 * ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
     }
@@ -217,55 +357,79 @@ impl Bbr1 {
         self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// The timer ran out, before the window becomes one.
+    /// The timer ran out, before the window is reduced.
     pub fn on_timeout(&mut self, window: &Window) {
         self.save_cwnd(window.cwnd);
         self.phase = Repair::Timeout;
         self.full_bandwidth = 0.0;
     }
 
+    /// The timer has found what is lost; so many packets have been delivered and lost.
+    pub fn after_timeout(&mut self, now: Time, totals: (u64, u64)) {
+        self.round_start = true;
+        self.police(now, true, false, totals);
+    }
+
+    fn police(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
+        let probes_bandwidth = self.state == State::ProbeBw;
+        let saw = Saw { losses, round: self.round_start, app_limited, probes_bandwidth };
+        if self.policer.on_sample(now, saw, totals, self.packet) {
+            self.enter_probe_bw(now);
+        }
+    }
+
     /// Nothing was lost in the last recovery (section 4.2.3.4): the window is restored.
     pub fn on_spurious(&mut self, window: &mut Window) {
         window.cwnd = window.cwnd.max(self.prior_cwnd);
         self.conserves = false;
+        (self.full_bandwidth, self.plateau, self.policer) = (0.0, 0, Policer::default());
     }
 
     /// The sender begins to send again after it had nothing to send and nothing in flight.
     pub fn on_restart(&mut self, _: &mut Window, _: Time, _: u64) {
         self.idle_restart = true;
         if self.state == State::ProbeBw {
-            self.pacing_rate = self.bandwidth.max() * MARGIN;
+            self.pacing_rate = self.bandwidth() * MARGIN;
         }
     }
 
     /// BBRUpdateOnACK().
     #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
-        self.update_round(s);
-        if let (Some(rate), Some(newest)) = (s.rate, s.newest)
-            && (rate >= self.bandwidth.max() || !newest.app_limited)
-        {
-            self.bandwidth.update(self.round, rate, BANDWIDTH_ROUNDS);
+        self.round_start = false;
+        if let (Some(rate), Some(newest)) = (s.rate, s.newest) {
+            self.update_bandwidth(s, rate, newest);
+            self.extra.on_ack(s, self.round_start, self.bandwidth(), window.cwnd);
         }
-        self.extra.on_ack(s, self.round_start, self.bandwidth.max(), window.cwnd);
         if self.state == State::ProbeBw && self.is_next_cycle_phase(s) {
             self.cycle = (self.cycle + 1) % CYCLE.len();
             self.cycle_stamp = s.now;
-            self.pacing_gain = CYCLE[self.cycle];
         }
         self.check_full_pipe(s);
         self.check_drain(s);
         self.update_min_rtt(window, s);
+        (self.pacing_gain, self.cwnd_gain) = match self.state {
+            State::Startup => (HIGH_GAIN, HIGH_GAIN),
+            State::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            State::ProbeBw if self.policer.believed => (1.0, CWND_GAIN),
+            State::ProbeBw => (CYCLE[self.cycle], CWND_GAIN),
+            State::ProbeRtt => (1.0, 1.0),
+        };
         self.set_pacing_rate();
         self.set_cwnd(window, s);
     }
 
     #[inline(always)]
-    fn update_round(&mut self, s: &Sample) {
-        self.round_start = s.newest.is_some_and(|p| p.delivered >= self.next_round_delivered);
-        if self.round_start {
+    fn update_bandwidth(&mut self, s: &Sample, rate: f64, newest: Snapshot) {
+        if newest.delivered >= self.next_round_delivered {
             self.next_round_delivered = s.total;
             self.round += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        self.police(s.now, s.lost > 0, newest.app_limited, (s.total, s.total_lost));
+        if rate >= self.largest.max() || !newest.app_limited {
+            self.largest.update(self.round, rate);
         }
     }
 
@@ -273,14 +437,21 @@ impl Bbr1 {
     fn is_next_cycle_phase(&self, s: &Sample) -> bool {
         let full_length = s.now - self.cycle_stamp > self.min_rtt;
         if self.pacing_gain == 1.0 {
-            full_length
-        } else if self.pacing_gain > 1.0 {
-            // With what leaves next.
-            let flight = f64::from(s.prior_flight) + floor(self.quantum());
+            return full_length;
+        }
+        let flight = self.flight_ahead(s, s.prior_flight);
+        if self.pacing_gain > 1.0 {
             full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
-            full_length || f64::from(s.prior_flight) <= self.inflight(1.0)
+            full_length || flight <= self.inflight(1.0)
         }
+    }
+
+    /// Of so many packets, how many are in flight when the next ones leave; with these where the flight is to rise.
+    fn flight_ahead(&self, s: &Sample, flight: u32) -> f64 {
+        let next = if self.pacing_gain > 1.0 { self.quantum() } else { 0.0 };
+        let delivered = floor(self.bandwidth() * seconds(s.ahead));
+        (f64::from(flight) + next - delivered).max(0.0)
     }
 
     #[inline(always)]
@@ -288,8 +459,8 @@ impl Bbr1 {
         if self.filled_pipe || !self.round_start || s.newest.is_some_and(|p| p.app_limited) {
             return;
         }
-        if self.bandwidth.max() >= self.full_bandwidth * GROWTH {
-            self.full_bandwidth = self.bandwidth.max();
+        if self.largest.max() >= self.full_bandwidth * GROWTH {
+            self.full_bandwidth = self.largest.max();
             self.plateau = 0;
         } else {
             self.plateau += 1;
@@ -301,10 +472,8 @@ impl Bbr1 {
     fn check_drain(&mut self, s: &Sample) {
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
-            self.pacing_gain = 1.0 / HIGH_GAIN;
-            self.cwnd_gain = HIGH_GAIN;
         }
-        if self.state == State::Drain && f64::from(s.flight) <= self.inflight(1.0) {
+        if self.state == State::Drain && self.flight_ahead(s, s.flight) <= self.inflight(1.0) {
             self.enter_probe_bw(s.now);
         }
     }
@@ -312,12 +481,10 @@ impl Bbr1 {
     #[inline(never)]
     fn enter_probe_bw(&mut self, now: Time) {
         self.state = State::ProbeBw;
-        self.cwnd_gain = CWND_GAIN;
         // Any phase but the one that drains.
         let drawn = (chance(now) * 7.0) as usize;
         self.cycle = if drawn == 0 { 0 } else { drawn + 1 };
         self.cycle_stamp = now;
-        self.pacing_gain = CYCLE[self.cycle];
     }
 
     #[inline(always)]
@@ -326,15 +493,15 @@ impl Bbr1 {
         let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
         // Most are longer in any unit.
         let short = |rtt: &Duration| *rtt < self.min_rtt + Duration::from_micros(1) || expired;
-        if let Some(rtt) = s.rtt.filter(short).map(whole)
-            && (rtt < self.min_rtt || expired)
-        {
-            (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
+        if let Some(rtt) = s.rtt.filter(short).map(whole) {
+            self.least_rtt = self.least_rtt.min(rtt);
+            if rtt < self.min_rtt || expired {
+                (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
+            }
         }
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
             self.save_cwnd(window.cwnd);
             self.state = State::ProbeRtt;
-            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
             self.probe_rtt_done = None;
         }
         if self.state == State::ProbeRtt {
@@ -364,7 +531,6 @@ impl Bbr1 {
                         self.enter_probe_bw(s.now);
                     } else {
                         self.state = State::Startup;
-                        (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
                     }
                 }
             }
@@ -373,48 +539,52 @@ impl Bbr1 {
 
     #[inline(always)]
     fn set_pacing_rate(&mut self) {
-        let rate = self.pacing_gain * self.bandwidth.max() * MARGIN;
+        let rate = self.pacing_gain * self.bandwidth() * MARGIN;
         if rate > 0.0 && (self.filled_pipe || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         } else if self.round == 1 && self.min_rtt != Duration::MAX && !self.filled_pipe {
             // No handshake measured a round-trip time: the first packets do.
-            self.pacing_rate =
-                rate.max(HIGH_GAIN * self.initial_window / self.min_rtt.as_secs_f64().max(1e-6));
+            self.pacing_rate = rate.max(self.initial_rate(self.min_rtt));
         }
     }
 
-    /// Section 4.2.3.
-    #[inline(always)]
-    fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
-        let extra = if self.filled_pipe { self.extra.room(self.bandwidth.max()) } else { 0.0 };
-        let target = self.budget(self.cwnd_gain, extra);
-        let acked = f64::from(s.acked);
-        if s.lost > 0 {
-            window.cwnd = larger(window.cwnd - f64::from(s.lost), 1.0);
-        }
+    /// Section 4.2.3: what an acknowledgment that delivers something makes of the window.
+    fn follow(&mut self, window: &mut Window, s: &Sample) {
         let before = core::mem::replace(&mut self.phase, s.phase);
-        if s.phase == Repair::Losses && before != Repair::Losses {
+        let (flight, acked) = (f64::from(s.flight), f64::from(s.acked));
+        let begins = s.phase == Repair::Losses && before != Repair::Losses;
+        if begins {
             let kept = before == Repair::Nothing && self.state != State::ProbeRtt;
-            let cwnd = window.cwnd + f64::from(s.lost);
-            self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
+            self.prior_cwnd = if kept { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+        }
+        window.cwnd = larger(window.cwnd - f64::from(s.lost), 1.0);
+        if begins {
             self.conserves = true;
             self.next_round_delivered = s.total;
-            window.cwnd = f64::from(s.flight) + larger(acked, 1.0);
+            window.cwnd = flight + acked;
         } else if s.phase == Repair::Nothing && before != Repair::Nothing {
             self.conserves = false;
             window.cwnd = larger(window.cwnd, self.prior_cwnd);
-        } else if self.round_start {
-            self.conserves = false;
         }
-        if self.conserves && s.phase == Repair::Losses {
-            window.cwnd = larger(window.cwnd, f64::from(s.flight) + acked);
-        } else {
-            if self.filled_pipe {
-                window.cwnd = lesser(window.cwnd + acked, target);
-            } else if window.cwnd < target || count(s.total) < self.initial_window {
-                window.cwnd += acked;
-            }
-            window.cwnd = larger(window.cwnd, MIN_WINDOW);
+        if self.conserves {
+            window.cwnd = larger(window.cwnd, flight + acked);
+            return;
+        }
+        let bandwidth = self.bandwidth();
+        let extra = if self.filled_pipe { self.extra.room(bandwidth) } else { 0.0 };
+        let target = self.budget(bandwidth, self.cwnd_gain, extra);
+        if self.filled_pipe {
+            window.cwnd = lesser(window.cwnd + acked, target);
+        } else if window.cwnd < target || count(s.total) < self.initial_window {
+            window.cwnd += acked;
+        }
+        window.cwnd = larger(window.cwnd, MIN_WINDOW);
+    }
+
+    #[inline(always)]
+    fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
+        if s.acked > 0 {
+            self.follow(window, s);
         }
         if self.state == State::ProbeRtt {
             window.cwnd = lesser(window.cwnd, MIN_WINDOW);
@@ -461,7 +631,7 @@ mod tests {
             let (mut left, mut drained) = (None, None);
             run(path, 5, |bbr, seen| {
                 if bbr.state != State::Startup {
-                    left.get_or_insert((bbr.bandwidth.max(), seen.now, bbr.plateau));
+                    left.get_or_insert((bbr.largest.max(), seen.now, bbr.plateau));
                 }
                 if bbr.state == State::ProbeBw {
                     drained.get_or_insert(seen.flight as f64);
@@ -503,10 +673,10 @@ mod tests {
         let mut known = (0.0f64, f64::INFINITY);
         path_changes(PATHS[0], 9, |bbr, path, seen| {
             if seen.now < Time::ZERO + Duration::from_secs(4) {
-                known.0 = bbr.bandwidth.max();
+                known.0 = bbr.largest.max();
             } else {
                 path.app = 100.0;
-                known.1 = known.1.min(bbr.bandwidth.max());
+                known.1 = known.1.min(bbr.largest.max());
             }
         });
         assert_eq!(known.0, known.1);
@@ -524,6 +694,43 @@ mod tests {
         });
         let first = gains.iter().position(|g| *g == 1.25).unwrap();
         assert_eq!(gains[first..first + 9], [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25]);
+    }
+
+    #[test]
+    fn the_largest_of_ten_round_trips_is_one_of_three() {
+        let mut l = Largest([(0, 0.0); 3]);
+        l.update(1, 9.0);
+        (2..=11).for_each(|at| l.update(at, 5.0 + (at % 2) as f64));
+        assert_eq!(l.max(), 9.0);
+        l.update(12, 1.0);
+        assert_eq!(l.max(), 6.0);
+        l.update(13, 7.0);
+        assert_eq!(l.max(), 7.0);
+        l.update(24, 2.0);
+        assert_eq!(l.max(), 2.0, "nothing is left");
+    }
+
+    /// Round trips of 10 ms with 100 packets each, of which some are lost.
+    #[test]
+    fn a_policer_is_what_loses_a_fifth_at_one_rate() {
+        let run = |lost: &dyn Fn(u64) -> u64, rounds: u64| {
+            let (mut p, mut total, mut held) = (Policer::default(), 0, Vec::new());
+            for round in 1..=rounds {
+                total += lost(round);
+                let now = Time::ZERO + Duration::from_millis(10 * round);
+                let saw =
+                    Saw { losses: lost(round) > 0, round: true, app_limited: false, probes_bandwidth: true };
+                p.on_sample(now, saw, (100 * round, total), 1448.0);
+                held.push(p.believed);
+            }
+            (held.iter().position(|b| *b), held.iter().filter(|b| **b).count(), p.bandwidth)
+        };
+        // The first interval begins with the first loss and has four round trips; so has the second.
+        assert_eq!(run(&|_| 20, 12), (Some(7), 5, 10_000.0));
+        assert_eq!(run(&|_| 20, 60).1, 48);
+        assert_eq!(run(&|_| 19, 60).0, None);
+        // One lossy round trip in twenty is no policer's.
+        assert_eq!(run(&|round| if round % 20 == 0 { 100 } else { 0 }, 200).0, None);
     }
 
     #[test]

@@ -31,10 +31,10 @@ macro_rules! each {
 impl Model {
     /// None for what is no model.
     pub fn new(cfg: &Config) -> Option<Self> {
-        let (window, packet) = (cfg.initial_window, cfg.wire_bytes().get() as f64);
+        let (window, payload, wire) = (cfg.initial_window, cfg.payload(), cfg.wire_bytes());
         match cfg.congestion {
-            CongestionControl::Bbr1 => Some(Model::Bbr1(Box::new(Bbr1::new(window, packet)))),
-            CongestionControl::Bbr3 => Some(Model::Bbr3(Box::new(Bbr3::new(window, packet)))),
+            CongestionControl::Bbr1 => Some(Model::Bbr1(Box::new(Bbr1::new(window, payload.get() as f64)))),
+            CongestionControl::Bbr3 => Some(Model::Bbr3(Box::new(Bbr3::new(window, wire.get() as f64)))),
             _ => None,
         }
     }
@@ -57,12 +57,13 @@ impl Model {
         each!(self, m => m.on_timeout(window))
     }
 
-    /// The window after the timer ran out, with so many packets still in flight.
-    pub fn window_after_timeout(&self, flying: u32) -> f64 {
-        match self {
-            Model::Bbr1(_) => 1.0,
-            Model::Bbr3(_) => f64::from(flying) + 1.0,
+    /// The window after the timer ran out at `now`, with so many packets still in flight; `totals` are the packets
+    /// delivered and lost so far.
+    pub fn window_after_timeout(&mut self, now: Time, flying: u32, totals: (u64, u64)) -> f64 {
+        if let Model::Bbr1(m) = self {
+            m.after_timeout(now, totals);
         }
+        f64::from(flying) + 1.0
     }
 
     /// Nothing was lost in the last recovery; `total` packets have been delivered.

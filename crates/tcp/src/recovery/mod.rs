@@ -63,7 +63,7 @@ pub(crate) const SACK: Entry = Entry {
     title: "SACK",
     summary: "Selective acknowledgments say what is missing; the window is halved at once.",
     source: "RFC 6675",
-    reads: &["dup_threshold", "limited_transmit"],
+    reads: &["dup_threshold", "limited_transmit", "sack_delay"],
     needs: &[],
     refuses: &[],
     network: "",

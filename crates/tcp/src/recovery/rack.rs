@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "RACK-TLP",
     summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
     source: "RFC 8985 and RFC 9937",
-    reads: &["dup_threshold"],
+    reads: &["dup_threshold", "send_quantum", "sack_delay"],
     needs: &[],
     refuses: &[],
     network: "",
@@ -205,6 +205,13 @@ impl Rack {
 
     fn packet(&mut self, seq: u32) -> &mut Packet {
         &mut self.packets[seq]
+    }
+
+    /// When the first packet that is not acknowledged was sent.
+    #[inline]
+    pub fn first_sent(&self) -> Option<Time> {
+        let first = self.packets.first();
+        (!self.packets.is_empty()).then(|| self.packets[first].sent)
     }
 
     /// Packets thought to be on their way.

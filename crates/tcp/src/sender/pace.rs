@@ -1,8 +1,8 @@
 //! What a sender does that is paced, or whose congestion control follows a model of the path.
 
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
-use super::{Kept, Outgoing, Phase, Sender};
+use super::{Kept, Outgoing, Phase, Sender, Used};
 use crate::congestion::{Cause, Window};
 use crate::float::{larger, seconds};
 use crate::pacing;
@@ -19,6 +19,18 @@ impl Sender {
             self.look_ahead();
         }
         released
+    }
+
+    /// Whether new packets wait for an acknowledgment that opens the window further; it allows `room` now.
+    pub(super) fn waits_for_more(&mut self, now: Time, room: f64) -> bool {
+        let repairs = self.repair() != Repair::Nothing;
+        let (una, max, cwnd) = (self.una, self.max, self.window.cwnd);
+        let Some(kept) = &mut self.kept else { return false };
+        let waits = !repairs && kept.waits_for_more(now, room, cwnd);
+        if waits {
+            kept.note_wait(una, max);
+        }
+        waits
     }
 
     /// As [`Sender::poll_below`], when pacing lets a packet leave.
@@ -64,13 +76,54 @@ impl Sender {
 }
 
 impl Kept {
+    /// As [`Sender::waits_for_more`], where nothing is repaired: packets of another moment than the last one, fewer than
+    /// leave together and than a third of the window, for an acknowledgment that is due soon. As in Linux.
+    fn waits_for_more(&self, now: Time, room: f64, cwnd: f64) -> bool {
+        let Some(pacer) = &self.pacer else { return false };
+        let (Some(together), Some(srtt)) = (pacer.begins(now), pacer.srtt()) else { return false };
+        let Some(rack) = &self.rack else { return false };
+        room < f64::from(together)
+            && room * 3.0 < cwnd
+            && rack.first_sent().is_some_and(|sent| sent + srtt <= now + pacing::SOON.min(srtt / 2))
+    }
+
+    /// Packets wait although the window allows some.
+    pub(super) fn note_wait(&mut self, una: u32, max: u32) {
+        self.used = Used { full: true, most: max - una, end: max };
+        self.limited = true;
+    }
+
+    /// Of the new packets from `first` to before `end`, which there are, those before which one leave now, and whether
+    /// others wait for the window to open further, which ends before `open`.
+    #[inline(never)]
+    pub(super) fn release_together(
+        &mut self,
+        now: Time,
+        (first, end, open): (u32, u32, u32),
+        cwnd: f64,
+    ) -> (u32, bool) {
+        let mut next = first;
+        while next < end {
+            if self.waits_for_more(now, f64::from(open - next), cwnd) {
+                return (next, true);
+            }
+            let Some(pacer) = &mut self.pacer else { break };
+            if !pacer.releases(now) {
+                break;
+            }
+            pacer.sent(now);
+            next += 1;
+        }
+        (next, false)
+    }
+
     /// As [`Sender::set_pace`]; `MODEL` if it may follow a model.
     #[inline(always)]
     pub(super) fn set_pace<const MODEL: bool>(&mut self, window: Window) {
         let Some(pacer) = &mut self.pacer else { return };
         if MODEL && let Some(model) = &self.model {
             pacer.set_rate(model.pacing_rate());
-        } else if let Some(srtt) = self.srtt {
+        } else if let Some(srtt) = pacer.srtt().or(self.srtt) {
             let gain =
                 if window.cwnd < window.ssthresh / 2.0 { pacing::SLOW_START } else { pacing::AVOIDANCE };
             pacer.set_rate(gain * larger(window.cwnd, 1.0) / seconds(srtt));
@@ -100,7 +153,8 @@ impl Kept {
         prior_flight: u32,
         phase: Repair,
     ) {
-        let Kept { model: Some(model), rate: Some(rate), rack: Some(rack), measured, limited, .. } = self
+        let Kept { model: Some(model), rate: Some(rate), rack: Some(rack), pacer, measured, limited, .. } =
+            self
         else {
             return;
         };
@@ -110,8 +164,9 @@ impl Kept {
             rate.limit(flight);
         }
         let limited = core::mem::take(limited);
-        let sample =
-            rate.sample(now, newest, (model.min_rtt(), *measured), (prior_flight, flight), limited, phase);
+        let flights = (prior_flight, flight);
+        let ahead = pacer.as_ref().map_or(Duration::ZERO, |p| p.ahead(now));
+        let sample = rate.sample(now, newest, (model.min_rtt(), *measured), flights, limited, (phase, ahead));
         model.on_ack(window, &sample);
     }
 }
@@ -122,7 +177,6 @@ mod tests {
     use crate::{CongestionControl, Recovery, TcpParams};
     use alloc::string::ToString;
     use alloc::vec::Vec;
-    use quell_units::Duration;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)
@@ -178,6 +232,39 @@ mod tests {
         s.on_ack(&cfg, ms(100), 1, false, &[]);
         let sent = run(&cfg, &mut s, 100, 120);
         assert_eq!(sent.iter().map(|p| p.0).collect::<Vec<_>>(), [100, 100, 100, 100, 105, 110, 115]);
+    }
+
+    /// A window of ten, of which each acknowledgment frees one packet: two leave for every second one, but for the first,
+    /// before which nothing has left for long.
+    #[test]
+    fn new_packets_wait_for_an_acknowledgment_that_is_due() {
+        let quantum = Some(Duration::from_millis(1));
+        let params = TcpParams {
+            recovery: Recovery::Rack,
+            initial_window: 10,
+            initial_ssthresh: Some(10),
+            syn: false,
+            ..Default::default()
+        };
+        for (send_quantum, gap, sent) in [
+            (None, 200, [1, 1, 1, 1, 1, 1, 1]),
+            (quantum, 200, [1, 0, 2, 0, 2, 0, 2]),
+            // The last packet left long ago.
+            (quantum, 2000, [1, 1, 1, 1, 1, 1, 1]),
+        ] {
+            let cfg = Config::new(&TcpParams { send_quantum, ..params.clone() }).unwrap();
+            let mut s = Sender::new(&cfg);
+            s.provide(u32::MAX);
+            assert_eq!((0..).map_while(|_| s.poll(&cfg, ms(0))).count(), 10);
+            let sent_now: Vec<u32> = (0..7)
+                .map(|i| {
+                    let now = ms(20) + Duration::from_micros(gap * u64::from(i));
+                    s.on_ack(&cfg, now, 2 + i, false, &[]);
+                    (0..).map_while(|_| s.poll(&cfg, now)).count() as u32
+                })
+                .collect();
+            assert_eq!(sent_now, sent, "{send_quantum:?} {gap}");
+        }
     }
 
     #[test]

@@ -36,11 +36,12 @@ impl Sender {
         let Some(kept) = &mut self.kept else { return 0 };
         let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return 0 };
         let (flight, rate) = (rack.flying(), &mut kept.rate);
-        let mut measured = None;
+        let (mut measured, mut first) = (None, None);
         let mut arrived = |seq| {
             let Some(d) = rack.deliver(seq, now) else { return };
             if !d.again {
                 measured = Some(d.rtt);
+                first = first.or(measured);
             }
             if let Some(rate) = rate {
                 rate.deliver(seq, now);
@@ -50,6 +51,9 @@ impl Sender {
         board.news(ack, blocks, arrived);
         rack.forget_below(ack);
         rack.tlp.measured |= measured.is_some();
+        if let (Some(pacer), Some(rtt)) = (&mut kept.pacer, first) {
+            pacer.acknowledged(rtt);
+        }
         kept.measure(measured);
         flight
     }
@@ -221,8 +225,9 @@ impl Sender {
         if let Some(Kept { rack: Some(rack), rate, model, .. }) = self.kept.as_deref_mut() {
             rack.on_timeout(una, now, |seq| note_lost(rate, model, window, now, seq));
             rack.tlp.sent = None;
-            if let Some(model) = model {
-                self.window.cwnd = model.window_after_timeout(rack.flying());
+            if let (Some(model), Some(rate)) = (model, rate) {
+                let totals = (rate.delivered, rate.lost);
+                self.window.cwnd = model.window_after_timeout(now, rack.flying(), totals);
             }
             self.next = self.max;
             self.retransmit = true;
@@ -252,6 +257,10 @@ impl Sender {
                 if let Some(kept) = &mut self.kept {
                     kept.limited = true;
                 }
+                return None;
+            }
+            let room = self.window.cwnd.min(cfg.max_window) - f64::from(flying);
+            if seq == self.max && cfg.send_quantum.is_some() && self.waits_for_more(now, libm::floor(room)) {
                 return None;
             }
             if !self.released(now) {

@@ -198,14 +198,14 @@ fn params() -> impl Strategy<Value = TcpParams> {
     let start =
         prop::sample::select(&[SlowStart::Standard, SlowStart::HyStartPlusPlus, SlowStart::HyStart][..]);
     let growth = prop::sample::select(&[Growth::Acknowledgments, Growth::Packets, Growth::WholePackets][..]);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (recovery, congestion, feedback, (start, growth), flags, 1u32..12, 2u32..60).prop_map(
         |(
             recovery,
             congestion,
             feedback,
             (slow_start, growth),
-            (delayed, coarse, paced),
+            (delayed, coarse, paced, linux),
             burst,
             max_window,
         )| {
@@ -225,6 +225,8 @@ fn params() -> impl Strategy<Value = TcpParams> {
                 slow_start,
                 growth,
                 delayed_ack: delayed.then(|| Duration::from_millis(40)),
+                send_quantum: linux.then(|| Duration::from_millis(20)),
+                sack_delay: linux.then(|| Duration::from_millis(3)),
                 granularity: Duration::from_millis(if coarse { 10 } else { 1 }),
                 max_window,
                 ..Default::default()
