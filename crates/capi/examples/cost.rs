@@ -1,8 +1,9 @@
-//! What the C interface adds to a decision: the same traffic through Rust's queue and through the functions for C.
+//! What the C interface adds to a decision: the same traffic through the functions for C and through Rust's queue,
+//! compiled for its algorithm as well, or as a program has it that leaves the algorithm to a configuration.
 //!
 //! ```sh
-//! cargo run --release -p quell-capi --example cost             # nanoseconds, interleaved, the least of 15
-//! valgrind --tool=none target/release/examples/cost rust codel # with --tool=lackey or callgrind: instructions
+//! cargo run --release -p quell-capi --example cost                # nanoseconds: medians of 400 rounds
+//! valgrind --tool=callgrind target/release/examples/cost c codel # instructions, 10 000 000 decisions; also typed, rust
 //! ```
 
 // The functions measured are those of C.
@@ -10,15 +11,20 @@
 
 use std::ffi::c_void;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quell::*;
-use quell_queue::{Dequeued, Place, Qdisc};
-use quell_units::Time;
+use quell_aqm::catalog::Visitor;
+use quell_aqm::{Aqm, Discipline, Link, Seed};
+use quell_queue::{Dequeued, Fifo, Limit, Parallel, Place, Qdisc};
+use quell_units::{BitRate, Bytes, QueueSize, Time};
 
-const ARRIVALS: u64 = 200_000;
-/// An arrival and a departure each.
-const DECISIONS: f64 = 2.0 * ARRIVALS as f64;
+/// Rounds of passes, one way after the other.
+const ROUNDS: usize = 400;
+/// Arrivals of a pass, which takes less time than a processor is given for: most passes are not interrupted.
+const SHORT: u64 = 10_000;
+/// For those who count instructions: creation does not count.
+const LONG: u64 = 5_000_000;
 
 unsafe extern "C" fn dropped(user: *mut c_void, _: u64, _: i32) {
     unsafe { *user.cast::<u64>() += 1 };
@@ -34,10 +40,52 @@ fn packet(number: u64) -> (u64, QuellPacket) {
     (1_000_000 + number * 1_000, QuellPacket { bytes: 1000, flow, ecn: 2, protocol: 6, dscp: 0, syn: 0 })
 }
 
-fn rust(name: &str) -> u64 {
-    let mut queue = Config::read(&config(name)).unwrap().build(Time::ZERO).unwrap();
+/// How long all decisions took, and what was decided.
+type Pass = (Duration, u64);
+
+type Way = fn(&str, u64) -> Pass;
+
+fn rust(name: &str, arrivals: u64) -> Pass {
+    drive(Config::read(&config(name)).unwrap().build(Time::ZERO).unwrap(), arrivals)
+}
+
+fn typed(name: &str, arrivals: u64) -> Pass {
+    let (rate, buffer) = (BitRate::from_bps(100_000_000), QueueSize::Packets(1000.0));
+    let link = Link { rate, buffer, mean_packet: Bytes::new(1000) };
+    Config::read(&config(name)).unwrap().aqm.build(&link).unwrap().visit(Typed { link, arrivals })
+}
+
+/// Drives the queue that an algorithm needs, whose type the compiler knows.
+struct Typed {
+    link: Link,
+    arrivals: u64,
+}
+
+impl Visitor for Typed {
+    type Output = Pass;
+
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> Pass {
+        let Link { rate, buffer, .. } = self.link;
+        let rng = Seed(1).indexed_stream("link.aqm", 0);
+        let mut queue = Fifo::new(aqm, rng, Limit::of(buffer), true, Some(rate));
+        queue.reserve(1000);
+        drive(queue, self.arrivals)
+    }
+
+    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Pass {
+        let Link { rate, buffer, .. } = self.link;
+        let rng = Seed(1).indexed_stream("link.aqm", 0);
+        let mut queue = Parallel::new(discipline, rng, Limit::of(buffer), true, Some(rate));
+        queue.reserve(1000);
+        drive(queue, self.arrivals)
+    }
+}
+
+fn drive<Q: Qdisc<Packet = Handle>>(mut queue: Q, arrivals: u64) -> Pass {
+    queue.idle(Time::ZERO);
     let (mut gone, mut kept) = (0u64, 0u64);
-    for number in 0..ARRIVALS {
+    let begin = Instant::now();
+    for number in 0..arrivals {
         let (now, packet) = packet(number);
         let now = Time::from_nanos(now);
         let handle = Handle::new(number, black_box(&packet), 20).unwrap();
@@ -51,10 +99,10 @@ fn rust(name: &str) -> u64 {
             }
         }
     }
-    gone + kept
+    (begin.elapsed(), gone + kept)
 }
 
-fn c(name: &str) -> u64 {
+fn c(name: &str, arrivals: u64) -> Pass {
     let (text, mut gone, mut kept) = (config(name), 0u64, 0u64);
     let mut queue = std::ptr::null_mut();
     unsafe {
@@ -70,7 +118,8 @@ fn c(name: &str) -> u64 {
             0,
         );
         assert_eq!(made, QUELL_OK);
-        for number in 0..ARRIVALS {
+        let begin = Instant::now();
+        for number in 0..arrivals {
             let (now, packet) = packet(number);
             black_box(quell_enqueue(queue, now, number, black_box(&packet)));
             if number >= 50 {
@@ -80,29 +129,46 @@ fn c(name: &str) -> u64 {
                 }
             }
         }
-        let gone = gone;
+        let (time, gone) = (begin.elapsed(), gone);
         quell_destroy(queue);
-        gone + kept
+        (time, gone + kept)
     }
+}
+
+/// The quartiles.
+fn quartiles(mut all: Vec<f64>) -> [f64; 3] {
+    all.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| all[quarter * (all.len() - 1) / 4])
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    let ways: [(&str, Way); 3] = [("c", c), ("typed", typed), ("rust", rust)];
     if let [way, name] = args.as_slice() {
-        black_box(if way == "c" { c(name) } else { rust(name) });
+        let (_, way) = ways.iter().find(|(other, _)| other == way).expect("a way: c, typed or rust");
+        black_box(way(name, LONG));
         return;
     }
-    println!("algorithm    Rust, ns   C, ns   more, ns per decision");
-    for name in ["drop-tail", "red", "codel", "pie", "pi", "red+tail"] {
-        assert_eq!(rust(name), c(name), "{name}");
-        let (mut least_rust, mut least_c) = (f64::INFINITY, f64::INFINITY);
-        for _ in 0..15 {
-            for (least, way) in [(&mut least_rust, rust as fn(&str) -> u64), (&mut least_c, c)] {
-                let begin = Instant::now();
-                black_box(way(name));
-                *least = least.min(begin.elapsed().as_secs_f64() * 1e9 / DECISIONS);
+    println!(
+        "nanoseconds a decision: C; Rust, compiled for the algorithm; Rust, configured; C less each (quartiles)"
+    );
+    for name in ["drop-tail", "red", "codel", "pie", "pi", "red+tail", "fq-codel", "dualpi2", "cake"] {
+        for (_, way) in &ways[1..] {
+            assert_eq!(way(name, SHORT).1, c(name, SHORT).1, "{name}");
+        }
+        let mut passes = [[0.0; 3]; ROUNDS];
+        for (number, pass) in passes.iter_mut().enumerate() {
+            // Each way is the first of every third round.
+            for i in 0..3 {
+                let i = (i + number) % 3;
+                // An arrival and a departure each.
+                pass[i] = ways[i].1(name, SHORT).0.as_secs_f64() * 1e9 / (2 * SHORT) as f64;
             }
         }
-        println!("{name:<12} {least_rust:8.2} {least_c:7.2} {:7.2}", least_c - least_rust);
+        let middle = |of: fn(&[f64; 3]) -> f64| quartiles(passes.iter().map(of).collect());
+        let [c, typed, rust] = [middle(|p| p[0])[1], middle(|p| p[1])[1], middle(|p| p[2])[1]];
+        let less = |[low, more, high]: [f64; 3]| format!("{more:6.2} ({low:.2} to {high:.2})");
+        let (over, beside) = (less(middle(|p| p[0] - p[1])), less(middle(|p| p[0] - p[2])));
+        println!("{name:<10} {c:6.2} {typed:6.2} {rust:6.2}  {over}  {beside}");
     }
 }

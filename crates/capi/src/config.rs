@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG};
-use quell_aqm::{Link, ParamError, Seed};
+use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Visitor};
+use quell_aqm::{Aqm, Discipline, Link, ParamError, Rng, Seed};
 use quell_names::{suggest, unknown};
-use quell_queue::{Limit, Qdisc, Queue};
+use quell_queue::{Fifo, Limit, Parallel, Qdisc, Queue};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, QueueSize, Time};
 use serde::Deserialize;
@@ -13,8 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::Handle;
+use crate::face::Face;
 
-/// The queue behind the interface: the same that the simulator and the gateway run.
+/// The queue behind the interface, as programs in Rust have it: the same that the gateway runs.
 pub type Managed = Queue<Handle, AnyAqm, AnyDiscipline>;
 
 /// A queue as its owner configures it.
@@ -112,6 +113,28 @@ impl Config {
     /// # Errors
     /// Names the field that breaks a rule.
     pub fn build(&self, now: Time) -> Result<Managed, ConfigError> {
+        let (limit, ecn, rate) = self.arguments();
+        let mut queue = Queue::new(self.algorithm()?, self.stream(), limit, ecn, rate);
+        queue.reserve(self.most_packets());
+        begin(&mut queue, now);
+        Ok(queue)
+    }
+
+    /// The same, compiled for its algorithm.
+    pub(crate) fn compiled(&self, now: Time) -> Result<Box<dyn Face>, ConfigError> {
+        Ok(self.algorithm()?.visit(Compiled { config: self, now }))
+    }
+
+    /// What a queue is told of the link.
+    fn arguments(&self) -> (Limit, bool, Option<BitRate>) {
+        (Limit::of(self.buffer), self.ecn, Some(self.rate))
+    }
+
+    fn stream(&self) -> Rng {
+        Seed(self.seed).indexed_stream("link.aqm", 0)
+    }
+
+    fn algorithm(&self) -> Result<AnyAlgorithm, ConfigError> {
         let rule = |ok: bool, field: &str, value: &dyn fmt::Display, rule: &str| match ok {
             true => Ok(()),
             false => Err(ConfigError(format!("{field} = {value}: {rule}"))),
@@ -140,17 +163,43 @@ impl Config {
             "must hold 1 to 16777216 packets of smallest_packet",
         )?;
         let link = Link { rate: self.rate, buffer: self.buffer, mean_packet: self.mean_packet };
-        let algorithm = self.aqm.build(&link).map_err(|ParamError { field, value, rule, .. }| {
+        self.aqm.build(&link).map_err(|ParamError { field, value, rule, .. }| {
             ConfigError(format!("aqm.{field} = {value}: {rule}"))
-        })?;
-        let rng = Seed(self.seed).indexed_stream("link.aqm", 0);
-        let mut queue = Queue::new(algorithm, rng, Limit::of(self.buffer), self.ecn, Some(self.rate));
-        queue.reserve(self.most_packets());
-        if now > Time::ZERO {
-            queue.take_over(now, Vec::new(), Default::default());
-        }
-        queue.idle(now);
-        Ok(queue)
+        })
+    }
+}
+
+/// The life of an empty queue begins at `now`.
+fn begin<Q: Qdisc + ?Sized>(queue: &mut Q, now: Time) {
+    if now > Time::ZERO {
+        queue.take_over(now, Vec::new(), Default::default());
+    }
+    queue.idle(now);
+}
+
+/// Makes the queue that an algorithm needs.
+struct Compiled<'a> {
+    config: &'a Config,
+    now: Time,
+}
+
+impl Visitor for Compiled<'_> {
+    type Output = Box<dyn Face>;
+
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Face> {
+        let (limit, ecn, rate) = self.config.arguments();
+        let mut queue = Box::new(Fifo::new(aqm, self.config.stream(), limit, ecn, rate));
+        queue.reserve(self.config.most_packets());
+        begin(&mut *queue, self.now);
+        queue
+    }
+
+    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Box<dyn Face> {
+        let (limit, ecn, rate) = self.config.arguments();
+        let mut queue = Box::new(Parallel::new(discipline, self.config.stream(), limit, ecn, rate));
+        queue.reserve(self.config.most_packets());
+        begin(&mut *queue, self.now);
+        queue
     }
 }
 

@@ -15,14 +15,17 @@
 #![deny(missing_docs)]
 
 mod config;
+mod face;
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use config::{Config, ConfigError, Managed};
-use quell_aqm::{Cause, Ecn, FlowId, Probe, Transport};
-use quell_queue::{Admission, Dequeued, Dropped, Packet, Place, Qdisc};
+use face::{Back, Face};
+use quell_aqm::{Ecn, FlowId, Probe, Transport};
+use quell_queue::Packet;
 use quell_units::{BitRate, Bytes, Duration, Time};
 
 /// The arrival waits in the queue.
@@ -216,32 +219,26 @@ impl Packet for Handle {
 
 /// A queue.
 pub struct QuellQueue {
-    /// A function of this queue is under way: it called back, and the callback calls again.
-    busy: Cell<bool>,
+    state: Cell<State>,
     inner: UnsafeCell<Inner>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It may be called.
+    Ready,
+    /// A function of this queue is under way: one that is called now was called by a callback.
+    Busy,
+    /// A panic ended one.
+    Broken,
+}
+
 struct Inner {
-    queue: Managed,
+    queue: Box<dyn Face>,
     /// The latest time that was said.
     now: u64,
     smallest: u32,
     on_drop: Back,
-    broken: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Back {
-    function: unsafe extern "C" fn(*mut c_void, u64, i32),
-    user: *mut c_void,
-}
-
-impl Back {
-    #[inline]
-    fn call(self, handle: u64, cause: i32) {
-        // SAFETY: whoever created the queue said that this function takes this argument.
-        unsafe { (self.function)(self.user, handle, cause) }
-    }
 }
 
 impl Inner {
@@ -252,13 +249,16 @@ impl Inner {
             return Err(QUELL_ERROR_TIME);
         }
         // No update that is due by the latest time is left, so only a call that is far behind it is asked about.
-        if now - self.now > FURTHEST.nanos()
-            && self.queue.next_update().is_some_and(|due| now.saturating_sub(due.nanos()) > FURTHEST.nanos())
-        {
+        if now - self.now > FURTHEST.nanos() && self.is_behind(now) {
             return Err(QUELL_ERROR_TIME);
         }
         self.now = now;
         Ok(Time::from_nanos(now))
+    }
+
+    #[cold]
+    fn is_behind(&self, now: u64) -> bool {
+        self.queue.next_update().is_some_and(|due| now.saturating_sub(due.nanos()) > FURTHEST.nanos())
     }
 }
 
@@ -266,39 +266,28 @@ impl Inner {
 ///
 /// # Safety
 /// `queue` is null or came from quell_create, and no other thread uses it.
-#[inline]
+#[inline(always)]
 unsafe fn with<R>(queue: *const QuellQueue, error: fn(i32) -> R, act: impl FnOnce(&mut Inner) -> R) -> R {
     // SAFETY: the caller's promise.
     let Some(queue) = (unsafe { queue.as_ref() }) else { return error(QUELL_ERROR_NULL) };
-    if queue.busy.replace(true) {
-        return error(QUELL_ERROR_BUSY);
+    match queue.state.get() {
+        State::Ready => queue.state.set(State::Busy),
+        State::Busy => return error(QUELL_ERROR_BUSY),
+        State::Broken => return error(QUELL_ERROR_DEFECT),
     }
-    // SAFETY: `busy` was not set, so there is no other reference.
+    // SAFETY: it was not busy, so there is no other reference.
     let inner = unsafe { &mut *queue.inner.get() };
-    let done = if inner.broken {
-        error(QUELL_ERROR_DEFECT)
-    } else {
-        catch_unwind(AssertUnwindSafe(|| act(inner))).unwrap_or_else(|_| {
-            // SAFETY: the panic has ended the borrow above.
-            unsafe { (*queue.inner.get()).broken = true };
-            error(QUELL_ERROR_DEFECT)
-        })
+    let (state, done) = match catch_unwind(AssertUnwindSafe(|| act(inner))) {
+        Ok(done) => (State::Ready, done),
+        Err(_) => (State::Broken, error(QUELL_ERROR_DEFECT)),
     };
-    queue.busy.set(false);
+    queue.state.set(state);
     done
 }
 
 #[inline]
 fn code(error: i32) -> i32 {
     error
-}
-
-fn cause(cause: Cause) -> i32 {
-    match cause {
-        Cause::Early => QUELL_CAUSE_EARLY,
-        Cause::Forced => QUELL_CAUSE_FORCED,
-        Cause::Overflow => QUELL_CAUSE_OVERFLOW,
-    }
 }
 
 /// Writes `text` to `to`, cut to `size` and ended by a null.
@@ -365,17 +354,16 @@ pub unsafe extern "C" fn quell_create(
         let built = catch_unwind(|| {
             let text = std::str::from_utf8(text).map_err(|e| format!("config is not UTF-8: {e}"))?;
             let config = Config::read(text).map_err(|e| e.to_string())?;
-            let inner = config.build(Time::from_nanos(now)).map_err(|e| e.to_string())?;
-            Ok::<_, String>((config.smallest_packet.get() as u32, inner))
+            let queue = config.compiled(Time::from_nanos(now)).map_err(|e| e.to_string())?;
+            Ok::<_, String>((config.smallest_packet.get() as u32, queue))
         });
         match built {
             Err(_) => refuse(QUELL_ERROR_DEFECT, "a defect of Quell"),
             Ok(Err(why)) => refuse(QUELL_ERROR_CONFIG, &why),
-            Ok(Ok((smallest, inner))) => {
-                let on_drop = Back { function, user };
-                let inner = Inner { queue: inner, now, smallest, on_drop, broken: false };
+            Ok(Ok((smallest, made))) => {
+                let inner = Inner { queue: made, now, smallest, on_drop: Back { function, user } };
                 *queue = Box::into_raw(Box::new(QuellQueue {
-                    busy: Cell::new(false),
+                    state: Cell::new(State::Ready),
                     inner: UnsafeCell::new(inner),
                 }));
                 QUELL_OK
@@ -391,17 +379,12 @@ pub unsafe extern "C" fn quell_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn quell_destroy(queue: *mut QuellQueue) {
     // SAFETY: the caller's promises.
-    if queue.is_null() || unsafe { (*queue).busy.replace(true) } {
+    if queue.is_null() || unsafe { (*queue).state.replace(State::Busy) } == State::Busy {
         return;
     }
     // SAFETY: it came from a box, and is not used afterwards.
-    let inner = unsafe { Box::from_raw(queue) }.inner.into_inner();
-    let on_drop = inner.on_drop;
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        for (_, packet) in inner.queue.into_parts().0 {
-            on_drop.call(packet.handle, QUELL_CAUSE_DESTROYED);
-        }
-    }));
+    let Inner { queue, on_drop, .. } = unsafe { Box::from_raw(queue) }.inner.into_inner();
+    let _ = catch_unwind(AssertUnwindSafe(|| queue.give_up(on_drop)));
 }
 
 /// A packet arrives at `now`, which the caller knows by `handle`.
@@ -427,17 +410,7 @@ pub unsafe extern "C" fn quell_enqueue(
                 Ok(now) => now,
                 Err(error) => return error,
             };
-            let on_drop = inner.on_drop;
-            let admission = inner.queue.enqueue(now, packet, &mut |dropped: Dropped<Handle>| {
-                if dropped.place != Place::Arrival {
-                    on_drop.call(dropped.packet.handle, cause(dropped.cause));
-                }
-            });
-            match admission {
-                Admission::Queued => QUELL_QUEUED,
-                Admission::Marked => QUELL_MARKED,
-                Admission::Dropped(_) => QUELL_DROPPED,
-            }
+            inner.queue.offer(now, packet, inner.on_drop)
         })
     }
 }
@@ -460,29 +433,7 @@ pub unsafe extern "C" fn quell_dequeue(queue: *mut QuellQueue, now: u64, sent: *
                 Ok(now) => now,
                 Err(error) => return error,
             };
-            let on_drop = inner.on_drop;
-            let mut none = QuellSent::default();
-            let given = inner.queue.dequeue(now, &mut |dropped: Dropped<Handle>| {
-                on_drop.call(dropped.packet.handle, cause(dropped.cause));
-            });
-            let (code, given) = match given {
-                Dequeued::Packet(packet, arrived) => {
-                    none.handle = packet.handle;
-                    none.arrived = arrived.nanos();
-                    none.marked = i32::from(packet.marked);
-                    (QUELL_SENT, none)
-                }
-                Dequeued::NotBefore(time) => {
-                    none.not_before = time.nanos();
-                    (QUELL_WAIT, none)
-                }
-                Dequeued::Nothing => {
-                    inner.queue.idle(now);
-                    (QUELL_EMPTY, none)
-                }
-            };
-            *sent = given;
-            code
+            inner.queue.take(now, inner.on_drop, &mut *sent.cast::<MaybeUninit<QuellSent>>())
         })
     }
 }
