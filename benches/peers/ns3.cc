@@ -1,5 +1,6 @@
 // One benchmark case in ns-3: greedy flows over a dumbbell, as benches/cases/a.toml has it.
-// usage: ns3 QUEUE SECONDS   with QUEUE "red" or "drop-tail"; prints "RESULT key=value ..."
+// usage: ns3 QUEUE SECONDS   with QUEUE "red", "drop-tail", "codel", "pie" or "fq-codel";
+// prints "RESULT key=value ...", in which logging=1 says that this ns-3 has its logging compiled in
 #include <ctime>
 #include <iostream>
 #include <string>
@@ -16,6 +17,7 @@ using namespace ns3;
 namespace
 {
 const uint32_t FLOWS = 100;
+const uint32_t SEGMENT = 446;
 uint64_t g_arrived = 0;
 uint64_t g_dropped = 0;
 uint64_t g_bytes = 0;
@@ -44,18 +46,24 @@ main(int argc, char* argv[])
         std::cerr << "usage: ns3 QUEUE SECONDS\n";
         return 2;
     }
-    const bool red = std::string(argv[1]) == "red";
+    const std::string name = argv[1];
     const double seconds = std::stod(argv[2]);
 
-    // As Quell's defaults have it where ns-3 lets one choose: NewReno, each segment acknowledged,
-    // packets of 500 bytes with their headers.
+    // As `peers.rs` sets Quell: NewReno, SACK, each segment acknowledged, packets of 500 bytes with
+    // the headers of TCP (32 bytes), IP and PPP.
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(460));
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
+                       TypeIdValue(TcpPrrRecovery::GetTypeId()));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
+    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Seconds(1)));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 24));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 24));
 
     NodeContainer routers(2);
     PointToPointHelper middle;
@@ -71,7 +79,7 @@ main(int argc, char* argv[])
     stack.Install(routers);
     NetDeviceContainer bottleneck = middle.Install(routers);
     TrafficControlHelper control;
-    if (red)
+    if (name == "red")
     {
         control.SetRootQueueDisc("ns3::RedQueueDisc",
                                  "MaxSize", StringValue("500p"),
@@ -83,9 +91,42 @@ main(int argc, char* argv[])
                                  "LinkBandwidth", StringValue("10Mbps"),
                                  "LinkDelay", StringValue("5ms"));
     }
-    else
+    else if (name == "codel")
+    {
+        control.SetRootQueueDisc("ns3::CoDelQueueDisc",
+                                 "MaxSize", StringValue("500p"),
+                                 "Interval", StringValue("100ms"),
+                                 "Target", StringValue("5ms"));
+    }
+    else if (name == "pie")
+    {
+        control.SetRootQueueDisc("ns3::PieQueueDisc",
+                                 "MaxSize", StringValue("500p"),
+                                 "MeanPktSize", UintegerValue(500),
+                                 "A", DoubleValue(0.125),
+                                 "B", DoubleValue(1.25),
+                                 "Tupdate", StringValue("15ms"),
+                                 "QueueDelayReference", StringValue("15ms"),
+                                 "MaxBurstAllowance", StringValue("150ms"),
+                                 "UseDequeueRateEstimator", BooleanValue(false),
+                                 "UseDerandomization", BooleanValue(false));
+    }
+    else if (name == "fq-codel")
+    {
+        control.SetRootQueueDisc("ns3::FqCoDelQueueDisc",
+                                 "MaxSize", StringValue("500p"),
+                                 "Flows", UintegerValue(1024),
+                                 "Interval", StringValue("100ms"),
+                                 "Target", StringValue("5ms"));
+    }
+    else if (name == "drop-tail")
     {
         control.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", StringValue("500p"));
+    }
+    else
+    {
+        std::cerr << "no queue is called " << name << "\n";
+        return 2;
     }
     Ptr<QueueDisc> queue = control.Install(bottleneck.Get(0)).Get(0);
     bottleneck.Get(0)->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Sent));
@@ -105,7 +146,7 @@ main(int argc, char* argv[])
         address.NewNetwork();
         Ipv4Address to = address.Assign(right).GetAddress(1);
         BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(to, 9));
-        source.SetAttribute("SendSize", UintegerValue(460));
+        source.SetAttribute("SendSize", UintegerValue(SEGMENT));
         source.Install(ends.Get(0)).Start(Seconds(start->GetValue(0, 1)));
         PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 9));
         sink.Install(ends.Get(1)).Start(Seconds(0));
@@ -121,7 +162,7 @@ main(int argc, char* argv[])
     g_dropped = stats.nTotalDroppedPackets;
     std::cout << "RESULT loop_ns=" << loop << " process_ns=" << Cpu() << " arrived=" << g_arrived
               << " dropped=" << g_dropped << " utilization=" << g_bytes * 8.0 / 10e6 / seconds
-              << std::endl;
+              << " logging=" << !LogComponent::GetComponentList()->empty() << std::endl;
     Simulator::Destroy();
     return 0;
 }

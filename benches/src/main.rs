@@ -115,9 +115,15 @@ enum Command {
         which: peers::Which,
         #[command(flatten)]
         times: Times,
+        /// Leave ns-2 out
+        #[arg(long)]
+        no_ns2: bool,
         /// Leave ns-3 out
         #[arg(long)]
         no_ns3: bool,
+        /// Compare with the ns-3 that is installed in this folder too, such as one built without its logging
+        #[arg(long, value_name = "FOLDER", conflicts_with = "no_ns3")]
+        ns3: Vec<PathBuf>,
         #[command(flatten)]
         write: Write,
     },
@@ -176,7 +182,9 @@ fn main() -> ExitCode {
             .and_then(|s| write.publish(&s)),
         Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
             .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
-        Command::Peers { which, times, no_ns3, write } => peers(&which, times.times, no_ns3, &write),
+        Command::Peers { which, times, no_ns2, no_ns3, ns3, write } => {
+            peers((!no_ns2).then_some(&which), (!no_ns3).then_some(&ns3), times.times, &write)
+        }
         Command::Ratios { times, write } => {
             ratios::all(times).and_then(|sections| sections.iter().try_for_each(|s| write.publish(s)))
         }
@@ -192,12 +200,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn peers(which: &peers::Which, times: u32, no_ns3: bool, write: &Write) -> Outcome<()> {
-    for section in peers::ns2_ratios(which, times)? {
-        write.publish(&section)?;
+/// Each is published before the next one begins.
+fn peers(ns2: Option<&peers::Which>, ns3: Option<&Vec<PathBuf>>, times: u32, write: &Write) -> Outcome<()> {
+    if let Some(which) = ns2 {
+        peers::ns2_ratios(which, times)?.iter().try_for_each(|s| write.publish(s))?;
     }
-    match if no_ns3 { None } else { peers::ns3_ratios(times)? } {
-        Some(section) => write.publish(&section),
-        None => Ok(()),
+    if let Some(sections) = ns3.map(|folders| peers::ns3::ratios(folders, times)).transpose()?.flatten() {
+        sections.iter().try_for_each(|s| write.publish(s))?;
     }
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! The same cases in other simulators, in the same sitting.
 
+pub mod ns3;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,6 +50,8 @@ struct Run {
     arrived: f64,
     dropped: f64,
     utilization: f64,
+    /// Whether it has its logging compiled in, which costs time though nothing is logged.
+    logging: bool,
 }
 
 /// One case with one queue, in both simulators.
@@ -85,6 +89,7 @@ fn run(command: &mut Command, help: &str) -> Outcome<Run> {
         arrived: field("arrived"),
         dropped: field("dropped"),
         utilization: field("utilization"),
+        logging: field("logging") != 0.0,
     })
 }
 
@@ -194,82 +199,4 @@ fn lines(row: &Row) -> [Vec<String>; 2] {
         figure(100.0 * row.counted.utilization),
     ];
     [line, check]
-}
-
-const NS3_MODULES: [&str; 6] = [
-    "ns3-core",
-    "ns3-network",
-    "ns3-internet",
-    "ns3-point-to-point",
-    "ns3-traffic-control",
-    "ns3-applications",
-];
-const NS3_HELP: &str = "install Debian's packages libns3-dev, libgsl-dev, pkg-config and g++";
-const NS3_SECONDS: &str = "10";
-
-/// None if ns-3 is not installed.
-pub fn ns3_ratios(times: u32) -> Outcome<Option<Section>> {
-    let found = Command::new("pkg-config").args(["--exists", "ns3-core"]).status();
-    if !found.is_ok_and(|s| s.success()) {
-        eprintln!("note: no ns-3 here, skipped; to compare with it, {NS3_HELP}");
-        return Ok(None);
-    }
-    let folder = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
-    let program = folder.path().join("ns3");
-    compile_ns3(&program)?;
-    let before = load();
-    let mut rows: Vec<Row> = Vec::new();
-    for queue in QUEUES {
-        let (quell, peer, lean) = (Vec::new(), Vec::new(), Vec::new());
-        rows.push(Row { case: "a", queue, counted: Run::default(), quell, peer, lean });
-    }
-    let mut progress = Progress::new(rows.len() * times as usize);
-    for _ in 0..times {
-        for row in &mut rows {
-            progress.next(&format!("a {}: ns-3", row.queue));
-            let set =
-                vec![format!("duration={NS3_SECONDS} s"), "flows.reno.tcp.recovery=newreno".to_string()];
-            row.quell.push(one::spawn(&Args { set, ..Args::new(row.case, row.queue) })?);
-            row.counted = run(Command::new(&program).args([row.queue, NS3_SECONDS]), NS3_HELP)?;
-            row.peer.push(row.counted);
-        }
-    }
-    drop(progress);
-    let head = ["case", "queue", "Quell, ns/packet", "ns-3, ns/packet", "ratio", "spread", "whole process"];
-    let mut section = Section::new("ns3", &head);
-    let mut work = Vec::new();
-    for row in &rows {
-        let [line, check] = lines(row);
-        section.row(line);
-        work.push(format!(
-            "{}: {} packets (ns-3 {}), {} % lost ({}), {} % utilization ({})",
-            check[1], check[2], check[3], check[4], check[5], check[6], check[7]
-        ));
-    }
-    section.remark(format!(
-        "{NS3_SECONDS} s of case a with NewReno against ns-3 as shipped by Debian, the least of {times} runs in turn. ns-3's \
-         hosts are whole IP stacks and Debian's build has its logging compiled in: the ratio says how long a user \
-         of that package waits, not what ns-3 could do. The same work: {}. {before} before, {} after.",
-        work.join("; "),
-        load()
-    ));
-    Ok(Some(section))
-}
-
-fn compile_ns3(program: &Path) -> Outcome<()> {
-    let help = |what: &str| format!("cannot compile peers/ns3.cc: {what}; {NS3_HELP}");
-    let flags = Command::new("pkg-config")
-        .args(["--cflags", "--libs"])
-        .args(NS3_MODULES)
-        .output()
-        .map_err(|e| help(&e.to_string()))?;
-    let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
-    let mut compiler = Command::new("g++");
-    compiler.args(["-O2", "-std=c++17"]).arg(folder().join("ns3.cc")).arg("-o").arg(program);
-    let output = compiler.args(flags.split_whitespace()).output().map_err(|e| help(&e.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    Err(help(why.lines().find(|l| l.contains("error") || l.contains("cannot")).unwrap_or("g++ failed")))
 }
