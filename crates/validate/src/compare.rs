@@ -133,6 +133,8 @@ impl Row {
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     pub case: String,
+    pub queue: String,
+    pub senders: String,
     pub rows: Vec<Row>,
     /// Why it is not compared, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -248,6 +248,14 @@ impl run::Case for Case {
         self.setting.name()
     }
 
+    fn queue(&self) -> &str {
+        &self.setting.qdisc
+    }
+
+    fn senders(&self) -> &str {
+        &self.setting.cc
+    }
+
     fn effort(&self) -> u64 {
         let s = &self.setting;
         // A lossy gigabit is not filled.

@@ -188,6 +188,14 @@ impl run::Case for Case {
         self.name.to_string()
     }
 
+    fn queue(&self) -> &str {
+        &self.name.algorithm
+    }
+
+    fn senders(&self) -> &str {
+        self.parameters.text("tcp")
+    }
+
     fn effort(&self) -> u64 {
         let p = &self.parameters;
         (p.number("cap") / p.number("pkt") * p.number("dur")) as u64

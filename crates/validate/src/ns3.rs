@@ -39,6 +39,14 @@ impl run::Case for Case {
         format!("{queue} {tcp}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows")
     }
 
+    fn queue(&self) -> &str {
+        &self.setting.queue
+    }
+
+    fn senders(&self) -> &str {
+        &self.setting.tcp
+    }
+
     fn effort(&self) -> u64 {
         let s = &self.setting;
         u64::from(s.rate_mbit) * 1_000_000 / 8 / u64::from(PACKET) * u64::from(s.seconds)

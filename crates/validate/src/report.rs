@@ -74,6 +74,8 @@ A figure agrees if the means over boots and seeds lie within its band:
 | deviation of the queue | 20 % or 2 packets |
 | what a window does | 10 %; a sample, or one of what is counted |
 
+More rows are measured by the programs and the recipe in `crates/validate/linux/measure`, which its README describes.
+
 A reduction is a fall of the window; falls less than half a second apart are one. The threshold is that of slow start.
 
 ";
@@ -241,7 +243,25 @@ fn summary(out: &mut String, found: &Found, excused: &str) {
         let square = (differences.iter().map(|d| d * d).sum::<f64>() / n).sqrt();
         let _ = writeln!(out, "| {figure} | {n} | {mean:+.1} | {square:.1} |");
     }
+    standings(out, comparisons, "queue", |c| &c.queue);
+    standings(out, comparisons, "senders", |c| &c.senders);
     out.push('\n');
+}
+
+/// How many figures lie where, by what cases have in common.
+fn standings(out: &mut String, comparisons: &[Comparison], title: &str, of: impl Fn(&Comparison) -> &str) {
+    let mut groups: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
+    for comparison in comparisons.iter().filter(|c| c.left_out.is_none()) {
+        groups.entry(of(comparison)).or_default().push(comparison);
+    }
+    let _ = writeln!(out, "\n| {title} | cases | inside | outside | excused |");
+    out.push_str("| --- | ---: | ---: | ---: | ---: |\n");
+    for (name, group) in groups {
+        let rows = || group.iter().flat_map(|c| &c.rows);
+        let of = |standing| rows().filter(|r| r.verdict == standing).count();
+        let [inside, outside, excused] = [Standing::Inside, Standing::Outside, Standing::Excused].map(of);
+        let _ = writeln!(out, "| {name} | {} | {inside} | {outside} | {excused} |", group.len());
+    }
 }
 
 fn excuses(out: &mut String, found: &Found, heading: &str) {

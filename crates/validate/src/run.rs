@@ -12,6 +12,9 @@ use crate::little::Little;
 /// A setting that another implementation ran.
 pub trait Case {
     fn name(&self) -> String;
+    /// The queue, and the senders, by the other's names for them.
+    fn queue(&self) -> &str;
+    fn senders(&self) -> &str;
     /// About how many packets a run sends.
     fn effort(&self) -> u64;
     /// The scenarios, as a user would write them, that run it with so many seeds in all.
@@ -63,7 +66,14 @@ fn is_uncertain(comparison: &Comparison) -> bool {
 
 fn one(case: &impl Case, count: u32) -> Result<Comparison, String> {
     let mut replications: Vec<Replication> = Vec::new();
-    let mut comparison = Comparison { case: case.name(), rows: Vec::new(), left_out: None, little: None };
+    let mut comparison = Comparison {
+        case: case.name(),
+        queue: case.queue().to_string(),
+        senders: case.senders().to_string(),
+        rows: Vec::new(),
+        left_out: None,
+        little: None,
+    };
     let scenarios = match case.scenarios(count) {
         Ok(scenarios) => scenarios,
         Err(why) => return Ok(Comparison { left_out: Some(why), ..comparison }),
