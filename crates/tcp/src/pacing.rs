@@ -59,7 +59,7 @@ impl Together {
             return next;
         }
         let earlier = self.late.min(gap / 2);
-        self.late = self.late - earlier;
+        self.late -= earlier;
         next + (gap - earlier)
     }
 }

@@ -236,8 +236,8 @@ pub(crate) struct Bbr1 {
     largest: Largest,
     policer: Policer,
     /// The smallest round-trip time of the connection, and that of the filter.
-    least_rtt: Duration,
     min_rtt: Duration,
+    recent_rtt: Duration,
     min_rtt_stamp: Time,
     round: u64,
     next_round_delivered: u64,
@@ -269,8 +269,8 @@ impl Bbr1 {
             state: State::Startup,
             largest: Largest([(0, 0.0); 3]),
             policer: Policer::default(),
-            least_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
+            recent_rtt: Duration::MAX,
             min_rtt_stamp: Time::ZERO,
             round: 0,
             next_round_delivered: 0,
@@ -303,7 +303,7 @@ impl Bbr1 {
 
     /// The smallest round-trip time of the connection.
     pub fn min_rtt(&self) -> Duration {
-        self.least_rtt
+        self.min_rtt
     }
 
     /// BBR.BtlBw, or what a policer lets pass.
@@ -318,7 +318,7 @@ impl Bbr1 {
 
     /// The handshake measured a round-trip time.
     pub fn on_first_rtt(&mut self, rtt: Duration, now: Time) {
-        (self.least_rtt, self.min_rtt, self.min_rtt_stamp) = (rtt, rtt, now);
+        (self.min_rtt, self.recent_rtt, self.min_rtt_stamp) = (rtt, rtt, now);
         self.pacing_rate = self.initial_rate(rtt);
     }
 
@@ -343,10 +343,10 @@ impl Bbr1 {
     /// The same at this bandwidth, with room for as many more.
     #[inline(always)]
     fn budget(&self, bandwidth: f64, gain: f64, more: f64) -> f64 {
-        if self.min_rtt == Duration::MAX {
+        if self.recent_rtt == Duration::MAX {
             return self.initial_window;
         }
-        let product = bandwidth * seconds(self.min_rtt);
+        let product = bandwidth * seconds(self.recent_rtt);
         let packets = ceil(gain * product) + more + 3.0 * self.quantum();
         let probes = self.state == State::ProbeBw && self.cycle == 0;
         2.0 * ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
@@ -435,7 +435,7 @@ impl Bbr1 {
 
     #[inline(always)]
     fn is_next_cycle_phase(&self, s: &Sample) -> bool {
-        let full_length = s.now - self.cycle_stamp > self.min_rtt;
+        let full_length = s.now - self.cycle_stamp > self.recent_rtt;
         if self.pacing_gain == 1.0 {
             return full_length;
         }
@@ -492,11 +492,11 @@ impl Bbr1 {
         let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
         // Most are longer in any unit.
-        let short = |rtt: &Duration| *rtt < self.min_rtt + Duration::from_micros(1) || expired;
+        let short = |rtt: &Duration| *rtt < self.recent_rtt + Duration::from_micros(1) || expired;
         if let Some(rtt) = s.rtt.filter(short).map(whole) {
-            self.least_rtt = self.least_rtt.min(rtt);
-            if rtt < self.min_rtt || expired {
-                (self.min_rtt, self.min_rtt_stamp) = (rtt, s.now);
+            self.min_rtt = self.min_rtt.min(rtt);
+            if rtt < self.recent_rtt || expired {
+                (self.recent_rtt, self.min_rtt_stamp) = (rtt, s.now);
             }
         }
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
@@ -542,9 +542,9 @@ impl Bbr1 {
         let rate = self.pacing_gain * self.bandwidth() * MARGIN;
         if rate > 0.0 && (self.filled_pipe || rate > self.pacing_rate) {
             self.pacing_rate = rate;
-        } else if self.round == 1 && self.min_rtt != Duration::MAX && !self.filled_pipe {
+        } else if self.round == 1 && self.recent_rtt != Duration::MAX && !self.filled_pipe {
             // No handshake measured a round-trip time: the first packets do.
-            self.pacing_rate = rate.max(self.initial_rate(self.min_rtt));
+            self.pacing_rate = rate.max(self.initial_rate(self.recent_rtt));
         }
     }
 
