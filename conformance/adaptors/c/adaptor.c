@@ -1,4 +1,4 @@
-/* CoDel (RFC 8289), PIE (RFC 8033, basic scheme) and drop-tail in C, speaking Quell's conformance protocol.
+/* CoDel (RFC 8289), PIE (RFC 8033, basic scheme), COBALT and drop-tail in C, speaking Quell's conformance protocol.
  *
  *   cc -O2 -o adaptor adaptor.c -lm && quell conformance run -- ./adaptor
  *
@@ -154,11 +154,93 @@ static void pie_update(void) {
     pie.delay_old = delay;
 }
 
-static enum { TAIL, CODEL, PIE } algorithm;
+/* ---- COBALT, as docs/algorithms/cobalt.md has it. ---- */
+
+static struct {
+    int64_t target, interval, over, drop_next, stepped;
+    double p, p_inc, p_dec;
+    uint32_t count;
+    bool dropping, has_stepped;
+} cobalt;
+
+typedef enum { PASS, SIGNAL, DROP } decision;
+
+static bool cobalt_due(int64_t now) {
+    return cobalt.count > 0 && now >= cobalt.drop_next;
+}
+
+static int64_t cobalt_spaced(int64_t t) {
+    return t + (int64_t)((double)cobalt.interval / sqrt(cobalt.count > 1 ? cobalt.count : 1) + 0.5);
+}
+
+static bool cobalt_steps(int64_t now) {
+    if (cobalt.has_stepped && now - cobalt.stepped <= cobalt.target)
+        return false;
+    cobalt.has_stepped = true;
+    cobalt.stepped = now;
+    return true;
+}
+
+static decision cobalt_decides(int64_t now, const packet *p) {
+    bool due = cobalt_due(now), late = now > cobalt.drop_next;
+    decision what = PASS;
+    if (now - p->arrived > cobalt.over) {
+        if (!cobalt.dropping)
+            cobalt.drop_next = cobalt_spaced(now);
+        cobalt.dropping = true;
+        if (cobalt.count == 0)
+            cobalt.count = 1;
+    } else {
+        cobalt.dropping = false;
+    }
+    if (due) {
+        if (cobalt.dropping) {
+            what = SIGNAL;
+            cobalt.count++;
+            cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
+        } else {
+            while (cobalt_due(now)) {
+                cobalt.count--;
+                cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
+            }
+        }
+        late = now > cobalt.drop_next;
+    }
+    if (chance(cobalt.p))
+        what = DROP;
+    if (cobalt.count == 0)
+        cobalt.drop_next = now + cobalt.interval;
+    else if (late && what != DROP && (what == PASS || p->capable))
+        cobalt.drop_next = now;
+    return what;
+}
+
+static void cobalt_full(int64_t now) {
+    if (cobalt_steps(now))
+        cobalt.p = fmin(cobalt.p + cobalt.p_inc, 1);
+    cobalt.dropping = true;
+    cobalt.drop_next = now;
+    if (cobalt.count == 0)
+        cobalt.count = 1;
+}
+
+static void cobalt_empty(int64_t now) {
+    if (cobalt.p > 0 && cobalt_steps(now))
+        cobalt.p = fmax(cobalt.p - cobalt.p_dec, 0);
+    cobalt.dropping = false;
+    if (cobalt_due(now)) {
+        cobalt.count--;
+        cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
+    }
+}
+
+static enum { TAIL, CODEL, PIE, COBALT } algorithm;
 
 /* ---- What is common. ---- */
 
-static void link_is_idle(void) {
+static void link_is_idle(int64_t now) {
+    if (algorithm == COBALT)
+        cobalt_empty(now);
     codel.above = codel.dropping = false;
     pie.waited = 0;
 }
@@ -179,6 +261,8 @@ static void enqueue(int64_t now, const char *line) {
     }
     if (waiting >= buffer_packets || backlog + p.bytes > buffer_bytes || waiting == MOST) {
         pie.accumulated = 0;
+        if (algorithm == COBALT)
+            cobalt_full(now);
         printf("{\"verdict\":\"dropped\",\"cause\":\"overflow\",\"used\":%d", used);
         return;
     }
@@ -196,7 +280,16 @@ static void dequeue(int64_t now) {
     bool ok_to_drop = false, marked = false, there;
     long dropped[MOST];
     int drops = 0;
-    if (algorithm != CODEL) {
+    if (algorithm == COBALT) {
+        while ((there = pop(&p))) {
+            decision what = cobalt_decides(now, &p);
+            if (what == PASS || (what == SIGNAL && p.capable)) {
+                marked = what == SIGNAL && !p.ce;
+                break;
+            }
+            dropped[drops++] = p.id;
+        }
+    } else if (algorithm != CODEL) {
         there = pop(&p);
         if (there)
             pie.waited = now - p.arrived;
@@ -235,11 +328,11 @@ static void dequeue(int64_t now) {
     printf("{\"dropped\":[");
     for (int i = 0; i < drops; i++)
         printf("%s%ld", i ? "," : "", dropped[i]);
-    printf("],\"marked\":%s", marked ? "true" : "false");
+    printf("],\"marked\":%s,\"used\":%d", marked ? "true" : "false", used);
     if (there)
         printf(",\"sent\":%ld", p.id);
     else
-        link_is_idle();
+        link_is_idle(now);
 }
 
 /* Whether the header asks for what is here. */
@@ -271,6 +364,17 @@ static const char *configure(const char *line) {
         pie.derandomize = is(own, "derandomize", "true");
         pie.cap = is(own, "cap", "true");
         pie.mean_packet = number(link, "mean_packet_bytes", 1000);
+    } else if (is(line, "algorithm", "\"cobalt\"")) {
+        algorithm = COBALT;
+        cobalt.target = nanoseconds(number(own, "target", 0));
+        cobalt.interval = nanoseconds(number(own, "interval", 0));
+        cobalt.p_inc = number(own, "p_inc", 0);
+        cobalt.p_dec = number(own, "p_dec", 0);
+        const char *mtu = after(own, "mtu");
+        double bytes = mtu ? floor(number(mtu, "bytes", 0)) : 0, rate = number(link, "rate_bps", 1);
+        cobalt.over = 4 * nanoseconds(8 * bytes / rate);
+        if (cobalt.over < cobalt.target)
+            cobalt.over = cobalt.target;
     } else if (!is(line, "algorithm", "\"drop-tail\"")) {
         return "not implemented";
     }
@@ -306,13 +410,16 @@ int main(void) {
             if (is(line, "do", "\"update\"") && algorithm == PIE)
                 pie_update();
             else if (is(line, "do", "\"idle\"") && waiting == 0)
-                link_is_idle();
+                link_is_idle(now);
         }
         if (algorithm == PIE)
             printf(",\"signals\":{\"p\":%.17g,\"delay\":%.17g,\"burst_allowance\":%.17g,\"accumulated\":%.17g}}\n",
                    pie.p, pie.delay_old, pie.burst / 1e9, pie.accumulated);
         else if (algorithm == CODEL)
             printf(",\"signals\":{\"dropping\":%d,\"count\":%" PRIu32 "}}\n", codel.dropping, codel.count);
+        else if (algorithm == COBALT)
+            printf(",\"signals\":{\"p\":%.17g,\"dropping\":%d,\"count\":%" PRIu32 "}}\n", cobalt.p, cobalt.dropping,
+                   cobalt.count);
         else
             printf("}\n");
         fflush(stdout);

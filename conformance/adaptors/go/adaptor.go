@@ -1,5 +1,5 @@
-// PI (Hollot et al. 2001b), PIE with its delay from the link's rate (RFC 8033 section 6), and drop-tail in Go, speaking
-// Quell's conformance protocol.
+// PI (Hollot et al. 2001b), PIE with its delay from the link's rate (RFC 8033 section 6), COBALT and drop-tail in Go,
+// speaking Quell's conformance protocol.
 //
 //	go build -o adaptor adaptor.go && quell conformance run -- ./adaptor
 package main
@@ -32,6 +32,7 @@ type packet struct {
 	ID    uint32  `json:"id"`
 	Bytes float64 `json:"bytes"`
 	Ecn   string  `json:"ecn"`
+	came  int64
 }
 
 type event struct {
@@ -45,11 +46,13 @@ type answer struct {
 	Verdict string             `json:"verdict,omitempty"`
 	Cause   string             `json:"cause,omitempty"`
 	Sent    *uint32            `json:"sent,omitempty"`
+	Marked  bool               `json:"marked,omitempty"`
+	Dropped []uint32           `json:"dropped,omitempty"`
 	Used    int                `json:"used"`
 	Signals map[string]float64 `json:"signals,omitempty"`
 }
 
-// A decision about an arrival.
+// A decision about a packet.
 type decision int
 
 const (
@@ -61,9 +64,15 @@ const (
 // What decides for a queue.
 type algorithm interface {
 	arrive(q *queue, p packet) decision
-	overflow()
+	overflow(now int64)
 	update(q *queue)
 	signals() map[string]float64
+}
+
+// What decides about packets that leave as well.
+type departures interface {
+	depart(q *queue, now int64, p packet) decision
+	idle(now int64)
 }
 
 type queue struct {
@@ -114,14 +123,19 @@ func (q *queue) full(p packet) bool {
 	return q.bytes+p.Bytes > math.Floor(*q.header.Link.Buffer.Bytes)
 }
 
-func (q *queue) enqueue(a algorithm, p packet) answer {
-	capable := q.header.Ecn && p.Ecn != ""
+// Whether the packet is dropped by what was decided.
+func (q *queue) drops(decided decision, p packet) bool {
+	return decided == drop || decided == signal && !(q.header.Ecn && p.Ecn != "")
+}
+
+func (q *queue) enqueue(a algorithm, now int64, p packet) answer {
+	p.came = now
 	decided := a.arrive(q, p)
-	if decided == drop || decided == signal && !capable {
+	if q.drops(decided, p) {
 		return answer{Verdict: "dropped", Cause: "early"}
 	}
 	if q.full(p) {
-		a.overflow()
+		a.overflow(now)
 		return answer{Verdict: "dropped", Cause: "overflow"}
 	}
 	verdict := "queued"
@@ -133,20 +147,38 @@ func (q *queue) enqueue(a algorithm, p packet) answer {
 	return answer{Verdict: verdict}
 }
 
-func (q *queue) dequeue() answer {
-	if len(q.waiting) == 0 {
-		return answer{}
+func (q *queue) dequeue(a algorithm, now int64) answer {
+	said := answer{}
+	watcher, watches := a.(departures)
+	for len(q.waiting) > 0 {
+		p := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.bytes -= p.Bytes
+		decided := pass
+		if watches {
+			decided = watcher.depart(q, now, p)
+		}
+		if q.drops(decided, p) {
+			said.Dropped = append(said.Dropped, p.ID)
+			continue
+		}
+		said.Sent, said.Marked = &p.ID, decided == signal && p.Ecn != "ce"
+		return said
 	}
-	p := q.waiting[0]
-	q.waiting = q.waiting[1:]
-	q.bytes -= p.Bytes
-	return answer{Sent: &p.ID}
+	q.idle(a, now)
+	return said
+}
+
+func (q *queue) idle(a algorithm, now int64) {
+	if watcher, watches := a.(departures); watches && len(q.waiting) == 0 {
+		watcher.idle(now)
+	}
 }
 
 type dropTail struct{}
 
 func (dropTail) arrive(*queue, packet) decision { return pass }
-func (dropTail) overflow()                      {}
+func (dropTail) overflow(int64)                 {}
 func (dropTail) update(*queue)                  {}
 func (dropTail) signals() map[string]float64    { return nil }
 
@@ -183,7 +215,7 @@ func (c *pi) arrive(q *queue, p packet) decision {
 	return pass
 }
 
-func (c *pi) overflow() {}
+func (c *pi) overflow(int64) {}
 
 func (c *pi) update(q *queue) {
 	length := float64(len(q.waiting))
@@ -249,7 +281,7 @@ func (c *pie) arrive(q *queue, _ packet) decision {
 	return drop
 }
 
-func (c *pie) overflow() { c.accumulated = 0 }
+func (c *pie) overflow(int64) { c.accumulated = 0 }
 
 func (c *pie) update(q *queue) {
 	delay, scale := c.delay(q), 1.0
@@ -277,6 +309,103 @@ func (c *pie) signals() map[string]float64 {
 	}
 }
 
+// As docs/algorithms/cobalt.md has it.
+type cobalt struct {
+	target, interval, over, next, stepped int64
+	p, inc, dec                           float64
+	count                                 uint32
+	dropping, hasStepped                  bool
+}
+
+func newCobalt(q *queue) algorithm {
+	seconds := func(name string) int64 { return int64(q.number(name)*1e9 + 0.5) }
+	var mtu size
+	if err := json.Unmarshal(q.header.Parameters["mtu"], &mtu); err != nil {
+		panic(err)
+	}
+	wire := int64(math.Floor(*mtu.Bytes)*8e9/q.header.Link.RateBps + 0.5)
+	c := &cobalt{target: seconds("target"), interval: seconds("interval"), inc: q.number("p_inc"), dec: q.number("p_dec")}
+	c.over = max(c.target, 4*wire)
+	return c
+}
+
+func (c *cobalt) due(now int64) bool { return c.count > 0 && now >= c.next }
+
+func (c *cobalt) spaced(t int64) int64 {
+	return t + int64(float64(c.interval)/math.Sqrt(float64(max(c.count, 1)))+0.5)
+}
+
+func (c *cobalt) steps(now int64) bool {
+	if c.hasStepped && now-c.stepped <= c.target {
+		return false
+	}
+	c.hasStepped, c.stepped = true, now
+	return true
+}
+
+func (c *cobalt) arrive(*queue, packet) decision { return pass }
+func (c *cobalt) update(*queue)                  {}
+
+func (c *cobalt) depart(q *queue, now int64, p packet) decision {
+	due, late, decided := c.due(now), now > c.next, pass
+	if now-p.came > c.over {
+		if !c.dropping {
+			c.next = c.spaced(now)
+		}
+		c.dropping, c.count = true, max(c.count, 1)
+	} else {
+		c.dropping = false
+	}
+	if due {
+		if c.dropping {
+			decided = signal
+			c.count++
+			c.next = c.spaced(c.next)
+		} else {
+			for c.due(now) {
+				c.count--
+				c.next = c.spaced(c.next)
+			}
+		}
+		late = now > c.next
+	}
+	if q.chance(c.p) {
+		decided = drop
+	}
+	if c.count == 0 {
+		c.next = now + c.interval
+	} else if late && !q.drops(decided, p) {
+		c.next = now
+	}
+	return decided
+}
+
+func (c *cobalt) overflow(now int64) {
+	if c.steps(now) {
+		c.p = math.Min(c.p+c.inc, 1)
+	}
+	c.dropping, c.next, c.count = true, now, max(c.count, 1)
+}
+
+func (c *cobalt) idle(now int64) {
+	if c.p > 0 && c.steps(now) {
+		c.p = math.Max(c.p-c.dec, 0)
+	}
+	c.dropping = false
+	if c.due(now) {
+		c.count--
+		c.next = c.spaced(c.next)
+	}
+}
+
+func (c *cobalt) signals() map[string]float64 {
+	dropping := 0.0
+	if c.dropping {
+		dropping = 1
+	}
+	return map[string]float64{"p": c.p, "dropping": dropping, "count": float64(c.count)}
+}
+
 func main() {
 	input := bufio.NewReaderSize(os.Stdin, 1<<20)
 	output := json.NewEncoder(os.Stdout)
@@ -295,6 +424,8 @@ func main() {
 		a, why = newPi(q)
 	case "pie":
 		a, why = newPie(q)
+	case "cobalt":
+		a = newCobalt(q)
 	default:
 		why = "not implemented"
 	}
@@ -312,11 +443,13 @@ func main() {
 		said := answer{}
 		switch e.Do {
 		case "enqueue":
-			said = q.enqueue(a, e.Packet)
+			said = q.enqueue(a, e.T, e.Packet)
 		case "dequeue":
-			said = q.dequeue()
+			said = q.dequeue(a, e.T)
 		case "update":
 			a.update(q)
+		case "idle":
+			q.idle(a, e.T)
 		}
 		said.Used, said.Signals = q.used, a.signals()
 		_ = output.Encode(said)

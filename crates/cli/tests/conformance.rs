@@ -46,7 +46,7 @@ fn quell_passes_its_own_vectors_over_a_pipe() {
     let bench = Bench::new();
     let quell = env!("CARGO_BIN_EXE_quell");
     let all = passed(&bench, &["codel", "red+tail", "pie/enhanced"], &[quell, "conformance", "answer"]);
-    assert_eq!(all.len(), 10, "{all:?}");
+    assert_eq!(all.len(), 11, "{all:?}");
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn the_c_adaptor_passes() {
         .output()
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let all = passed(&bench, &["drop-tail", "codel", "pie"], &[program.to_str().unwrap()]);
+    let all = passed(&bench, &["drop-tail", "codel", "pie", "cobalt"], &[program.to_str().unwrap()]);
     assert!(all.contains(&"codel/drops".into()) && all.contains(&"pie/marks".into()), "{all:?}");
-    assert!(all.len() >= 9, "{all:?}");
+    assert!(all.contains(&"cobalt/marks".into()) && all.len() >= 12, "{all:?}");
 }
 
 #[test]
@@ -93,8 +93,13 @@ fn the_go_adaptor_passes() {
     go.args(["build", "-o"]).arg(&program).arg(adaptor("go/adaptor.go"));
     let compiled = go.env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local").output().unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let all = passed(&bench, &["drop-tail", "pi", "pie"], &[program.to_str().unwrap()]);
-    assert!(all.contains(&"pi/drops".into()) && all.contains(&"pie/link-rate".into()), "{all:?}");
+    let all = passed(&bench, &["drop-tail", "pi", "pie", "cobalt"], &[program.to_str().unwrap()]);
+    assert!(
+        all.contains(&"pi/drops".into())
+            && all.contains(&"pie/link-rate".into())
+            && all.contains(&"cobalt/marks".into()),
+        "{all:?}"
+    );
 }
 
 #[test]
