@@ -183,7 +183,9 @@ impl Cache {
     fn read(&self, key: &Key) -> Lookup {
         let path = self.path(key);
         let decoded = match fs::read(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Lookup::Miss,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Lookup::Miss;
+            }
             Err(e) => Err(format!("cannot be read: {e}")),
             Ok(bytes) => entry::decode(&bytes, key).map_err(|why| format!("is damaged: {why}")),
         };
@@ -228,8 +230,13 @@ impl Cache {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        let wrong =
-            |e: io::Error| StoreError { path: path.to_path_buf(), why: format!("cannot be written: {e}") };
+        let wrong = |e: io::Error| match e.kind() {
+            io::ErrorKind::NotADirectory => StoreError {
+                path: self.dir.clone(),
+                why: "must be a folder, or a name that none has yet".to_string(),
+            },
+            _ => StoreError { path: path.to_path_buf(), why: format!("cannot be written: {e}") },
+        };
         let folder = path.parent().unwrap_or(&self.dir);
         fs::create_dir_all(folder).map_err(wrong)?;
         let mut file = crate::store::temporary_file(folder).map_err(wrong)?;
