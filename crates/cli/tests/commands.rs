@@ -483,6 +483,53 @@ fn keys_that_nothing_reads_are_noted() {
 }
 
 #[test]
+fn what_may_surprise_in_a_scenario_is_noted() {
+    let bench = Bench::new();
+    let notes = |text: &str| {
+        bench.file("noted.toml", text);
+        let ran = bench.run(&["scenario", "check", "noted.toml"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    // Four flows of 100 Mbit/s, and what UDP has.
+    let changes =
+        |rate: &str| SMALL.replace("[dumbbell]", &format!("[dumbbell]\nchanges = [[3, \"{rate}\"]]"));
+    assert_eq!(notes(&changes("500 Mbit/s")), "");
+    assert_eq!(
+        notes(&changes("600 Mbit/s")),
+        "note: dumbbell.changes: up to 600 Mbit/s, and all access links together carry 500 Mbit/s: they are the \
+         bottleneck then; give access_rate a higher rate\n"
+    );
+    // Both kinds of senders that live on marks.
+    let tcp = |congestion: &str| {
+        format!("tcp = {{ congestion = \"{congestion}\", ecn = true, feedback = \"exact\", pacing = true }}")
+    };
+    let group = |name: &str| format!("[[flows]]\nname = \"{name}\"\nrtt = \"50 ms\"\n{}\n", tcp(name));
+    let text = SMALL.replace("[dumbbell]", "[dumbbell]\necn = true") + &group("dctcp") + &group("prague");
+    let said = notes(&text);
+    for name in ["prague", "dctcp"] {
+        let note =
+            format!("note: {name}: answers marks, and none come from drop-tail: there only losses reduce");
+        assert!(said.contains(&note), "{said}");
+    }
+}
+
+#[test]
+fn an_estimate_of_packets_follows_the_changes_of_a_link() {
+    let bench = Bench::new();
+    let packets = |changes: &str| {
+        bench.file("changing.toml", &SMALL.replace("[dumbbell]", &format!("[dumbbell]\n{changes}")));
+        let checked = bench.json(&["scenario", "check", "changing.toml", "--format", "json"]);
+        checked["files"][0]["summary"]["estimated_packets"].as_f64().unwrap()
+    };
+    let constant = packets("");
+    // 2 Mbit/s for half of the time, then 6.
+    assert!((packets("changes = [[3, 6e6]]") / constant - 2.0).abs() < 1e-9);
+    let every = "changes = { list = [[1, 6e6]], repeat = \"2 s\" }";
+    assert!((packets(every) / constant - (1.0 + 5.0 * 3.0) / 6.0).abs() < 1e-9);
+}
+
+#[test]
 fn text_in_a_pipe_fits_the_columns_that_are_asked_for() {
     let bench = Bench::new();
     for (columns, most) in [(Some("60"), 60), (Some("140"), 140), (None, 100)] {

@@ -100,13 +100,14 @@ impl Scenario {
         // Scenarios without TCP: the default size of its packets.
         let size = self.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
         let rate = |r: BitRate| r.bps() as f64;
+        let mean = |link: LinkFields<'_>| plan::rate_over_time(link.rate, link.changes).mean(self.duration);
         let bits_per_second = if let Some(d) = &self.dumbbell {
-            rate(d.rate)
+            mean(d.link())
         } else if let Some(p) = &self.parking_lot {
-            f64::from(p.bottlenecks) * rate(p.rate)
+            f64::from(p.bottlenecks) * mean(p.link())
         } else {
             let links = self.graph.iter().flat_map(|g| &g.links);
-            links.filter(|l| l.buffer.is_some()).map(|l| rate(l.rate)).sum()
+            links.filter(|l| l.buffer.is_some()).map(|l| mean(l.link())).sum()
         };
         let seconds = self.duration.as_secs_f64();
         // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
@@ -124,6 +125,28 @@ impl Scenario {
             return recorded;
         }
         (udp + recorded).max(bits_per_second * seconds / size)
+    }
+
+    /// The link between routers that its changes make faster than all access links together, which are the bottleneck
+    /// then: the field that names it, its highest rate, and what they carry.
+    pub fn lifted_above_access(&self) -> Option<(String, BitRate, BitRate)> {
+        let default = plan::access_rate(self);
+        let mut access = 0_u64;
+        for group in &self.flows {
+            let Access::Rate(rate) = group.access_rate.unwrap_or(default) else { return None };
+            // Sessions are as many as come.
+            let count = if group.kind == Kind::Sessions { return None } else { group.count.unwrap_or(1) };
+            access = access.saturating_add(rate.bps().saturating_mul(u64::from(count)));
+        }
+        let access = BitRate::from_bps(access);
+        let graph = self.graph.iter().flat_map(|g| &g.links);
+        let graph = graph.enumerate().map(|(i, l)| (format!("graph.links[{i}].changes"), l.link()));
+        let dumbbell = self.dumbbell.iter().map(|d| ("dumbbell.changes".to_string(), d.link()));
+        let row = self.parking_lot.iter().map(|p| ("parking_lot.changes".to_string(), p.link()));
+        dumbbell.chain(row).chain(graph).find_map(|(field, link)| {
+            let most = plan::rate_over_time(link.rate, link.changes).values().max()?;
+            (link.rate <= access && most > access).then_some((field, most, access))
+        })
     }
 
     /// The JSON Schema of scenario files.

@@ -189,6 +189,32 @@ impl<T: Copy> Schedule<T> {
     }
 }
 
+impl Schedule<BitRate> {
+    /// The mean from the start until `end`, in bit/s, however often the changes repeat.
+    pub fn mean(&self, end: Duration) -> f64 {
+        let Some(changes) = &self.changes else { return self.initial.bps() as f64 };
+        // What is carried in a round until `end`, beginning with the rate `before`.
+        let bits = |before: BitRate, end: u64| {
+            let (mut rate, mut from, mut sum) = (before, 0, 0.0);
+            for (at, next) in changes.list.iter().take_while(|(at, _)| at.nanos() < end) {
+                sum += rate.bps() as f64 * (at.nanos() - from) as f64;
+                (rate, from) = (*next, at.nanos());
+            }
+            sum + rate.bps() as f64 * (end - from) as f64
+        };
+        let (end, period) = (end.nanos(), changes.period.map_or(u64::MAX, |p| p.nanos().max(1)));
+        let sum = match end.checked_sub(period) {
+            None => bits(self.initial, end),
+            Some(after) => {
+                let last = changes.list.last().map_or(self.initial, |c| c.1);
+                let whole = (after / period) as f64 * bits(last, period);
+                bits(self.initial, period) + whole + bits(last, after % period)
+            }
+        };
+        sum / end.max(1) as f64
+    }
+}
+
 impl<T> Changes<T> {
     /// When the round that `t` falls into began, in nanoseconds, and how far it is by then.
     fn fold(&self, t: Time) -> (u64, Time) {
@@ -618,6 +644,12 @@ mod tests {
             let short = Schedule::changing(0, Changes::every(Duration::from_nanos(period), list));
             let long = Schedule::changing(0, written.clone());
             prop_assert!(short.fault().is_none() && long.fault().is_none());
+            for t in &asked {
+                let rates = [&short, &long].map(|s| s.map(BitRate::from_bps).mean(Duration::from_nanos(*t)));
+                let sum: u64 = (0..*t).map(|t| long.at(Time::from_nanos(t))).sum();
+                let mean = sum as f64 / (*t).max(1) as f64;
+                prop_assert!(rates.iter().all(|x| (x - mean).abs() <= 1e-9 * mean), "{} {:?} {}", t, rates, mean);
+            }
             for t in asked {
                 let t = Time::from_nanos(t);
                 prop_assert_eq!(short.at(t), long.at(t));

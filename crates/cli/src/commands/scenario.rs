@@ -129,7 +129,10 @@ pub const MOST_HOLES: usize = 20;
 
 /// Says on stderr what may surprise in a study, with at most `most` lines about points that are not valid.
 pub fn say_notes(study: &Study, most: usize) {
-    let of = |p: &Point| [ecn_note(&p.scenario), marks_note(&p.scenario), l4s_note(&p.scenario)];
+    let of = |p: &Point| {
+        let s = &p.scenario;
+        [ecn_note(s), marks_note(s, true), marks_note(s, false), l4s_note(s), access_note(s)]
+    };
     let idle = |p: &Point| -> Vec<String> {
         let note = |(group, idle): (&str, Idle)| {
             format!("{group}: tcp.{} has no effect without {}", idle.key, idle.needs)
@@ -184,19 +187,23 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Congestion controls that live on marks, beside an algorithm that gives none.
-fn marks_note(s: &Scenario) -> Option<String> {
-    let note = |ect1: bool| {
-        let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks(ect1)).map(|c| c.label()).collect();
-        let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-        let labels = none.join(", ");
-        (!none.is_empty()).then(|| {
-            format!(
-                "{names}: answers marks, and none come from {labels}: there only losses reduce the window"
-            )
-        })
-    };
-    note(true).or_else(|| note(false))
+/// Congestion controls that live on marks, with ECT(1) or ECT(0), beside an algorithm that gives none.
+fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
+    let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks(ect1)).map(|c| c.label()).collect();
+    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
+    let labels = none.join(", ");
+    (!none.is_empty()).then(|| {
+        format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
+    })
+}
+
+/// A link that becomes faster than what leads to it.
+fn access_note(s: &Scenario) -> Option<String> {
+    let (field, most, access) = s.lifted_above_access()?;
+    Some(format!(
+        "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
+         access_rate a higher rate"
+    ))
 }
 
 /// Algorithms that tell ECT(1) from ECT(0).

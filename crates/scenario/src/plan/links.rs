@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quell_aqm::Seed;
 use quell_sim::network::{self as sim, Schedule};
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use super::limits;
 use super::measure::at;
@@ -318,10 +318,8 @@ impl Duplex<'_> {
                         };
                         self.finest.check(rate, path.clone()).map_err(of_line)?;
                     }
-                    let way = Way { rate: trace.rate.clone(), delay: trace.delay.clone() };
-                    return way.checked(self.end, trace.bin.is_some(), &path);
+                    return Way::of(changes).checked(self.end, trace.bin.is_some(), &path);
                 }
-                // A file that nobody has read, in a scenario that is only looked at, changes nothing.
                 let list = course.list.as_deref().unwrap_or(&[]);
                 (list, path.then("list"), course.repeat.map(|r| (r, path.then("repeat"))))
             }
@@ -340,18 +338,11 @@ impl Duplex<'_> {
             }
             before = Some(at);
         }
-        let (mut rates, mut delays) = (Vec::new(), Vec::new());
-        rates.extend(list.iter().filter_map(|c| Some((at(c.at), c.rate?))));
-        delays.extend(list.iter().filter_map(|c| Some((at(c.at), c.delay?))));
-        let Some((period, repeat_path)) = repeat else {
-            let (rate, delay) = (sim::Changes::once(rates), sim::Changes::once(delays));
-            return Ok(Way { rate: Arc::new(rate), delay: Arc::new(delay) });
-        };
+        let Some((period, repeat_path)) = repeat else { return Ok(Way::of(changes)) };
         let last = before.unwrap_or_default();
         let rule = format!("must be longer than it takes to the last change ({last})");
         require(period > last, repeat_path.clone(), rule)?;
-        let (rate, delay) = (sim::Changes::every(period, rates), sim::Changes::every(period, delays));
-        Way { rate: Arc::new(rate), delay: Arc::new(delay) }.checked(self.end, false, &repeat_path)
+        Way::of(changes).checked(self.end, false, &repeat_path)
     }
 
     /// What is wrong with a change, which is written at `at`.
@@ -368,6 +359,29 @@ impl Duplex<'_> {
 }
 
 impl Way {
+    /// What changes do, whether they are sound or not. A file that nobody has read, in a scenario that is only looked
+    /// at, changes nothing.
+    fn of(changes: &Changes) -> Way {
+        let (list, repeat) = match changes {
+            Changes::List(list) => (&list[..], None),
+            Changes::Course(course) => {
+                if let Some(trace) = &course.trace {
+                    return Way { rate: trace.rate.clone(), delay: trace.delay.clone() };
+                }
+                (course.list.as_deref().unwrap_or(&[]), course.repeat)
+            }
+        };
+        fn follow<T>(list: Vec<(Time, T)>, repeat: Option<Duration>) -> Arc<sim::Changes<T>> {
+            Arc::new(match repeat {
+                Some(period) => sim::Changes::every(period, list),
+                None => sim::Changes::once(list),
+            })
+        }
+        let rates = list.iter().filter_map(|c| Some((at(c.at), c.rate?))).collect();
+        let delays = list.iter().filter_map(|c| Some((at(c.at), c.delay?))).collect();
+        Way { rate: follow(rates, repeat), delay: follow(delays, repeat) }
+    }
+
     /// Refuses what changes more often than can be simulated.
     fn checked(self, end: Duration, binned: bool, path: &Path) -> Result<Way, Problem> {
         let most = self.rate.count(at(end)).max(self.delay.count(at(end)));
@@ -423,6 +437,11 @@ fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
     )
 }
 
+/// The rate of a link over time.
+pub(crate) fn rate_over_time(rate: BitRate, changes: &Changes) -> Schedule<BitRate> {
+    Schedule::following(rate, &Way::of(changes).rate)
+}
+
 /// Refuses access links that are too fast.
 pub(super) fn check_access(s: &Scenario) -> Result<(), Problem> {
     let given = [
@@ -439,7 +458,7 @@ pub(super) fn check_access(s: &Scenario) -> Result<(), Problem> {
 }
 
 /// The rate of access links where a group says nothing of its own.
-pub(super) fn access_rate(s: &Scenario) -> Access {
+pub(crate) fn access_rate(s: &Scenario) -> Access {
     let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
     let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.rate));
     let graph = s.graph.as_ref().map(|g| {

@@ -37,7 +37,7 @@ use routes::Frame;
 pub(crate) use arrivals::Arrivals;
 pub use flows::FlowFact;
 pub(crate) use groups::applies;
-pub(crate) use links::own_algorithm;
+pub(crate) use links::{access_rate, own_algorithm, rate_over_time};
 pub use measure::ACKS;
 use measure::steady_state;
 pub(crate) use measure::{classes, measure};
