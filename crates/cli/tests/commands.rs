@@ -594,6 +594,27 @@ fn a_resolved_scenario_is_a_scenario() {
 }
 
 #[test]
+fn lists_in_a_narrow_terminal_break_no_word() {
+    let bench = Bench::new();
+    for (width, lost) in [(60, "trust"), (80, "family"), (100, "")] {
+        for args in [&["aqm", "list"][..], &["conformance", "list"]] {
+            let out = bench.command(args).env("COLUMNS", width.to_string()).output().unwrap();
+            let out = String::from_utf8(out.stdout).unwrap();
+            assert!(out.lines().all(|l| l.chars().count() <= width), "{width}: {out}");
+            let first = |name: &str| out.lines().any(|l| l.split(' ').next() == Some(name));
+            let all = quell_aqm::catalog::CATALOG.iter().map(|e| e.name);
+            let (names, word) = match args[0] {
+                "aqm" => (all.map(str::to_string).collect::<Vec<_>>(), "Auto-Parameterization"),
+                _ => (all.map(|name| format!("{name}/drops")).collect(), "overflows"),
+            };
+            assert!(names.iter().all(|name| first(name)) && out.contains(word), "{width}: {out}");
+            let head = out.lines().next().unwrap();
+            assert!(lost.is_empty() || !head.contains(lost), "{width}: {head}");
+        }
+    }
+}
+
+#[test]
 fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
     let bench = Bench::new();
     bench.file("sweep.toml", &format!("{SMALL}\n[sweep]\n\"flows.ftp.count\" = [1, 2, 4]\n"));

@@ -58,26 +58,22 @@ pub fn list(format: Format) -> Result<(), Failure> {
             algorithms: CATALOG.iter().map(Algorithm::of).collect(),
         });
     }
-    let narrow = terminal::text_width() < NARROW_LIST;
-    let row = |e: &Entry| {
-        let cells = [e.name, e.title, e.family.name(), word(e.label), e.source];
-        without(narrow.then_some(2), &cells)
-    };
-    let rows: Vec<_> = CATALOG.iter().map(row).collect();
-    let header = ["name", "algorithm", "family", "trust", "source"];
-    let header: Vec<String> = without(narrow.then_some(2), &header);
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut header = vec!["name", "algorithm", "family", "trust", "source"];
+    let row =
+        |e: &Entry| [e.name, e.title, e.family.name(), word(e.label), e.source].map(str::to_string).to_vec();
+    let mut rows: Vec<Vec<String>> = CATALOG.iter().map(row).collect();
+    // `describe` has what is left out where words would break.
+    for column in ["family", "trust", "source"] {
+        if let (false, Some(at)) = (table::fits(&header, &rows), header.iter().position(|h| *h == column)) {
+            header.remove(at);
+            rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
     terminal::print(&table::text(&header, &rows))
 }
 
-/// Narrower than this, the list leaves out the family.
-const NARROW_LIST: usize = 70;
 /// Narrower than this, a description has fewer columns.
 const NARROW_DESCRIPTION: usize = 100;
-
-fn without(column: Option<usize>, cells: &[&str]) -> Vec<String> {
-    cells.iter().enumerate().filter(|(i, _)| Some(*i) != column).map(|(_, c)| (*c).to_string()).collect()
-}
 
 /// Describes one algorithm.
 pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
