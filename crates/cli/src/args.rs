@@ -1,6 +1,9 @@
 //! The commands and their arguments.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -204,16 +207,16 @@ pub struct WireArgs {
     #[arg(long, conflicts_with = "scenario")]
     pub ecn: bool,
     /// The largest IP packet in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "scenario")]
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "scenario", value_parser = whole(1..=u16::MAX))]
     pub mtu: u16,
     /// The hosts' congestion control, of those that the kernel has.
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub congestion: Option<String>,
     /// Seed of the algorithm's chance; default: drawn, and kept in the log. Of a scenario: its seeds.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Run a scenario's algorithms with seeds 1 to N; default: its seeds.
-    #[arg(long, value_name = "N", requires = "scenario", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "scenario", conflicts_with = "seed", value_parser = whole(1..=u32::MAX))]
     pub seeds: Option<u32>,
     /// Keep arrivals and decisions in FILE, for `quell gateway replay`.
     #[arg(long, value_name = "FILE")]
@@ -303,16 +306,16 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "METRIC=WIDTH", value_delimiter = ',', value_parser = aim)]
     pub precision: Vec<Aim>,
     /// With --seeds auto, no more seeds than this for an algorithm; default: 50.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     pub max_seeds: Option<u32>,
     /// One seed, to repeat a single replication.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub changes: Changes,
     /// Number of threads; default: one per core. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=4096_u16))]
     pub threads: Option<u16>,
     /// The engine to simulate with.
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
@@ -333,7 +336,7 @@ pub struct SimulationArgs {
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
     /// Number of threads; default: one per core. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=4096_u16))]
     pub threads: Option<u16>,
     /// Do not show progress.
     #[arg(long, short)]
@@ -656,7 +659,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "WIDTH", default_value = "5%")]
     pub tolerance: String,
     /// No more seeds than this for a probe; default: 50.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     pub max_seeds: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -710,7 +713,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR", default_value = "papers")]
     pub papers: PathBuf,
     /// At most so many seeds; default: as many as each experiment says, mostly 10.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
     pub seeds: Option<u32>,
     /// One seed, and only the readings that are judged: numbers that other readings explain are open.
     #[arg(long, conflicts_with = "seeds")]
@@ -741,6 +744,11 @@ pub struct ReproduceArgs {
     pub format: FormatArgs,
 }
 
+/// The link of `characterize` unless another is given.
+pub const DEFAULT_RATE: &str = "10Mbit/s";
+/// Its round-trip time.
+pub const DEFAULT_RTT: &str = "100ms";
+
 /// Arguments of `characterize`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -761,13 +769,13 @@ pub struct CharacterizeArgs {
     #[arg(long, value_name = "AQM", default_value = "red")]
     pub baseline: String,
     /// The link's rate.
-    #[arg(long, value_name = "RATE", default_value = "10Mbit/s")]
+    #[arg(long, value_name = "RATE", default_value = DEFAULT_RATE)]
     pub rate: BitRate,
     /// The round-trip time without queueing, where the scenario does not vary it.
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    #[arg(long, value_name = "TIME", default_value = DEFAULT_RTT)]
     pub rtt: Duration,
     /// How many seeds.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=100_000_u32))]
     pub seeds: u32,
     /// Only these sections of the RFC, with what is below them (`5.3,8.2`).
     #[arg(long, value_name = "SECTIONS", value_delimiter = ',')]
@@ -845,10 +853,10 @@ pub struct PlotArgs {
     pub class: Option<String>,
     /// The number of the sweep's point; default: 1. Of a metric over one or two fields, the point whose other
     /// fields are kept.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
     pub point: Option<u32>,
     /// The replication that is shown over time, by its seed; default: the first.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// A panel for each algorithm instead of one with all.
     #[arg(long)]
@@ -961,7 +969,7 @@ pub enum ScenarioCommand {
         /// The scenario file.
         file: PathBuf,
         /// The number of the sweep's point; default: 1.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
         point: Option<u32>,
         #[command(flatten)]
         #[allow(missing_docs)]
@@ -991,7 +999,7 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
     pub rtt: Option<Duration>,
     /// How many long-lived flows.
-    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
     pub flows: Option<u32>,
     /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
@@ -1091,7 +1099,7 @@ pub struct DesignArgs {
     #[arg(long, value_name = "TIME")]
     pub rtt: Duration,
     /// The fewest long-lived flows.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=200_000_u32))]
     pub flows: u32,
     /// The algorithms, by their names in the catalog.
     #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
@@ -1163,7 +1171,7 @@ pub struct MapArgs {
     #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
     pub show: Shown,
     /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=2000))]
+    #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
     pub points: Option<u16>,
     /// How much of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
@@ -1212,6 +1220,17 @@ pub enum Diagram {
     Verdicts,
     /// The queue over time, of the fluid model and of the packets.
     Series,
+}
+
+/// A whole number in a range.
+fn whole<N>(range: RangeInclusive<N>) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
+where
+    N: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text: &str| {
+        let number = text.trim().parse().ok().filter(|n| range.contains(n));
+        number.ok_or_else(|| format!("must be a whole number from {} to {}", range.start(), range.end()))
+    }
 }
 
 /// A congestion control of which there is a fluid model.
@@ -1388,6 +1407,20 @@ mod tests {
             assert!(aim(wrong).is_err(), "{wrong}");
         }
         assert!(aim("utilisation=1%").unwrap_err().contains("did you mean \"utilization\"?"));
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_answered_with_the_rule() {
+        let flows = whole(1..=200_000_u32);
+        assert_eq!(flows("40"), Ok(40));
+        for wrong in ["1.5", "0", "-1", "200001", "many", "", "1e3"] {
+            assert_eq!(flows(wrong).unwrap_err(), "must be a whole number from 1 to 200000", "{wrong}");
+        }
+        let said = |words: &[&str]| Cli::try_parse_from(words).unwrap_err().to_string();
+        let text = said(&["quell", "analyze", "--flows", "1.5"]);
+        assert!(text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"), "{text}");
+        let text = said(&["quell", "run", "a.toml", "--seed", "x"]);
+        assert!(text.contains("must be a whole number from 0 to"), "{text}");
     }
 
     #[test]

@@ -6,10 +6,11 @@ use quell_characterize::{
     SectionFound, Tally, Verdict, Weight, Wish, html, markdown, select, tradeoff,
 };
 use quell_lab::{CHARACTERIZATION, Results, Series};
+use quell_scenario::ScenarioError;
 use serde::Serialize;
 
 use super::run;
-use crate::args::{CharacterizeArgs, Format};
+use crate::args::{CharacterizeArgs, DEFAULT_RATE, DEFAULT_RTT, Format};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::simulate::Watch;
@@ -33,7 +34,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
         seeds: args.seeds,
         sections,
     };
-    let plan = Plan::of(request)?;
+    let plan = Plan::of(request.clone()).map_err(|error| blamed(&request, &error))?;
     for hole in &plan.study.holes {
         terminal::note(&format!("{}: is left out: {}", hole.title(), hole.reason));
     }
@@ -76,6 +77,22 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
         return Err(failure);
     }
     run::interrupted(&results, kept.folder.as_deref(), false)
+}
+
+/// What is wrong, with the option that it comes from: the one without which nothing is wrong.
+fn blamed(request: &Request, error: &ScenarioError) -> Failure {
+    let Request { rate, rtt, .. } = request;
+    let usual_rtt = Request { rtt: DEFAULT_RTT.parse().expect("a time"), ..request.clone() };
+    let usual_rate = Request { rate: DEFAULT_RATE.parse().expect("a rate"), ..request.clone() };
+    let options = [("--rtt", rtt.to_string(), usual_rtt), ("--rate", rate.to_string(), usual_rate)];
+    match options.into_iter().find(|(_, _, usual)| Plan::of(usual.clone()).is_ok()) {
+        Some((option, value, _)) => Failure::BadInput(format!(
+            "{option} {value}: does not suit {}: {}; give another, or choose sections with --only",
+            error.file,
+            error.reason()
+        )),
+        None => Failure::BadInput(error.to_string()),
+    }
 }
 
 fn title(plan: &Plan) -> String {
@@ -169,11 +186,11 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         unit: String::new(),
         cells: others.iter().map(|a| counts(&of(a))).collect(),
     };
-    let mut columns: Vec<Column> = Vec::new();
+    // In a narrow terminal what comes first stays beside the names.
+    let mut columns = vec![column("all", &|a| findings.tally(a))];
     for (number, all) in findings.by_number() {
         columns.push(column(number, &|a| all.iter().map(|found| found.tally(a)).sum()));
     }
-    columns.push(column("all", &|a| findings.tally(a)));
     text = format!("{text}\n{}\n", table::figures(&names, &columns));
     text.push_str("figures better (+) or worse (-) than drop-tail's beyond chance and by more than 2 %; – not compared\n");
     if plan.request.seeds == 1 {
