@@ -1,7 +1,7 @@
 //! An algorithm as the command line names it.
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_aqm::tc;
+use quell_names::{suggest, unknown};
 use serde_json::{Map, Value};
 
 use super::Failure;
@@ -58,12 +58,20 @@ pub(super) fn algorithm(
         }
         None => {
             let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
-            let then = match meant(name, &known) {
-                Some(name) => format!("did you mean \"{name}\"? Known"),
-                None => "known".into(),
+            let (rule, nearest) = meant("algorithm", name, &known);
+            // What a file has in a table the command line has in options.
+            let options = if place.starts_with("--") && rule.starts_with("a line of tc's") {
+                ", here as --aqm NAME --set KEY=VALUE"
+            } else {
+                ""
             };
-            let (name, known) = (quell_units::text::cut(name), known.join(", "));
-            Err(Failure::BadInput(format!("{place}: \"{name}\" is no algorithm; {then}: {known}")))
+            let rule = match rule.as_str() {
+                "unknown algorithm" => " is no algorithm".to_string(),
+                rule => format!(": {rule}{options}"),
+            };
+            let known = format!("known: {}", known.join(", "));
+            let why = suggest(&rule, nearest.as_deref(), Some(&known));
+            Err(Failure::BadInput(format!("{place}: \"{}\"{why}", quell_units::text::cut(name))))
         }
     }
 }
@@ -72,17 +80,13 @@ pub(super) fn algorithm(
 fn explained(error: &str) -> String {
     // The name that is wrong, and then those that are right.
     let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
-    if let ([wrong, known @ ..], true) = (&names[..], error.starts_with("unknown field"))
-        && let Some(answer) = tc::answer(wrong, known)
-    {
-        return format!("{answer}: {error}");
-    }
-    let meant = match (&names[..], error.starts_with("unknown ")) {
-        ([wrong, known @ ..], true) => meant(wrong, known),
-        _ => None,
+    let (rule, nearest) = match (&names[..], error.starts_with("unknown ")) {
+        ([wrong, known @ ..], true) => meant("key", wrong, known),
+        _ => (String::new(), None),
     };
-    match meant {
+    match nearest {
         Some(name) => format!("did you mean \"{name}\"? {error}"),
+        None if !rule.is_empty() && !rule.starts_with("unknown ") => format!("{rule}: {error}"),
         None if error.starts_with("invalid type") && error.ends_with("expected a string") => {
             format!("{error}: a quantity has its unit, such as 20ms, 10Mbit/s or 30packets")
         }
@@ -90,11 +94,16 @@ fn explained(error: &str) -> String {
     }
 }
 
-/// The known name that is most like `wrong`, if any is like it.
-fn meant<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
-    let of = |name: &&'a str| (strsim::jaro_winkler(wrong, name), *name);
-    let best = known.iter().map(of).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    best.filter(|(alike, _)| *alike > 0.8).map(|(_, name)| name)
+/// The rule that a name of some kind breaks, and the known one that was meant, if any is like it.
+fn meant<'a>(kind: &str, wrong: &str, known: &[&'a str]) -> (String, Option<String>) {
+    let (rule, nearest) = unknown(kind, wrong, known);
+    let alike = || {
+        let of = |name: &&'a str| (strsim::jaro_winkler(wrong, name), *name);
+        let best = known.iter().map(of).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        best.filter(|(alike, _)| *alike > 0.8).map(|(_, name)| name.to_string())
+    };
+    let nearest = nearest.or_else(|| if rule.starts_with("unknown ") { alike() } else { None });
+    (rule, nearest)
 }
 
 #[cfg(test)]
@@ -109,6 +118,12 @@ mod tests {
         };
         let text = said("coddel", &[]);
         assert!(text.starts_with("--aqm: \"coddel\" is no algorithm; did you mean \"codel\"?"), "{text}");
+        let text = said("pei", &[]);
+        assert!(text.starts_with("--aqm: \"pei\" is no algorithm; did you mean \"pie\"?"), "{text}");
+        let text = said("fq_codel target 5ms limit 300", &[]);
+        let ours = "--aqm: \"fq_codel target 5ms limit 300\": a line of tc's; write algorithm = \"fq-codel\", target = \
+                    \"5 ms\", and in the link's table buffer = \"300 packets\", here as --aqm NAME --set KEY=VALUE; known: ";
+        assert!(text.starts_with(ours), "{text}");
         let text = said("codel", &[("interval", "90ms"), ("targt", "5ms")]);
         assert!(text.starts_with("--set targt=5ms: did you mean \"target\"? unknown field"), "{text}");
         let text = said("dualpi2", &[("coupling_factor", "2")]);
