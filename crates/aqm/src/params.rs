@@ -38,6 +38,41 @@ impl core::fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
+/// Which ECN-capable packets an algorithm marks, in a queue that marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// None: it has no signals, or all of them are drops.
+    Nothing,
+    /// Those of ECT(0) alone.
+    Ect0,
+    /// Those of ECT(1) alone.
+    Ect1,
+    /// Those of either code point, which mean the same to it.
+    Alike,
+    /// Those of either, and ECT(1) in its own way (RFC 9331 section 5).
+    Apart,
+}
+
+impl Marks {
+    /// Whether packets of ECT(1), or of ECT(0), are marked.
+    pub fn any(self, ect1: bool) -> bool {
+        match self {
+            Marks::Nothing => false,
+            Marks::Ect0 => !ect1,
+            Marks::Ect1 => ect1,
+            Marks::Alike | Marks::Apart => true,
+        }
+    }
+}
+
+/// What parameters say of marks that have no method `marks` of their own.
+pub(crate) trait MarksAlike {
+    /// Most algorithms mark whatever is ECN-capable.
+    fn marks(&self) -> Marks {
+        Marks::Alike
+    }
+}
+
 /// Refuses `field` unless `ok`; the rule is a sentence such as "must exceed min_th (20 packets)".
 pub fn require(
     ok: bool,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use quell_units::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::params::{ParamDoc, ParamError};
+use crate::params::{Marks, MarksAlike, ParamDoc, ParamError};
 use crate::{
     Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng,
     Verdict, Victim,
@@ -150,7 +150,14 @@ macro_rules! catalog {
         #[allow(missing_docs)]
         pub enum AqmConfig { $( #[serde(rename = $name)] $variant(crate::$module::$params), )+ }
 
+        $( impl MarksAlike for crate::$module::$params {} )+
+
         impl AqmConfig {
+            /// Which packets the algorithm marks: what its parameters say, in a method `marks` of their own.
+            pub fn marks(&self) -> Marks {
+                match self { $( AqmConfig::$variant(p) => p.marks(), )+ }
+            }
+
             /// The name of the algorithm.
             pub fn name(&self) -> &'static str {
                 match self { $( AqmConfig::$variant(_) => $name, )+ }

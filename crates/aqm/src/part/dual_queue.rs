@@ -3,7 +3,7 @@
 
 use quell_units::{Bytes, Duration};
 
-use crate::params::{ParamError, in_range, require};
+use crate::params::{Marks, ParamError, in_range, require};
 use crate::{Ecn, LanesCtx, Link, PacketMeta, QueueView};
 
 /// The lane of the Classic queue.
@@ -34,6 +34,17 @@ choice! {
         Wrr = "wrr",
         /// The head that has waited longest, with a head start for the low-latency queue (RFC 9332 Fig. 10).
         TsFifo = "ts-fifo",
+    }
+}
+
+impl Classifier {
+    /// Which packets are marked.
+    pub fn marks(self) -> Marks {
+        match self {
+            Classifier::Ect1 | Classifier::Dscp => Marks::Apart,
+            Classifier::AnyEct => Marks::Alike,
+            Classifier::Off => Marks::Ect0,
+        }
     }
 }
 

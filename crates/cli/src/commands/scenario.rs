@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use quell_aqm::params::Marks;
 use quell_scenario::dialect::{self, Dialect, Row};
-use quell_scenario::format::{FlowGroup, Kind, Scenario};
+use quell_scenario::format::{AqmChoice, FlowGroup, Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
 use quell_tcp::catalog::Idle;
 use serde::Serialize;
@@ -189,7 +190,7 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside an algorithm that gives none.
 fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks(ect1)).map(|c| c.label()).collect();
+    let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
     let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
@@ -206,17 +207,10 @@ fn access_note(s: &Scenario) -> Option<String> {
     ))
 }
 
-/// Algorithms that tell ECT(1) from ECT(0).
-const L4S: &[&str] = &["curvy-red", "dualpi2", "pi2", "step"];
-
 /// ECT(1) where it means no more than ECT(0).
 fn l4s_note(s: &Scenario) -> Option<String> {
-    let labels: Vec<&str> = s
-        .aqm
-        .iter()
-        .filter(|choice| choice.algorithm != "drop-tail" && !L4S.contains(&choice.algorithm.as_str()))
-        .map(|choice| choice.label())
-        .collect();
+    let alike = s.aqm.iter().filter(|choice| choice.marks() == Marks::Alike);
+    let labels: Vec<&str> = alike.map(AqmChoice::label).collect();
     let names = groups_with(s, |g| g.tcp.congestion.is_l4s())?;
     (!labels.is_empty()).then(|| {
         format!(

@@ -1,5 +1,6 @@
 //! What holds for a scenario as a whole.
 
+use quell_aqm::params::Marks;
 use quell_sim::network::LinkId;
 use quell_units::Duration;
 
@@ -145,11 +146,12 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
 
 /// Congestion controls that live on marks need a queue that gives some.
 pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+    let shared: Vec<Marks> = s.aqm.iter().map(AqmChoice::marks).collect();
     let marks = |link: &LinkId, ect1: bool| {
         let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
         queue.is_some_and(|queue| {
-            let some = |choice: &AqmChoice| choice.marks(ect1);
-            queue.ecn && queue.own.as_ref().map_or_else(|| s.aqm.iter().any(some), |(own, _)| some(own))
+            let some = || shared.iter().any(|marks| marks.any(ect1));
+            queue.ecn && queue.own.as_ref().map_or_else(some, |(own, _)| own.marks().any(ect1))
         })
     };
     for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {

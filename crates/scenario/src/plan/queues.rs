@@ -2,6 +2,7 @@
 
 use quell_aqm::Link;
 use quell_aqm::catalog::{self, AnyAlgorithm, AnyAqm, AqmConfig, CATALOG};
+use quell_aqm::params::Marks;
 
 use crate::error::{Files, Problem, Source};
 use crate::format::AqmChoice;
@@ -32,18 +33,9 @@ pub(super) fn build(
 }
 
 impl AqmChoice {
-    /// Whether it marks packets of ECT(1), or of ECT(0): some algorithms only drop.
-    pub fn marks(&self, ect1: bool) -> bool {
-        let is = |key: &str, value: &str| self.parameters.get(key).and_then(|v| v.as_str()) == Some(value);
-        match self.algorithm.as_str() {
-            "docsis-pie" | "drop-tail" | "policer" | "sfq" => false,
-            "pie" => match self.parameters.get("mark_ecnth") {
-                Some(share) => share.as_float() != Some(0.0) && share.as_integer() != Some(0),
-                None => !is("scheme", "basic"),
-            },
-            "step" => ect1 || is("marks", "ect"),
-            _ => true,
-        }
+    /// Which packets it marks. Of an algorithm from outside the catalog nobody knows: all.
+    pub fn marks(&self) -> Marks {
+        self.configure().map_or(Marks::Alike, |config| config.marks())
     }
 
     /// The algorithm of the catalog that it names, outside of a scenario.

@@ -21,7 +21,7 @@
 use quell_units::{Duration, Time};
 
 use crate::dualpi2::exceeds;
-use crate::params::{ParamError, positive_duration, require};
+use crate::params::{Marks, ParamError, positive_duration, require};
 use crate::part::dual_queue::{CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter};
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, params};
 
@@ -56,6 +56,11 @@ params! {
 }
 
 impl CurvyRedParams {
+    /// Those of the L queue have a probability of their own.
+    pub fn marks(&self) -> Marks {
+        self.classifier.marks()
+    }
+
     /// Curvy RED for a link.
     ///
     /// # Errors

@@ -17,7 +17,7 @@
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, in_range, positive, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::pie::derandomized;
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, QueueView, Verdict, params};
@@ -52,6 +52,11 @@ const PROB_LOW: f64 = 0.85;
 const MIN_PKTSIZE: f64 = 64.0;
 
 impl DocsisPieParams {
+    /// RFC 8034 has no ECN.
+    pub fn marks(&self) -> Marks {
+        Marks::Nothing
+    }
+
     /// DOCSIS-PIE for a link.
     ///
     /// # Errors

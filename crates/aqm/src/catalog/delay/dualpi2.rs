@@ -33,7 +33,7 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, in_range, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::part::dual_queue::{
     CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter, waited,
@@ -156,6 +156,11 @@ params! {
 const MTU: u64 = 1500;
 
 impl DualPi2Params {
+    /// Those of the L queue have a probability of their own.
+    pub fn marks(&self) -> Marks {
+        self.classifier.marks()
+    }
+
     /// DualPI2 for a link.
     ///
     /// # Errors

@@ -18,7 +18,7 @@
 
 use quell_units::Duration;
 
-use crate::params::{ParamError, in_range, positive, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Ecn, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -53,6 +53,14 @@ params! {
 }
 
 impl Pi2Params {
+    /// Scalable packets have a probability of their own.
+    pub fn marks(&self) -> Marks {
+        match self.scalable {
+            Scalable::Ect1 => Marks::Apart,
+            Scalable::Ect | Scalable::Nothing => Marks::Alike,
+        }
+    }
+
     /// PI2 for a link.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ use alloc::string::String;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, ParamValue, in_range, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, ParamValue, in_range, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -162,6 +162,11 @@ impl Scheme {
 }
 
 impl PieParams {
+    /// None where any probability is beyond `mark_ecnth`.
+    pub fn marks(&self) -> Marks {
+        if self.options().mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
+    }
+
     /// What is given, and of the scheme what is left out.
     pub fn options(&self) -> Options {
         let scheme = self.scheme.options();

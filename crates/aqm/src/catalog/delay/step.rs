@@ -12,7 +12,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{ParamError, reachable, reachable_delay};
+use crate::params::{self as parameters, ParamError, reachable, reachable_delay};
 use crate::part::Gauge;
 use crate::{Aqm, Cause, Ctx, Departures, Ecn, Link, PacketMeta, Probe, Verdict, params};
 
@@ -39,6 +39,14 @@ params! {
 }
 
 impl StepParams {
+    /// Those that it is told to mark.
+    pub fn marks(&self) -> parameters::Marks {
+        match self.marks {
+            Marks::Ect1 => parameters::Marks::Ect1,
+            Marks::Ect => parameters::Marks::Alike,
+        }
+    }
+
     /// The step for a link.
     ///
     /// # Errors

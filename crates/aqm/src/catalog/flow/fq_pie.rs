@@ -15,7 +15,7 @@
 use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
-use crate::params::{ParamError, require};
+use crate::params::{Marks, ParamError, require};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
 use crate::pie::{DelayFrom, Pie, PieParams};
 use crate::{Link, QueueView, params};
@@ -53,6 +53,11 @@ params! {
 }
 
 impl FqPieParams {
+    /// None where any probability is beyond `mark_ecnth`.
+    pub fn marks(&self) -> Marks {
+        if self.mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
+    }
+
     /// FQ-PIE for a link.
     ///
     /// # Errors

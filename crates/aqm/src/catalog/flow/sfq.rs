@@ -16,7 +16,7 @@ use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
 use crate::drop_tail::DropTail;
-use crate::params::{ParamError, require};
+use crate::params::{Marks, ParamError, require};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service};
 use crate::{Link, params};
 
@@ -37,6 +37,11 @@ params! {
 }
 
 impl SfqParams {
+    /// It has no signals.
+    pub fn marks(&self) -> Marks {
+        Marks::Nothing
+    }
+
     /// SFQ for a link.
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 
 use quell_units::{BitRate, Bytes, Time};
 
-use crate::params::{ParamError, require};
+use crate::params::{Marks, ParamError, require};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -26,6 +26,11 @@ params! {
 }
 
 impl PolicerParams {
+    /// What exceeds the bucket is dropped.
+    pub fn marks(&self) -> Marks {
+        Marks::Nothing
+    }
+
     /// The policer for a link.
     ///
     /// # Errors

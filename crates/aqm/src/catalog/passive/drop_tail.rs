@@ -1,6 +1,6 @@
 //! Drop-tail: no active management; an arrival that does not fit is dropped by the host.
 
-use crate::params::ParamError;
+use crate::params::{Marks, ParamError};
 use crate::{Aqm, Link, params};
 
 params! {
@@ -9,6 +9,11 @@ params! {
 }
 
 impl DropTailParams {
+    /// It has no signals.
+    pub fn marks(&self) -> Marks {
+        Marks::Nothing
+    }
+
     /// Always succeeds.
     pub fn build(&self, _link: &Link) -> Result<DropTail, ParamError> {
         Ok(DropTail)
