@@ -190,7 +190,8 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside an algorithm that gives none.
 fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let none: Vec<&str> = s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
+    let none: Vec<&str> =
+        s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
     let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {

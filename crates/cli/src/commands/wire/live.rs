@@ -590,10 +590,16 @@ fn paced(pace: sim::Pace, size: Distribution, mut rng: Rng, start: &mut Time, sh
     let (mut now, mut rate) = sends(*start, &mut rng);
     *start = now;
     let mean = size.mean();
+    let mut late = 0.0;
     Box::new(move || {
         let bytes = size.draw(&mut rng).round().max(1.0);
+        let even = bytes / rate.bytes_per_sec();
         let gap = match pace.gaps {
-            Gaps::Constant => bytes / rate.bytes_per_sec(),
+            Gaps::Constant => even,
+            Gaps::Jittered => {
+                let before = std::mem::replace(&mut late, even * rng.uniform_in(-0.25, 0.25));
+                (even + late - before).max(0.0)
+            }
             Gaps::Exponential => rng.exponential(mean / rate.bytes_per_sec()),
         };
         let sent = now;
