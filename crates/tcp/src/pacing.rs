@@ -202,11 +202,14 @@ impl Pacer {
         self.together.as_ref().map(|t| t.srtt).filter(|srtt| !srtt.is_zero())
     }
 
-    /// How many packets leave together, if the next one would be the first of them and others have left just before.
-    pub fn begins(&self, now: Time) -> Option<u32> {
+    /// How many packets from `next` on leave together, if it would be the first of them and others have left just
+    /// before. What ends a piece of the send buffer, which are as large as what leaves together at most, does not wait
+    /// for what is in the next one (as in Linux).
+    pub fn begins(&self, now: Time, next: u32) -> Option<u32> {
         let t = self.together.as_ref()?;
         let begins = t.left == 0 || t.at != now;
-        (begins && now <= self.next + SOON).then_some(t.count)
+        let piece = larger(MOST_TOGETHER / t.packet, 1.0) as u32;
+        (begins && now <= self.next + SOON).then(|| t.count.min(piece - (next - 1) % piece))
     }
 }
 
@@ -279,7 +282,9 @@ mod tests {
         p.set_rate(1000.0);
         assert_eq!(leave(&mut p, 1, 40), [1; 40]);
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        assert_eq!((p.begins(at(1)), p.begins(at(2)), p.begins(at(3))), (Some(4), Some(4), None));
+        assert_eq!([1, 2, 3].map(|ms| p.begins(at(ms), 41)), [Some(4), Some(4), None]);
+        // A piece of the send buffer has 65.
+        assert_eq!([61, 62, 63, 65, 66].map(|next| p.begins(at(1), next)), [4, 4, 3, 1, 4].map(Some));
         assert_eq!(p.ahead(at(1)), Duration::ZERO);
     }
 

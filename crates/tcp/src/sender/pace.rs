@@ -26,7 +26,7 @@ impl Sender {
         let repairs = self.repair() != Repair::Nothing;
         let (una, max, cwnd) = (self.una, self.max, self.window.cwnd);
         let Some(kept) = &mut self.kept else { return false };
-        let waits = !repairs && kept.waits_for_more(now, room, cwnd);
+        let waits = !repairs && kept.waits_for_more(now, max, room, cwnd);
         if waits {
             kept.note_wait(una, max);
         }
@@ -78,9 +78,9 @@ impl Sender {
 impl Kept {
     /// As [`Sender::waits_for_more`], where nothing is repaired: packets of another moment than the last one, fewer than
     /// leave together and than a third of the window, for an acknowledgment that is due soon. As in Linux.
-    fn waits_for_more(&self, now: Time, room: f64, cwnd: f64) -> bool {
+    fn waits_for_more(&self, now: Time, next: u32, room: f64, cwnd: f64) -> bool {
         let Some(pacer) = &self.pacer else { return false };
-        let (Some(together), Some(srtt)) = (pacer.begins(now), pacer.srtt()) else { return false };
+        let (Some(together), Some(srtt)) = (pacer.begins(now, next), pacer.srtt()) else { return false };
         let Some(rack) = &self.rack else { return false };
         room < f64::from(together)
             && room * 3.0 < cwnd
@@ -104,7 +104,7 @@ impl Kept {
     ) -> (u32, bool) {
         let mut next = first;
         while next < end {
-            if self.waits_for_more(now, f64::from(open - next), cwnd) {
+            if self.waits_for_more(now, next, f64::from(open - next), cwnd) {
                 return (next, true);
             }
             let Some(pacer) = &mut self.pacer else { break };
