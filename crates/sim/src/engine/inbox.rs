@@ -49,8 +49,9 @@ const MOST_PER_DAY: f64 = 1000.0;
 /// Packets that are taken together at most: their records stay in the nearest cache.
 const MOST_AT_ONCE: usize = 64;
 
-/// So many packets of a day are sorted one by one.
+/// So many packets of a day are sorted one by one; and so many where [few come early](few_come_early).
 const FEW: usize = 32;
+const MORE: usize = 64;
 
 /// Room for the packets of a day, more than it usually needs, so that none is asked for again.
 const ROOM: usize = 128;
@@ -222,7 +223,7 @@ impl Inbox {
         if entries.is_sorted_by_key(|(key, _)| *key) {
             // Usual where packets of equal delays come.
             std::mem::swap(&mut self.today, &mut entries);
-        } else if entries.len() <= FEW {
+        } else if entries.len() <= FEW || entries.len() <= MORE && few_come_early(&entries) {
             insert_in_order(&mut entries);
             std::mem::swap(&mut self.today, &mut entries);
         } else {
@@ -303,6 +304,11 @@ impl Inbox {
         self.reviewed = [0; 3];
         self.reviewed_at = self.day;
     }
+}
+
+/// Whether at most every eighth entry belongs before the one that it follows.
+fn few_come_early(entries: &[Entry]) -> bool {
+    8 * entries.windows(2).filter(|pair| pair[0].0 > pair[1].0).count() <= entries.len()
 }
 
 /// Sorts a few entries, of which most are in order; equal keys keep theirs.
