@@ -10,7 +10,7 @@ use std::sync::Arc;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Gaps, Pace, Trace, Traffic};
+use crate::network::{App, Connection, Distribution, FlowSpec, Pace, Trace, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
 use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
@@ -918,15 +918,7 @@ impl Clock {
 
     /// When the next packet goes after one of so many bytes at `at`.
     fn after(&mut self, at: Time, rate: BitRate, bytes: f64, mean_bytes: f64) -> Time {
-        let gap = match self.pace.gaps {
-            Gaps::Constant => bytes * 8.0 / rate.bps() as f64,
-            Gaps::Exponential => self.rng.exponential(mean_bytes * 8.0 / rate.bps() as f64),
-            Gaps::Jittered => {
-                let gap = bytes * 8.0 / rate.bps() as f64;
-                let late = gap * self.rng.uniform_in(-0.25, 0.25);
-                gap + late - core::mem::replace(&mut self.late, late)
-            }
-        };
+        let gap = self.pace.gaps.draw((bytes, mean_bytes), rate, &mut self.late, &mut self.rng);
         at + seconds(gap).max(Duration::from_nanos(1))
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use quell_aqm::catalog::AnyAlgorithm;
-use quell_aqm::{Ecn, FlowId, Hosts, Seed, Transport};
+use quell_aqm::{Ecn, FlowId, Hosts, Rng, Seed, Transport};
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use quell_tcp::TcpParams;
@@ -542,6 +542,26 @@ pub enum Gaps {
     Jittered,
 }
 
+impl Gaps {
+    /// How much early or late a packet is at most, with jitter, of the time that it takes at its rate.
+    const JITTER: f64 = 0.25;
+
+    /// Draws the seconds from a packet of `bytes` to the next one of a source that sends at a rate packets of
+    /// `mean_bytes` on average. `late` is by how many seconds the last packet was late, zero before the first; with
+    /// jitter it is changed.
+    pub fn draw(self, (bytes, mean_bytes): (f64, f64), rate: BitRate, late: &mut f64, rng: &mut Rng) -> f64 {
+        let even = bytes * 8.0 / rate.bps() as f64;
+        match self {
+            Gaps::Constant => even,
+            Gaps::Exponential => rng.exponential(mean_bytes * 8.0 / rate.bps() as f64),
+            Gaps::Jittered => {
+                let now = even * rng.uniform_in(-Self::JITTER, Self::JITTER);
+                even + now - std::mem::replace(late, now)
+            }
+        }
+    }
+}
+
 /// A distribution of a non-negative quantity; the unit is its user's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
@@ -622,6 +642,36 @@ impl Measure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A jittered packet is early or late by up to a quarter of its time, however many came before it; a constant rate
+    /// is even, and Poisson arrivals have gaps of the mean packet's time on average, and as large a deviation.
+    #[test]
+    fn gaps_are_those_of_their_kind() {
+        let (rate, packet, count) = (BitRate::from_bps(1_000_000), (500.0, 1000.0), 20_000);
+        let mut rng = Seed(1).stream("gaps");
+        for gaps in [Gaps::Constant, Gaps::Jittered, Gaps::Exponential] {
+            let (mut at, mut late, mut squares, mut most) = (0.0, 0.0, 0.0, 0.0f64);
+            for number in 1..=count {
+                let gap = gaps.draw(packet, rate, &mut late, &mut rng);
+                at += gap;
+                squares += gap * gap;
+                most = most.max((at - f64::from(number) * 0.004).abs());
+            }
+            let mean = at / f64::from(count);
+            let deviation = (squares / f64::from(count) - mean * mean).max(0.0).sqrt();
+            match gaps {
+                Gaps::Constant => assert!(most < 1e-9 && deviation < 1e-6, "{most} {deviation}"),
+                // Two of these uniform times make a gap: their deviation is 0.5 / sqrt(6) of it.
+                Gaps::Jittered => {
+                    assert!((0.00099..0.001_000_1).contains(&most), "{most}");
+                    assert!((deviation / 0.004 - 0.2041).abs() < 0.005, "{deviation}");
+                }
+                Gaps::Exponential => {
+                    assert!((mean / 0.008 - 1.0).abs() < 0.03 && (deviation / 0.008 - 1.0).abs() < 0.03);
+                }
+            }
+        }
+    }
     use proptest::prelude::*;
 
     proptest! {

@@ -18,7 +18,7 @@ use quell_gateway::wire::{Side, Wire, WireConfig};
 use quell_gateway::{ARRIVAL_COLUMNS, Change, Course, Delays, Event, LineConfig, LogReader, write_arrival};
 use quell_lab::{FlowRow, Metric, MetricRow, Options, PointInfo, Replication, Results, TransferRow};
 use quell_scenario::{Document, Files, FlowFact, FoundFile, Plan, Plugins, Point, Study};
-use quell_sim::network::{self as sim, Connection, Distribution, Gaps};
+use quell_sim::network::{self as sim, Connection, Distribution};
 use quell_tcp::{CongestionControl, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
@@ -593,15 +593,7 @@ fn paced(pace: sim::Pace, size: Distribution, mut rng: Rng, start: &mut Time, sh
     let mut late = 0.0;
     Box::new(move || {
         let bytes = size.draw(&mut rng).round().max(1.0);
-        let even = bytes / rate.bytes_per_sec();
-        let gap = match pace.gaps {
-            Gaps::Constant => even,
-            Gaps::Jittered => {
-                let before = std::mem::replace(&mut late, even * rng.uniform_in(-0.25, 0.25));
-                (even + late - before).max(0.0)
-            }
-            Gaps::Exponential => rng.exponential(mean / rate.bytes_per_sec()),
-        };
+        let gap = pace.gaps.draw((bytes, mean), rate, &mut late, &mut rng).max(0.0);
         let sent = now;
         // A source that is silent for good sends nothing more in the life of a wire.
         let next = if rate.bps() > 0 { sent + seconds(gap) } else { sent };
