@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use quell_aqm::params::{ParamDoc, ParamValue};
 
+use crate::congestion::CongestionControl;
 use crate::params::TcpParams;
 use crate::{congestion, feedback, params, recovery, slow_start};
 
@@ -82,7 +83,7 @@ pub const COMMON: &[&str] = &[
 /// Keys that matter where another one is set.
 const SWITCHED: &[(&str, &[&str])] = &[
     ("pacing", &["pacing_burst"]),
-    ("ecn", &["ecn_retransmissions", "feedback", "mark_reduction"]),
+    ("ecn", &["ecn_retransmissions", "feedback"]),
     ("delayed_ack", &["ack_every", "quick_acks"]),
 ];
 
@@ -217,6 +218,14 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
             let needs =
                 if reads(key) { setting("pacing", &["true"]) } else { setting("congestion", &window) };
             return (!reads(key) || !tcp.pacing).then_some(needs);
+        }
+        if key == "mark_reduction" && !tcp.ecn {
+            return Some(setting("ecn", &["true"]));
+        }
+        if key == "mark_reduction" && tcp.congestion == CongestionControl::Prague {
+            let others = of_key("congestion")
+                .filter(|e| e.name != chosen[0].1 && e.refuses.iter().all(|(key, _)| *key != "ecn"));
+            return Some(setting("congestion", &others.map(|e| e.name).collect::<Vec<_>>()));
         }
         let together = matches!(key, "delayed_ack" | "quick_acks") && tcp.ack_every == 1;
         if together && tcp.delayed_ack.is_some() {
@@ -359,6 +368,18 @@ mod tests {
         assert_eq!(idle(cubic), [("reno_friendly", "congestion = \"cubic\"".into())]);
         assert_eq!(idle(&format!("{cubic}\ncongestion = \"cubic\"")), []);
         assert_eq!(idle("ledbat_target = \"50 ms\""), [("ledbat_target", "congestion = \"ledbat\"".into())]);
+        let gradual = "mark_reduction = \"proportional\"\nrecovery = \"rack\"\necn = true";
+        assert_eq!(idle(gradual), []);
+        let alone = &gradual[..gradual.find('\n').unwrap()];
+        assert_eq!(idle(alone), [("mark_reduction", "ecn = true".into())]);
+        assert_eq!(
+            idle(&format!("{alone}\necn = true")),
+            [("mark_reduction", "recovery = \"prr\" or \"rack\"".into())]
+        );
+        assert_eq!(
+            idle(&format!("{gradual}\ncongestion = \"prague\"")),
+            [("mark_reduction", "congestion = \"reno\", \"cubic\", \"dctcp\" or \"ledbat\"".into())]
+        );
         assert_eq!(idle("pacing_burst = 3"), [("pacing_burst", "pacing = true".into())]);
         assert_eq!(idle("ecn_retransmissions = true"), [("ecn_retransmissions", "ecn = true".into())]);
         assert_eq!(idle("ack_every = 4").len(), 1);

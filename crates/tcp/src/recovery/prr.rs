@@ -10,7 +10,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "Proportional rate reduction",
     summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
     source: "RFC 9937 and RFC 6675",
-    reads: &["dup_threshold", "limited_transmit", "rules", "sack_delay"],
+    reads: &["dup_threshold", "limited_transmit", "mark_reduction", "rules", "sack_delay"],
     needs: &[],
     refuses: &[],
     network: "",

@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "RACK-TLP",
     summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
     source: "RFC 8985 and RFC 9937",
-    reads: &["dup_threshold", "send_quantum", "sack_delay"],
+    reads: &["dup_threshold", "mark_reduction", "send_quantum", "sack_delay"],
     needs: &[],
     refuses: &[],
     network: "",
