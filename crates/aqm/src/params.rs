@@ -51,6 +51,8 @@ pub enum Marks {
     Alike,
     /// Those of either, and ECT(1) in its own way (RFC 9331 section 5).
     Apart,
+    /// Those of either, and packets that are not ECN-capable are dropped in another way.
+    Capable,
 }
 
 impl Marks {
@@ -60,7 +62,7 @@ impl Marks {
             Marks::Nothing => false,
             Marks::Ect0 => !ect1,
             Marks::Ect1 => ect1,
-            Marks::Alike | Marks::Apart => true,
+            Marks::Alike | Marks::Apart | Marks::Capable => true,
         }
     }
 }

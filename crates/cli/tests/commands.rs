@@ -512,6 +512,21 @@ fn what_may_surprise_in_a_scenario_is_noted() {
             format!("note: {name}: answers marks, and none come from drop-tail: there only losses reduce");
         assert!(said.contains(&note), "{said}");
     }
+    // And what they take of others.
+    let prague = |of: &str| format!("note: prague: sends ECT(1), which is ECT(0) to {of}: beside ftp in the");
+    let dctcp =
+        |of: &str| format!("note: dctcp: sends ECT(0), and {of} signals to it as often as to ftp: in the");
+    assert!(said.contains(&prague("red")) && said.contains(&dctcp("red")), "{said}");
+    let said = notes(&text.replace("\"red\"", "\"dualpi2\""));
+    assert!(said.contains(&dctcp("dualpi2")) && !said.contains("ECT(1)"), "{said}");
+    let any = text.replace("\"red\"", "\"dualpi2\"\nclassifier = \"any-ect\"");
+    assert!(!notes(&any).contains("ECT("));
+    let capable = any.replace("[\"50 ms\", \"100 ms\"] }", "[\"50 ms\", \"100 ms\"] }\ntcp = { ecn = true }");
+    assert!(notes(&capable).contains(&dctcp("dualpi2")));
+    // Nobody else is there.
+    let alone = &text[text.find("[[flows]]\nname = \"dctcp\"").unwrap()..];
+    let head = &text[..text.find("[[flows]]").unwrap()];
+    assert!(!notes(&format!("{head}{alone}")).contains("ECT("));
 }
 
 #[test]

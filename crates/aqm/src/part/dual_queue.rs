@@ -42,7 +42,7 @@ impl Classifier {
     pub fn marks(self) -> Marks {
         match self {
             Classifier::Ect1 | Classifier::Dscp => Marks::Apart,
-            Classifier::AnyEct => Marks::Alike,
+            Classifier::AnyEct => Marks::Capable,
             Classifier::Off => Marks::Ect0,
         }
     }

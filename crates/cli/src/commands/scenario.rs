@@ -132,7 +132,14 @@ pub const MOST_HOLES: usize = 20;
 pub fn say_notes(study: &Study, most: usize) {
     let of = |p: &Point| {
         let s = &p.scenario;
-        [ecn_note(s), marks_note(s, true), marks_note(s, false), l4s_note(s), access_note(s)]
+        [
+            ecn_note(s),
+            marks_note(s, true),
+            marks_note(s, false),
+            share_note(s, true),
+            share_note(s, false),
+            access_note(s),
+        ]
     };
     let idle = |p: &Point| -> Vec<String> {
         let note = |(group, idle): (&str, Idle)| {
@@ -208,17 +215,29 @@ fn access_note(s: &Scenario) -> Option<String> {
     ))
 }
 
-/// ECT(1) where it means no more than ECT(0).
-fn l4s_note(s: &Scenario) -> Option<String> {
-    let alike = s.aqm.iter().filter(|choice| choice.marks() == Marks::Alike);
-    let labels: Vec<&str> = alike.map(AqmChoice::label).collect();
-    let names = groups_with(s, |g| g.tcp.congestion.is_l4s())?;
-    (!labels.is_empty()).then(|| {
-        format!(
-            "{names}: sends ECT(1), which is ECT(0) to {}: beside Reno or CUBIC in the same queue it takes more than \
-             its share (RFC 9331 section 4.3)",
-            labels.join(", ")
-        )
+/// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
+fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
+    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
+    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable();
+    let others = groups_with(s, classic)?;
+    let all_capable = s.flows.iter().all(|g| !g.kind.is_tcp() || !classic(g) || g.tcp.ecn);
+    let alike = |marks: Marks| match marks {
+        Marks::Alike => true,
+        Marks::Capable => all_capable,
+        Marks::Apart | Marks::Ect0 => !ect1,
+        Marks::Ect1 | Marks::Nothing => false,
+    };
+    let labels: Vec<&str> = s.aqm.iter().filter(|c| alike(c.marks())).map(AqmChoice::label).collect();
+    let labels = (!labels.is_empty()).then(|| labels.join(", "))?;
+    Some(match ect1 {
+        true => format!(
+            "{names}: sends ECT(1), which is ECT(0) to {labels}: beside {others} in the same queue it takes more than \
+             its share (RFC 9331 section 4.3)"
+        ),
+        false => format!(
+            "{names}: sends ECT(0), and {labels} signals to it as often as to {others}: in the same queue it takes more than \
+             its share (RFC 8257 section 5)"
+        ),
     })
 }
 

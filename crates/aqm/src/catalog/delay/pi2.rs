@@ -57,7 +57,8 @@ impl Pi2Params {
     pub fn marks(&self) -> Marks {
         match self.scalable {
             Scalable::Ect1 => Marks::Apart,
-            Scalable::Ect | Scalable::Nothing => Marks::Alike,
+            Scalable::Ect => Marks::Capable,
+            Scalable::Nothing => Marks::Alike,
         }
     }
 
