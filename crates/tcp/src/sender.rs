@@ -19,7 +19,7 @@ use crate::feedback::{Marks, Report};
 use crate::float::larger;
 use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
-use crate::rate::{Rate, Repair};
+use crate::rate::Rate;
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
@@ -414,12 +414,13 @@ impl Sender {
         // A copy, which no write to what is kept could change.
         let mut window = self.window;
         let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
+        let mut rtt = Duration::ZERO;
         if RACK {
             if let Some(rack) = &mut kept.rack {
                 if PACED && let (Some(pacer), Some(sent)) = (&mut kept.pacer, rack.first_sent()) {
                     pacer.acknowledged(now - sent);
                 }
-                let rtt = rack.deliver_first(newly, now);
+                rtt = rack.deliver_first(newly, now);
                 rack.tlp.measured = true;
                 kept.measure(Some(rtt));
             }
@@ -436,15 +437,14 @@ impl Sender {
             kept.control.on_delivery(&mut window, delivery);
         }
         if MODEL {
-            let delivers = |rate: &mut Rate| (Some(rate.deliver_in_order(newly, ack, now)), newly);
-            kept.feed_model_by(&mut window, now, delivers, flight, Repair::Nothing);
+            kept.feed_model_in_order(&mut window, (now, ack), (newly, flight), rtt);
         } else {
             let acked = newly.min(cfg.growth_limit);
             let ends = (ack, self.max);
             kept.grow::<PLAIN>(&mut window, now, (acked, 0, flight), ends, || self.rtt.smoothed(cfg));
         }
-        if PACED {
-            kept.set_pace::<MODEL>(window);
+        if PACED && !MODEL {
+            kept.set_pace::<false>(window);
         }
         self.window = window;
         let new = self.send_calmly_of::<PLAIN, RACK, PACED, MODEL>(cfg, now);

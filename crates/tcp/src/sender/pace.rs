@@ -3,6 +3,7 @@
 use quell_units::{Duration, Time};
 
 use super::{Kept, Outgoing, Phase, Sender, Used};
+use crate::congestion::model::SteadyAck;
 use crate::congestion::{Cause, Window};
 use crate::float::{larger, seconds};
 use crate::pacing;
@@ -143,9 +144,81 @@ impl Kept {
         self.feed_model_by(window, now, delivers, prior_flight, phase);
     }
 
+    /// [`Kept::feed_model`] for the `newly` packets below `una`, which arrive in the order in which they were sent and
+    /// measure this round-trip time.
+    #[inline(always)]
+    pub(super) fn feed_model_in_order(
+        &mut self,
+        window: &mut Window,
+        (now, una): (Time, u32),
+        (newly, prior_flight): (u32, u32),
+        rtt: Duration,
+    ) {
+        if !self.feed_steadily(window, (now, una), newly, rtt) {
+            window.rarely(|w| self.feed_model_of_any(w, (now, una), (newly, prior_flight)));
+        }
+    }
+
+    /// [`Kept::feed_model_in_order`] within the bounds in which the model moves counts alone, and its rate stays; false
+    /// beyond them, and then nothing has changed.
+    #[inline(always)]
+    fn feed_steadily(
+        &mut self,
+        window: &mut Window,
+        (now, una): (Time, u32),
+        newly: u32,
+        rtt: Duration,
+    ) -> bool {
+        let Kept { model: Some(model), rate: Some(rate), rack: Some(rack), limited, .. } = self else {
+            return false;
+        };
+        let Some((sample, interval, delivered, newest)) = rate.foresee(newly, una, now) else { return false };
+        let steady = model.steady();
+        if newest.delivered >= steady.round
+            || now > steady.until
+            || rtt < steady.rtt
+            || interval < steady.interval
+            || sample >= steady.rate
+        {
+            return false;
+        }
+        let sent = newest.sent;
+        let ack = SteadyAck {
+            now,
+            acked: f64::from(newly),
+            rate: sample,
+            delivered,
+            sent_flight: newest.flight,
+            flight: rack.flying(),
+            limited_at: limited.then_some(rate.delivered),
+        };
+        if !model.on_steady_ack(window, &ack) {
+            return false;
+        }
+        rate.pass(newly, una, now, sent);
+        *limited = false;
+        true
+    }
+
+    /// [`Kept::feed_model_in_order`], whatever the acknowledgment says, with the rate that follows.
+    #[inline(never)]
+    fn feed_model_of_any(
+        &mut self,
+        window: &mut Window,
+        (now, una): (Time, u32),
+        (newly, prior_flight): (u32, u32),
+    ) {
+        let delivers = |rate: &mut Rate| (Some(rate.deliver_in_order(newly, una, now)), newly);
+        self.feed_model_by(window, now, delivers, prior_flight, Repair::Nothing);
+        self.set_pace::<true>(*window);
+        if let Some(model) = &mut self.model {
+            model.settle(window);
+        }
+    }
+
     /// [`Kept::feed_model`], compiled for where it is called and what has been delivered there.
     #[inline(always)]
-    pub(super) fn feed_model_by(
+    fn feed_model_by(
         &mut self,
         window: &mut Window,
         now: Time,
