@@ -168,6 +168,29 @@ impl Pacer {
         n
     }
 
+    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and none returned.
+    #[inline(always)]
+    pub fn release_one(&mut self, now: Time, most: u32) -> Option<u32> {
+        if most == 0 {
+            return Some(0);
+        }
+        let latest = now + self.credit;
+        let (mut n, mut next) = (0, self.next);
+        if next <= latest {
+            (n, next) = (1, next.max(now) + self.gap);
+        }
+        if n < most {
+            if next <= latest {
+                return None;
+            }
+            self.wake = Time::ZERO + (next - Time::ZERO - self.credit);
+        } else {
+            self.wake = Time::MAX;
+        }
+        self.next = next;
+        Some(n)
+    }
+
     /// A packet leaves.
     #[inline]
     pub fn sent(&mut self, now: Time) {

@@ -130,6 +130,19 @@ impl Rate {
         self.packets.extend(from, to, |seq| Snapshot { flight: all.flight + (seq - from), ..all });
     }
 
+    /// Whether [`Rate::sent_next`] has room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.packets.has_room()
+    }
+
+    /// [`Rate::sent`] for the next new packet, where there is room.
+    #[inline(always)]
+    pub fn sent_next(&mut self, now: Time, flight: u32) {
+        let snapshot = self.snapshot_now(now, flight);
+        self.packets.push_within(snapshot);
+    }
+
     /// [`Rate::deliver_in_order`] as it would be, where no application limits the rate: the rate that [`Rate::sample`]
     /// would have and over which time, how many packets it is of, and what was known when the last of them was sent.
     #[inline(always)]

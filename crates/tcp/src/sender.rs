@@ -372,7 +372,7 @@ impl Sender {
             (false, false, true, _) => self.on_calm_ack_of::<false, false, true, false>(cfg, now, ack),
             (false, true, false, _) => self.on_calm_ack_of::<false, true, false, false>(cfg, now, ack),
             (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
-            (false, true, true, true) => self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack),
+            (false, true, true, true) => self.on_calm_ack_model(cfg, now, ack),
         }
     }
 
@@ -414,13 +414,12 @@ impl Sender {
         // A copy, which no write to what is kept could change.
         let mut window = self.window;
         let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
-        let mut rtt = Duration::ZERO;
         if RACK {
             if let Some(rack) = &mut kept.rack {
                 if PACED && let (Some(pacer), Some(sent)) = (&mut kept.pacer, rack.first_sent()) {
                     pacer.acknowledged(now - sent);
                 }
-                rtt = rack.deliver_first(newly, now);
+                let rtt = rack.deliver_first(newly, now);
                 rack.tlp.measured = true;
                 kept.measure(Some(rtt));
             }
@@ -437,7 +436,7 @@ impl Sender {
             kept.control.on_delivery(&mut window, delivery);
         }
         if MODEL {
-            kept.feed_model_in_order(&mut window, (now, ack), (newly, flight), rtt);
+            window.rarely(|w| kept.feed_model_in_order(w, (now, ack), (newly, flight)));
         } else {
             let acked = newly.min(cfg.growth_limit);
             let ends = (ack, self.max);
@@ -469,7 +468,7 @@ impl Sender {
         match (cfg.rack, cfg.model) {
             (false, _) => self.on_calm_timer_of::<false, false>(cfg, now),
             (true, false) => self.on_calm_timer_of::<true, false>(cfg, now),
-            (true, true) => self.on_calm_timer_of::<true, true>(cfg, now),
+            (true, true) => self.on_calm_timer_model(cfg, now),
         }
     }
 
@@ -1330,11 +1329,18 @@ impl Kept {
     /// What an acknowledgment measured.
     #[inline]
     fn measure(&mut self, rtt: Option<Duration>) {
-        self.measured = rtt;
-        if let Some(rtt) = rtt {
-            let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
-            self.srtt = Some(self.srtt.map_or(rtt, smooth));
+        match rtt {
+            None => self.measured = None,
+            Some(rtt) => Kept::note(&mut self.measured, &mut self.srtt, rtt),
         }
+    }
+
+    /// An acknowledgment measured a round-trip time.
+    #[inline(always)]
+    fn note(measured: &mut Option<Duration>, srtt: &mut Option<Duration>, rtt: Duration) {
+        *measured = Some(rtt);
+        let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
+        *srtt = Some(srtt.map_or(rtt, smooth));
     }
 
     /// As [`Sender::grow`]: `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before;

@@ -7,7 +7,7 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
-use super::model::{Steady, SteadyAck};
+use super::model::{Steadily, Steady, SteadyAck};
 use crate::catalog::Entry;
 use crate::float::{ceil, count, floor, larger, lesser, seconds};
 use crate::rate::{Repair, Sample, Snapshot, chance};
@@ -297,6 +297,7 @@ pub(crate) struct Bbr1 {
     pacing_rate: f64,
     packet: f64,
     initial_window: f64,
+    /// See [`Steadily`].
     pub steady: Steady,
 }
 
@@ -461,7 +462,6 @@ impl Bbr1 {
     /// See [`Model::settle`](super::model::Model::settle).
     pub fn settle(&mut self, _: &Window) {
         let steady = self.state == State::ProbeBw
-            && self.pacing_gain >= 1.0
             && self.filled_pipe
             && !self.conserves
             && !self.idle_restart
@@ -477,25 +477,9 @@ impl Bbr1 {
             interval: self.min_rtt.max(Duration::from_nanos(1)),
             rate: self.largest.steady(self.round),
             extra: self.extra.most(),
-            flight: -1.0,
+            flight: if self.pacing_gain < 1.0 { self.inflight(1.0) } else { -1.0 },
             cwnd: larger(self.steady.cwnd, MIN_WINDOW),
         };
-    }
-
-    /// See [`Model::on_steady_ack`](super::model::Model::on_steady_ack).
-    #[inline(always)]
-    pub fn on_steady_ack(&mut self, window: &mut Window, ack: &SteadyAck) -> bool {
-        let (since, acked, extra) = self.extra.after(ack.now, ack.acked, self.bandwidth(), window.cwnd);
-        if extra > self.steady.extra {
-            return false;
-        }
-        self.extra.since = since;
-        self.extra.acked = acked;
-        self.extra.most[0] = larger(self.extra.most[0], extra);
-        self.largest.update_steadily(self.round, ack.rate);
-        self.round_start = false;
-        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
-        true
     }
 
     #[inline(always)]
@@ -518,7 +502,7 @@ impl Bbr1 {
         if self.pacing_gain == 1.0 {
             return full_length;
         }
-        let flight = self.flight_ahead(s, s.prior_flight);
+        let flight = self.flight_ahead(s.ahead, s.prior_flight);
         if self.pacing_gain > 1.0 {
             full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
@@ -526,10 +510,11 @@ impl Bbr1 {
         }
     }
 
-    /// Of so many packets, how many are in flight when the next ones leave; with these where the flight is to rise.
-    fn flight_ahead(&self, s: &Sample, flight: u32) -> f64 {
+    /// Of so many packets, how many are in flight when the next ones leave after this time; with these where the flight
+    /// is to rise.
+    fn flight_ahead(&self, ahead: Duration, flight: u32) -> f64 {
         let next = if self.pacing_gain > 1.0 { self.quantum() } else { 0.0 };
-        let delivered = floor(self.bandwidth() * seconds(s.ahead));
+        let delivered = floor(self.bandwidth() * seconds(ahead));
         (f64::from(flight) + next - delivered).max(0.0)
     }
 
@@ -552,7 +537,7 @@ impl Bbr1 {
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && self.flight_ahead(s, s.flight) <= self.inflight(1.0) {
+        if self.state == State::Drain && self.flight_ahead(s.ahead, s.flight) <= self.inflight(1.0) {
             self.enter_probe_bw(s.now);
         }
     }
@@ -669,6 +654,36 @@ impl Bbr1 {
         if self.state == State::ProbeRtt {
             window.cwnd = lesser(window.cwnd, MIN_WINDOW);
         }
+    }
+}
+
+impl Steadily for Bbr1 {
+    #[inline(always)]
+    fn steady(&self) -> &Steady {
+        &self.steady
+    }
+
+    #[inline(always)]
+    fn on_steady_ack(
+        &mut self,
+        window: &mut Window,
+        ack: &SteadyAck,
+        ahead: impl FnOnce() -> Duration,
+    ) -> bool {
+        if self.steady.flight >= 0.0 && self.flight_ahead(ahead(), ack.flights.0) <= self.steady.flight {
+            return false;
+        }
+        let (since, acked, extra) = self.extra.after(ack.now, ack.acked, self.bandwidth(), window.cwnd);
+        if extra > self.steady.extra {
+            return false;
+        }
+        self.extra.since = since;
+        self.extra.acked = acked;
+        self.extra.most[0] = larger(self.extra.most[0], extra);
+        self.largest.update_steadily(self.round, ack.rate);
+        self.round_start = false;
+        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
+        true
     }
 }
 

@@ -5,7 +5,7 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
-use super::model::{Steady, SteadyAck};
+use super::model::{Steadily, Steady, SteadyAck};
 use crate::catalog::Entry;
 use crate::float::{count, floor, larger, lesser, seconds};
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
@@ -167,6 +167,7 @@ pub(crate) struct Bbr3 {
     pacing_rate: f64,
     packet: f64,
     initial_window: f64,
+    /// See [`Steadily`].
     pub steady: Steady,
 }
 
@@ -482,29 +483,6 @@ impl Bbr3 {
             flight,
             cwnd: self.steady.cwnd,
         };
-    }
-
-    /// See [`Model::on_steady_ack`](super::model::Model::on_steady_ack).
-    #[inline(always)]
-    pub fn on_steady_ack(&mut self, window: &mut Window, ack: &SteadyAck) -> bool {
-        let (start, delivered, extra) = self.aggregation_after(ack.now, ack.acked, window.cwnd);
-        if extra >= self.steady.extra
-            || f64::from(ack.sent_flight) > self.inflight_hi
-            || f64::from(ack.flight) <= self.steady.flight
-        {
-            return false;
-        }
-        (self.extra_start, self.extra_delivered) = (start, delivered);
-        self.extra_acked.update_steadily(extra);
-        self.max_bw.update_steadily(ack.rate);
-        if ack.limited_at.is_some() {
-            self.limited_at = ack.limited_at;
-        }
-        self.bw_latest = larger(self.bw_latest, ack.rate);
-        self.inflight_latest = larger(self.inflight_latest, count(ack.delivered));
-        (self.loss_round_start, self.round_start) = (false, false);
-        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
-        true
     }
 
     /// UpdateLatestDeliverySignals().
@@ -909,6 +887,35 @@ impl Bbr3 {
         let bound = larger(lesser(cap, self.inflight_lo), MIN_WINDOW);
         window.cwnd = lesser(window.cwnd, bound);
         self.steady.cwnd = lesser(larger(max_inflight, MIN_WINDOW), bound);
+    }
+}
+
+impl Steadily for Bbr3 {
+    #[inline(always)]
+    fn steady(&self) -> &Steady {
+        &self.steady
+    }
+
+    #[inline(always)]
+    fn on_steady_ack(&mut self, window: &mut Window, ack: &SteadyAck, _: impl FnOnce() -> Duration) -> bool {
+        let (start, delivered, extra) = self.aggregation_after(ack.now, ack.acked, window.cwnd);
+        if extra >= self.steady.extra
+            || f64::from(ack.sent_flight) > self.inflight_hi
+            || f64::from(ack.flights.1) <= self.steady.flight
+        {
+            return false;
+        }
+        (self.extra_start, self.extra_delivered) = (start, delivered);
+        self.extra_acked.update_steadily(extra);
+        self.max_bw.update_steadily(ack.rate);
+        if ack.limited_at.is_some() {
+            self.limited_at = ack.limited_at;
+        }
+        self.bw_latest = larger(self.bw_latest, ack.rate);
+        self.inflight_latest = larger(self.inflight_latest, count(ack.delivered));
+        (self.loss_round_start, self.round_start) = (false, false);
+        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
+        true
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Steady {
     pub rate: f64,
     /// What was acknowledged beyond the bandwidth: at most so much in version 1, and less in version 3.
     pub extra: f64,
-    /// More are in flight.
+    /// More are in flight: of version 1 before the acknowledgment and until the next packet leaves, of version 3 after it.
     pub flight: f64,
     /// What the window may be.
     pub cwnd: f64,
@@ -63,11 +63,25 @@ pub(crate) struct SteadyAck {
     /// The sample: the rate, and how many packets it is of.
     pub rate: f64,
     pub delivered: u64,
-    /// How many were in flight when the newest one was sent, with it, and how many are now.
+    /// How many were in flight when the newest one was sent, with it, and before the acknowledgment and after it.
     pub sent_flight: u32,
-    pub flight: u32,
+    pub flights: (u32, u32),
     /// How many had been delivered before, if the window has kept packets back since.
     pub limited_at: Option<u64>,
+}
+
+/// What a model does within its bounds.
+pub(crate) trait Steadily {
+    fn steady(&self) -> &Steady;
+
+    /// As [`Model::on_ack`], for an acknowledgment within the bounds of [`Steadily::steady`], if it is within those of
+    /// the model too; else nothing changes. `ahead` is how long pacing keeps the next packet back.
+    fn on_steady_ack(
+        &mut self,
+        window: &mut Window,
+        ack: &SteadyAck,
+        ahead: impl FnOnce() -> Duration,
+    ) -> bool;
 }
 
 /// One of them.
@@ -105,18 +119,6 @@ impl Model {
             m.steady.round = 0;
             m.on_ack(window, sample)
         })
-    }
-
-    #[inline(always)]
-    pub fn steady(&self) -> &Steady {
-        each!(self, m => &m.steady)
-    }
-
-    /// As [`Model::on_ack`], for an acknowledgment within the bounds of [`Model::steady`], if it is within those of the
-    /// model too; else nothing changes.
-    #[inline(always)]
-    pub fn on_steady_ack(&mut self, window: &mut Window, ack: &SteadyAck) -> bool {
-        each!(self, m => m.on_steady_ack(window, ack))
     }
 
     /// Finds the bounds after [`Model::on_ack`].

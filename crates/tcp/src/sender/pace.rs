@@ -2,13 +2,16 @@
 
 use quell_units::{Duration, Time};
 
-use super::{Kept, Outgoing, Phase, Sender, Used};
-use crate::congestion::model::SteadyAck;
+use core::ops::Range;
+
+use super::{Kept, Outgoing, Phase, Sender, UNTIMED, Used};
+use crate::congestion::model::{Model, Steadily, SteadyAck};
 use crate::congestion::{Cause, Window};
 use crate::float::{larger, seconds};
-use crate::pacing;
+use crate::pacing::{self, Pacer};
 use crate::params::Config;
 use crate::rate::{Rate, Repair, Snapshot};
+use crate::recovery::rack::Rack;
 
 impl Sender {
     /// Whether pacing lets a packet leave; if not, a timer runs.
@@ -76,7 +79,134 @@ impl Sender {
     }
 }
 
+/// What a sender keeps for a model whose packets leave one by one.
+struct Modeled<'a> {
+    model: &'a mut Model,
+    rate: &'a mut Rate,
+    rack: &'a mut Rack,
+    pacer: &'a mut Pacer,
+    limited: &'a mut bool,
+}
+
+impl Sender {
+    /// [`Sender::on_calm_ack`] within the bounds in which the model moves counts alone, and its rate stays.
+    #[inline(never)]
+    pub(super) fn on_calm_ack_model(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+        if ack <= self.timed
+            && let Some(kept) = self.kept.as_deref_mut()
+            && kept.follow(&mut self.window, (now, ack, ack - self.una))
+        {
+            self.una = ack;
+            return self.send_modeled::<true>(cfg, now);
+        }
+        self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack)
+    }
+
+    /// [`Sender::on_calm_timer`] with a model.
+    pub(super) fn on_calm_timer_model(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        // What restarts the model is left to others.
+        if self.max > self.una
+            && let Some(kept) = self.kept.as_deref_mut()
+            && let Some(Modeled { model, pacer, .. }) = kept.modeled()
+        {
+            pacer.set_rate(model.pacing_rate());
+            return self.send_modeled::<false>(cfg, now);
+        }
+        self.on_calm_timer_of::<true, true>(cfg, now)
+    }
+
+    /// [`Sender::send_modeled`] for any number of packets.
+    #[inline(never)]
+    fn send_calmly_any<const ACKED: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        if !ACKED {
+            return self.on_calm_timer_of::<true, true>(cfg, now);
+        }
+        let new = self.send_calmly_of::<false, true, true, true>(cfg, now);
+        self.arm_calmly(now);
+        self.look_ahead_calmly::<true, true>(now);
+        new
+    }
+
+    /// New packets leave, as many as the window and pacing allow, after an acknowledgment (`ACKED`) or when a timer has
+    /// run out.
+    #[inline(never)]
+    fn send_modeled<const ACKED: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        let (una, first, limit) = (self.una, self.max, self.limit);
+        let Some(kept) = self.kept.as_deref_mut() else { return first..first };
+        let srtt = kept.srtt;
+        let Some(Modeled { rate, rack, pacer, limited, .. }) = kept.modeled() else { return first..first };
+        let end = una.saturating_add(self.window.packets(cfg)).min(limit).max(first);
+        if !ACKED {
+            pacer.wake = Time::MAX;
+        }
+        if !(rate.has_room() && rack.has_room()) {
+            return self.send_calmly_any::<ACKED>(cfg, now);
+        }
+        let Some(n) = pacer.release_one(now, end - first) else {
+            return self.send_calmly_any::<ACKED>(cfg, now);
+        };
+        let next = first + n;
+        if n > 0 {
+            rate.sent_next(now, first - una);
+            rack.sent_next(first, now);
+            (self.next, self.max) = (next, next);
+            if self.timed == UNTIMED {
+                (self.timed, self.timed_at) = (first, now);
+            }
+        }
+        let flight = next - una;
+        if next >= end {
+            if next < limit && f64::from(flight) < cfg.max_window {
+                *limited = true;
+            } else if f64::from(flight) + 1.0 <= self.window.cwnd {
+                rate.limit(flight);
+            }
+        }
+        if ACKED {
+            self.deadline = if flight > 0 { now + self.rtt.rto() } else { Time::MAX };
+        } else if next > first && self.deadline == Time::MAX {
+            self.deadline = now + self.rtt.rto();
+        }
+        if flight == 0 {
+            rack.tlp.due = Time::MAX;
+        } else if ACKED || next > first {
+            rack.tlp.schedule_calmly(now, flight, srtt, self.deadline);
+        }
+        self.sooner = rack.tlp.due.min(pacer.wake);
+        first..next
+    }
+}
+
 impl Kept {
+    #[inline(always)]
+    fn modeled(&mut self) -> Option<Modeled<'_>> {
+        match self {
+            Kept {
+                model: Some(model),
+                rate: Some(rate),
+                rack: Some(rack),
+                pacer: Some(pacer),
+                limited,
+                ..
+            } if !pacer.sends_together() => Some(Modeled { model, rate, rack, pacer, limited }),
+            _ => None,
+        }
+    }
+
+    /// Takes in an acknowledgment of the `newly` packets below `ack`, if it is within the bounds of the model; else
+    /// nothing changes.
+    #[inline(always)]
+    fn follow(&mut self, window: &mut Window, ack: (Time, u32, u32)) -> bool {
+        let Some(Modeled { model, rate, rack, pacer, limited }) = self.modeled() else { return false };
+        let rtt = match model {
+            Model::Bbr1(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
+            Model::Bbr3(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
+        };
+        let Some(rtt) = rtt else { return false };
+        self.measure(Some(rtt));
+        true
+    }
+
     /// As [`Sender::waits_for_more`], where nothing is repaired: packets of another moment than the last one, fewer than
     /// leave together and than a third of the window, for an acknowledgment that is due soon. As in Linux.
     fn waits_for_more(&self, now: Time, next: u32, room: f64, cwnd: f64) -> bool {
@@ -144,65 +274,10 @@ impl Kept {
         self.feed_model_by(window, now, delivers, prior_flight, phase);
     }
 
-    /// [`Kept::feed_model`] for the `newly` packets below `una`, which arrive in the order in which they were sent and
-    /// measure this round-trip time.
-    #[inline(always)]
-    pub(super) fn feed_model_in_order(
-        &mut self,
-        window: &mut Window,
-        (now, una): (Time, u32),
-        (newly, prior_flight): (u32, u32),
-        rtt: Duration,
-    ) {
-        if !self.feed_steadily(window, (now, una), newly, rtt) {
-            window.rarely(|w| self.feed_model_of_any(w, (now, una), (newly, prior_flight)));
-        }
-    }
-
-    /// [`Kept::feed_model_in_order`] within the bounds in which the model moves counts alone, and its rate stays; false
-    /// beyond them, and then nothing has changed.
-    #[inline(always)]
-    fn feed_steadily(
-        &mut self,
-        window: &mut Window,
-        (now, una): (Time, u32),
-        newly: u32,
-        rtt: Duration,
-    ) -> bool {
-        let Kept { model: Some(model), rate: Some(rate), rack: Some(rack), limited, .. } = self else {
-            return false;
-        };
-        let Some((sample, interval, delivered, newest)) = rate.foresee(newly, una, now) else { return false };
-        let steady = model.steady();
-        if newest.delivered >= steady.round
-            || now > steady.until
-            || rtt < steady.rtt
-            || interval < steady.interval
-            || sample >= steady.rate
-        {
-            return false;
-        }
-        let sent = newest.sent;
-        let ack = SteadyAck {
-            now,
-            acked: f64::from(newly),
-            rate: sample,
-            delivered,
-            sent_flight: newest.flight,
-            flight: rack.flying(),
-            limited_at: limited.then_some(rate.delivered),
-        };
-        if !model.on_steady_ack(window, &ack) {
-            return false;
-        }
-        rate.pass(newly, una, now, sent);
-        *limited = false;
-        true
-    }
-
-    /// [`Kept::feed_model_in_order`], whatever the acknowledgment says, with the rate that follows.
+    /// [`Kept::feed_model`] for the `newly` packets below `una`, which arrive in the order in which they were sent; with
+    /// the rate that follows, and the bounds within which [`Modeled::follow`] takes the next ones.
     #[inline(never)]
-    fn feed_model_of_any(
+    pub(super) fn feed_model_in_order(
         &mut self,
         window: &mut Window,
         (now, una): (Time, u32),
@@ -242,6 +317,49 @@ impl Kept {
         let sample = rate.sample(now, newest, (model.min_rtt(), *measured), flights, limited, (phase, ahead));
         model.on_ack(window, &sample);
     }
+}
+
+/// [`Kept::follow`], compiled for each model: the round-trip time.
+#[inline(always)]
+fn follow(
+    model: &mut impl Steadily,
+    window: &mut Window,
+    (now, ack, newly): (Time, u32, u32),
+    rate: &mut Rate,
+    rack: &mut Rack,
+    pacer: &Pacer,
+    limited: &mut bool,
+) -> Option<Duration> {
+    let first_sent = rack.sent_at(ack - 1);
+    let rtt = now - first_sent;
+    let (sample, interval, delivered, newest) = rate.foresee(newly, ack, now)?;
+    let steady = model.steady();
+    if newest.delivered >= steady.round
+        || now > steady.until
+        || rtt < steady.rtt
+        || interval < steady.interval
+        || sample >= steady.rate
+    {
+        return None;
+    }
+    let flight = rack.flying();
+    let seen = SteadyAck {
+        now,
+        acked: f64::from(newly),
+        rate: sample,
+        delivered,
+        sent_flight: newest.flight,
+        flights: (flight, flight - newly),
+        limited_at: limited.then_some(rate.delivered),
+    };
+    if !model.on_steady_ack(window, &seen, || pacer.ahead(now)) {
+        return None;
+    }
+    rate.pass(newly, ack, now, first_sent);
+    *limited = false;
+    rack.deliver_first_of(newly, first_sent, rtt);
+    rack.tlp.measured = true;
+    Some(rtt)
 }
 
 #[cfg(test)]
