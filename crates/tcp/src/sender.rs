@@ -381,12 +381,12 @@ impl Sender {
     #[inline(never)]
     fn on_calm_ack_cubic(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         if ack <= self.timed
-            && self.window.cwnd >= self.window.ssthresh
             && let Some(kept) = self.kept.as_deref_mut()
             && kept.used.full
             && let Control::Cubic(cubic) = &mut kept.control
             && cubic.is_under_way()
         {
+            debug_assert!(self.window.cwnd >= self.window.ssthresh);
             let newly = ack - self.una;
             self.una = ack;
             let acked = f64::from(newly.min(cfg.growth_limit));
