@@ -694,8 +694,9 @@ impl Sender {
             self.end_fall();
         }
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
-        let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        let only = self.sacked.as_ref().and_then(|b| b.only_news(from, blocks));
+        let flight = if cfg.rack { self.deliver(now, from, (blocks, only)) } else { 0 };
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, only, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
         let reported = self.sacked.as_ref().map_or(0, |b| b.count());
         let delivered = (from - una + reported).saturating_sub(sacked);
