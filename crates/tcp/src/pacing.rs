@@ -113,7 +113,7 @@ impl Pacer {
     }
 
     /// Sets the rate in packets per second.
-    #[inline]
+    #[inline(always)]
     pub fn set_rate(&mut self, rate: f64) {
         if rate == self.rate {
             return;

@@ -365,11 +365,11 @@ impl Sender {
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         match (cfg.plain, cfg.rack, cfg.has_pace, cfg.model) {
             (true, false, false, _) => self.on_calm_ack_cubic(cfg, now, ack),
-            (true, false, true, _) => self.on_calm_ack_of::<true, false, true, false>(cfg, now, ack),
+            (true, false, true, _) => self.on_calm_ack_paced::<true>(cfg, now, ack),
             (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
             (true, true, true, _) => self.on_calm_ack_of::<true, true, true, false>(cfg, now, ack),
             (false, false, false, _) => self.on_calm_ack_of::<false, false, false, false>(cfg, now, ack),
-            (false, false, true, _) => self.on_calm_ack_of::<false, false, true, false>(cfg, now, ack),
+            (false, false, true, _) => self.on_calm_ack_paced::<false>(cfg, now, ack),
             (false, true, false, _) => self.on_calm_ack_of::<false, true, false, false>(cfg, now, ack),
             (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
             (false, true, true, true) => self.on_calm_ack_model(cfg, now, ack),
@@ -1332,16 +1332,18 @@ impl Kept {
     fn measure(&mut self, rtt: Option<Duration>) {
         match rtt {
             None => self.measured = None,
-            Some(rtt) => Kept::note(&mut self.measured, &mut self.srtt, rtt),
+            Some(rtt) => drop(Kept::note(&mut self.measured, &mut self.srtt, rtt)),
         }
     }
 
-    /// An acknowledgment measured a round-trip time.
+    /// An acknowledgment measured a round-trip time; the smoothed one.
     #[inline(always)]
-    fn note(measured: &mut Option<Duration>, srtt: &mut Option<Duration>, rtt: Duration) {
+    fn note(measured: &mut Option<Duration>, srtt: &mut Option<Duration>, rtt: Duration) -> Duration {
         *measured = Some(rtt);
         let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
-        *srtt = Some(srtt.map_or(rtt, smooth));
+        let smoothed = srtt.map_or(rtt, smooth);
+        *srtt = Some(smoothed);
+        smoothed
     }
 
     /// As [`Sender::grow`]: `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before;

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::{Kept, Outgoing, Phase, Sender, UNTIMED, Used};
 use crate::congestion::model::{Model, Steadily, SteadyAck};
-use crate::congestion::{Cause, Window};
+use crate::congestion::{Cause, Control, Window, reno};
 use crate::float::{larger, seconds};
 use crate::pacing::{self, Pacer};
 use crate::params::Config;
@@ -79,6 +79,102 @@ impl Sender {
     }
 }
 
+impl Sender {
+    /// [`Sender::on_calm_ack`] for Reno (`PLAIN`) and Prague in congestion avoidance whose window is used and whose packets
+    /// leave one by one.
+    #[inline(never)]
+    pub(super) fn on_calm_ack_paced<const PLAIN: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+    ) -> Range<u32> {
+        if ack <= self.timed
+            && self.window.cwnd >= self.window.ssthresh
+            && let Some(kept) = self.kept.as_deref_mut()
+            && kept.grow_paced::<PLAIN>(cfg, &mut self.window, (now, ack, ack - self.una))
+        {
+            self.una = ack;
+            return self.send_paced::<PLAIN>(cfg, now);
+        }
+        self.on_calm_ack_of::<PLAIN, false, true, false>(cfg, now, ack)
+    }
+
+    /// New packets leave after an acknowledgment, as many as the window and pacing allow, of a sender that keeps the times
+    /// when packets were sent.
+    #[inline(always)]
+    fn send_paced<const PLAIN: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        let (una, first) = (self.una, self.max);
+        let end = self.end_of_calm_window(cfg).max(first);
+        if let Some(kept) = self.kept.as_deref_mut()
+            && let (Some(sent), Some(pacer)) = (&mut kept.sent, &mut kept.pacer)
+            && sent.has_room()
+            && let Some(n) = pacer.release_one(now, end - first)
+        {
+            let next = first + n;
+            if n > 0 {
+                sent.sent_next(now);
+                kept.used.sent(una, next, self.window.cwnd);
+                self.sooner = pacer.wake;
+                self.sent_calmly(now, first, next);
+            } else {
+                self.sooner = pacer.wake;
+            }
+            self.arm_calmly(now);
+            return first..next;
+        }
+        self.send_paced_any::<PLAIN>(cfg, now)
+    }
+
+    /// [`Sender::send_paced`] for any number of packets.
+    #[inline(never)]
+    fn send_paced_any<const PLAIN: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        let new = self.send_calmly_of::<PLAIN, false, true, false>(cfg, now);
+        self.arm_calmly(now);
+        self.look_ahead_calmly::<false, true>(now);
+        new
+    }
+}
+
+impl Kept {
+    /// The window grows with an acknowledgment of the `newly` packets below `ack`, and the rate with it, where
+    /// [`Sender::on_calm_ack_paced`] has a way for that; else nothing changes.
+    #[inline(always)]
+    fn grow_paced<const PLAIN: bool>(
+        &mut self,
+        cfg: &Config,
+        window: &mut Window,
+        (now, ack, newly): (Time, u32, u32),
+    ) -> bool {
+        let Kept { sent: Some(sent), pacer: Some(pacer), control, start: None, .. } = self else {
+            return false;
+        };
+        let first_sent = sent.sent_at(ack - 1);
+        let goes = self.used.full && first_sent != Time::MAX && !pacer.sends_together();
+        let goes = goes
+            && match control {
+                Control::Reno => PLAIN && !self.whole,
+                Control::Prague(p) => !PLAIN && self.marks.is_level() && p.only_counts(now, ack),
+                _ => false,
+            };
+        if !goes {
+            return false;
+        }
+        sent.pass(ack);
+        let srtt = Kept::note(&mut self.measured, &mut self.srtt, now - first_sent);
+        let acked = f64::from(newly.min(cfg.growth_limit));
+        if let (false, Control::Prague(p)) = (PLAIN, control) {
+            self.marked = 0;
+            p.count(newly);
+            p.avoid(window, acked, srtt);
+        } else {
+            reno::avoid(window, acked);
+        }
+        pacer.set_rate(pacing::AVOIDANCE * larger(window.cwnd, 1.0) / seconds(srtt));
+        true
+    }
+}
+
 /// What a sender keeps for a model whose packets leave one by one.
 struct Modeled<'a> {
     model: &'a mut Model,
@@ -103,6 +199,7 @@ impl Sender {
     }
 
     /// [`Sender::on_calm_timer`] with a model.
+    #[inline(never)]
     pub(super) fn on_calm_timer_model(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         // What restarts the model is left to others.
         if self.max > self.una
@@ -129,7 +226,7 @@ impl Sender {
 
     /// New packets leave, as many as the window and pacing allow, after an acknowledgment (`ACKED`) or when a timer has
     /// run out.
-    #[inline(never)]
+    #[inline(always)]
     fn send_modeled<const ACKED: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         let (una, first, limit) = (self.una, self.max, self.limit);
         let Some(kept) = self.kept.as_deref_mut() else { return first..first };
