@@ -182,17 +182,55 @@ struct Modeled<'a> {
     rack: &'a mut Rack,
     pacer: &'a mut Pacer,
     limited: &'a mut bool,
+    measured: &'a mut Option<Duration>,
+    srtt: &'a mut Option<Duration>,
+}
+
+impl Modeled<'_> {
+    /// Takes in an acknowledgment of the `newly` packets below `ack`, if it is within the bounds in which the model moves
+    /// counts alone, and its rate stays; else nothing changes.
+    #[inline(always)]
+    fn follow(self, window: &mut Window, ack: (Time, u32, u32)) -> bool {
+        let Modeled { model, rate, rack, pacer, limited, measured, srtt } = self;
+        let rtt = match model {
+            Model::Bbr1(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
+            Model::Bbr3(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
+        };
+        let Some(rtt) = rtt else { return false };
+        Kept::note(measured, srtt, rtt);
+        true
+    }
 }
 
 impl Sender {
-    /// [`Sender::on_calm_ack`] within the bounds in which the model moves counts alone, and its rate stays.
+    /// [`Sender::on_calm_ack`] with a model.
     #[inline(never)]
     pub(super) fn on_calm_ack_model(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         if ack <= self.timed
             && let Some(kept) = self.kept.as_deref_mut()
-            && kept.follow(&mut self.window, (now, ack, ack - self.una))
+            && let Some(modeled) = kept.modeled()
+            && modeled.follow(&mut self.window, (now, ack, ack - self.una))
         {
             self.una = ack;
+            return self.send_modeled::<true>(cfg, now);
+        }
+        self.on_calm_ack_model_any(cfg, now, ack)
+    }
+
+    /// [`Sender::on_calm_ack_model`], whatever the acknowledgment says.
+    #[inline(never)]
+    fn on_calm_ack_model_any(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+        let (newly, flight) = (ack - self.una, self.max - self.una);
+        // What restarts the model is left to others.
+        if ack < self.max
+            && let Some(kept) = self.kept.as_deref_mut()
+            && let Some(Modeled { rack, measured, srtt, .. }) = kept.modeled()
+        {
+            let rtt = rack.deliver_first(newly, now);
+            rack.tlp.measured = true;
+            Kept::note(measured, srtt, rtt);
+            kept.feed_model_in_order(&mut self.window, (now, ack), (newly, flight));
+            self.acknowledge_calmly(cfg, now, ack);
             return self.send_modeled::<true>(cfg, now);
         }
         self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack)
@@ -230,8 +268,9 @@ impl Sender {
     fn send_modeled<const ACKED: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         let (una, first, limit) = (self.una, self.max, self.limit);
         let Some(kept) = self.kept.as_deref_mut() else { return first..first };
-        let srtt = kept.srtt;
-        let Some(Modeled { rate, rack, pacer, limited, .. }) = kept.modeled() else { return first..first };
+        let Some(Modeled { rate, rack, pacer, limited, srtt, .. }) = kept.modeled() else {
+            return first..first;
+        };
         let end = una.saturating_add(self.window.packets(cfg)).min(limit).max(first);
         if !ACKED {
             pacer.wake = Time::MAX;
@@ -267,7 +306,7 @@ impl Sender {
         if flight == 0 {
             rack.tlp.due = Time::MAX;
         } else if ACKED || next > first {
-            rack.tlp.schedule_calmly(now, flight, srtt, self.deadline);
+            rack.tlp.schedule_calmly(now, flight, *srtt, self.deadline);
         }
         self.sooner = rack.tlp.due.min(pacer.wake);
         first..next
@@ -284,24 +323,14 @@ impl Kept {
                 rack: Some(rack),
                 pacer: Some(pacer),
                 limited,
+                measured,
+                srtt,
                 ..
-            } if !pacer.sends_together() => Some(Modeled { model, rate, rack, pacer, limited }),
+            } if !pacer.sends_together() => {
+                Some(Modeled { model, rate, rack, pacer, limited, measured, srtt })
+            }
             _ => None,
         }
-    }
-
-    /// Takes in an acknowledgment of the `newly` packets below `ack`, if it is within the bounds of the model; else
-    /// nothing changes.
-    #[inline(always)]
-    fn follow(&mut self, window: &mut Window, ack: (Time, u32, u32)) -> bool {
-        let Some(Modeled { model, rate, rack, pacer, limited }) = self.modeled() else { return false };
-        let rtt = match model {
-            Model::Bbr1(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
-            Model::Bbr3(m) => follow(&mut **m, window, ack, rate, rack, pacer, limited),
-        };
-        let Some(rtt) = rtt else { return false };
-        self.measure(Some(rtt));
-        true
     }
 
     /// As [`Sender::waits_for_more`], where nothing is repaired: packets of another moment than the last one, fewer than
@@ -416,7 +445,7 @@ impl Kept {
     }
 }
 
-/// [`Kept::follow`], compiled for each model: the round-trip time.
+/// [`Modeled::follow`], compiled for each model: the round-trip time.
 #[inline(always)]
 fn follow(
     model: &mut impl Steadily,
