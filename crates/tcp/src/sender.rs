@@ -466,7 +466,7 @@ impl Sender {
     pub fn on_calm_timer(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         debug_assert!(self.takes_timer_calmly(now) && self.is_calm());
         match (cfg.rack, cfg.model) {
-            (false, _) => self.on_calm_timer_of::<false, false>(cfg, now),
+            (false, _) => self.on_calm_timer_paced(cfg, now),
             (true, false) => self.on_calm_timer_of::<true, false>(cfg, now),
             (true, true) => self.on_calm_timer_model(cfg, now),
         }

@@ -95,15 +95,35 @@ impl Sender {
             && kept.grow_paced::<PLAIN>(cfg, &mut self.window, (now, ack, ack - self.una))
         {
             self.una = ack;
-            return self.send_paced::<PLAIN>(cfg, now);
+            return self.send_paced::<true>(cfg, now, Sender::send_paced_any::<PLAIN>);
         }
         self.on_calm_ack_of::<PLAIN, false, true, false>(cfg, now, ack)
     }
 
-    /// New packets leave after an acknowledgment, as many as the window and pacing allow, of a sender that keeps the times
-    /// when packets were sent.
+    /// [`Sender::on_calm_timer`] for who keeps the times when packets were sent.
+    #[inline(never)]
+    pub(super) fn on_calm_timer_paced(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+        let window = self.window;
+        if let Some(kept) = self.kept.as_deref_mut()
+            && let (Some(_), Some(pacer)) = (&kept.sent, &mut kept.pacer)
+            && !pacer.sends_together()
+        {
+            pacer.wake = Time::MAX;
+            kept.set_pace::<false>(window);
+            return self.send_paced::<false>(cfg, now, Sender::on_calm_timer_of::<false, false>);
+        }
+        self.on_calm_timer_of::<false, false>(cfg, now)
+    }
+
+    /// New packets leave, as many as the window and pacing allow, after an acknowledgment (`ACKED`) or when a timer has run
+    /// out, of a sender that keeps the times when packets were sent; `others` sends any number of them.
     #[inline(always)]
-    fn send_paced<const PLAIN: bool>(&mut self, cfg: &Config, now: Time) -> Range<u32> {
+    fn send_paced<const ACKED: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        others: impl FnOnce(&mut Sender, &Config, Time) -> Range<u32>,
+    ) -> Range<u32> {
         let (una, first) = (self.una, self.max);
         let end = self.end_of_calm_window(cfg).max(first);
         if let Some(kept) = self.kept.as_deref_mut()
@@ -120,10 +140,14 @@ impl Sender {
             } else {
                 self.sooner = pacer.wake;
             }
-            self.arm_calmly(now);
+            if ACKED {
+                self.arm_calmly(now);
+            } else if n > 0 && self.deadline == Time::MAX {
+                self.arm(now);
+            }
             return first..next;
         }
-        self.send_paced_any::<PLAIN>(cfg, now)
+        others(self, cfg, now)
     }
 
     /// [`Sender::send_paced`] for any number of packets.
