@@ -62,6 +62,16 @@ impl Bits {
         }
     }
 
+    /// Adds a number that was not forgotten.
+    #[inline]
+    pub fn insert_one(&mut self, seq: u32) {
+        let at = (seq / 64 - self.base) as usize;
+        match self.words.get_mut(at) {
+            Some(word) => *word |= 1 << (seq % 64),
+            None => self.insert(seq, seq + 1),
+        }
+    }
+
     /// How many numbers of [from, to) it has.
     #[inline]
     pub fn count(&self, from: u32, to: u32) -> u32 {

@@ -122,6 +122,12 @@ impl Marks {
         delivered
     }
 
+    /// Whether [`Marks::delivered`] is what is acknowledged, for what is no duplicate.
+    #[inline(always)]
+    pub fn is_level(&self) -> bool {
+        self.ahead == 0
+    }
+
     /// [`Marks::delivered`] for what is no duplicate.
     #[inline]
     pub fn would_deliver(&self, newly: u32) -> u32 {

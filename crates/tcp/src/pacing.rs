@@ -113,7 +113,7 @@ impl Pacer {
     }
 
     /// Sets the rate in packets per second.
-    #[inline]
+    #[inline(always)]
     pub fn set_rate(&mut self, rate: f64) {
         if rate == self.rate {
             return;
@@ -166,6 +166,29 @@ impl Pacer {
             self.next = next;
         }
         n
+    }
+
+    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and none returned.
+    #[inline(always)]
+    pub fn release_one(&mut self, now: Time, most: u32) -> Option<u32> {
+        if most == 0 {
+            return Some(0);
+        }
+        let latest = now + self.credit;
+        let (mut n, mut next) = (0, self.next);
+        if next <= latest {
+            (n, next) = (1, next.max(now) + self.gap);
+        }
+        if n < most {
+            if next <= latest {
+                return None;
+            }
+            self.wake = Time::ZERO + (next - Time::ZERO - self.credit);
+        } else {
+            self.wake = Time::MAX;
+        }
+        self.next = next;
+        Some(n)
     }
 
     /// A packet leaves.

@@ -5,13 +5,13 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
-use crate::float::{count, seconds};
+use crate::float::{count, larger, seconds};
 use crate::ring::Ring;
 
 /// What was known when a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Snapshot {
-    sent: Time,
+    pub sent: Time,
     /// P.first_send_time and P.delivered_time.
     first_sent: Time,
     delivered_time: Time,
@@ -130,6 +130,32 @@ impl Rate {
         self.packets.extend(from, to, |seq| Snapshot { flight: all.flight + (seq - from), ..all });
     }
 
+    /// Whether [`Rate::sent_next`] has room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.packets.has_room()
+    }
+
+    /// [`Rate::sent`] for the next new packet, where there is room.
+    #[inline(always)]
+    pub fn sent_next(&mut self, now: Time, flight: u32) {
+        let snapshot = self.snapshot_now(now, flight);
+        self.packets.push_within(snapshot);
+    }
+
+    /// [`Rate::deliver_in_order`] as it would be, where no application limits the rate: the rate that [`Rate::sample`]
+    /// would have and over which time, how many packets it is of, and what was known when the last of them was sent.
+    #[inline(always)]
+    pub fn foresee(&self, n: u32, ack: u32, now: Time) -> Option<(f64, Duration, u64, &Snapshot)> {
+        let newest = &self.packets[ack - 1];
+        if self.app_limited > 0 || newest.app_limited {
+            return None;
+        }
+        let delivered = self.delivered + u64::from(n) - newest.delivered;
+        let interval = (newest.sent - newest.first_sent).max(now - newest.delivered_time);
+        Some((count(delivered) / seconds(interval), interval, delivered, newest))
+    }
+
     /// What was known when this packet was sent.
     pub fn snapshot(&self, seq: u32) -> Snapshot {
         self.packets[seq]
@@ -155,11 +181,17 @@ impl Rate {
         // Field by field: as a whole it would be copied to memory first.
         let Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited } =
             self.packets[ack - 1];
+        self.pass(n, ack, now, sent);
+        Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited }
+    }
+
+    /// [`Rate::deliver_in_order`] without an answer; the last of the packets was sent at `sent`.
+    #[inline(always)]
+    pub fn pass(&mut self, n: u32, ack: u32, now: Time, sent: Time) {
         self.delivered += u64::from(n);
         self.delivered_time = now;
         self.first_sent = sent;
         self.packets.forget_first(ack);
-        Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited }
     }
 
     pub fn lose(&mut self) {
@@ -283,6 +315,22 @@ impl MaxFilter {
             self.peak.1 = self.last;
             self.max = self.last;
         }
+    }
+
+    /// Below which value further ones of step `at` leave the largest as it is.
+    pub fn steady(&self, at: u64, length: u64) -> f64 {
+        match self.older.back() {
+            _ if at != self.peak.0 || length != self.length => f64::NEG_INFINITY,
+            Some(older) => older.1,
+            None => self.peak.1,
+        }
+    }
+
+    /// [`MaxFilter::update`] below [`MaxFilter::steady`].
+    #[inline(always)]
+    pub fn update_steadily(&mut self, value: f64) {
+        self.last = value;
+        self.peak.1 = larger(self.peak.1, value);
     }
 
     /// The largest; zero before the first.

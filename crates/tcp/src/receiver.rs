@@ -390,6 +390,16 @@ impl Receiver {
     /// So many blocks: those that hold the latest packets, then the highest others (RFC 2018 section 4).
     fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
+        if let Some(last) = self.blocks.back()
+            && self.recent.iter().all(|seq| *seq >= last.0)
+        {
+            // The latest packets are all in the last block, which is most often so.
+            let blocks = self.blocks.len();
+            for at in (blocks.saturating_sub(room)..blocks).rev() {
+                out.push(self.blocks[at]);
+            }
+            return out;
+        }
         let holding = |&seq: &u32| self.block_of(seq);
         for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
             if out.as_slice().len() == room {

@@ -65,6 +65,21 @@ impl<T: Copy> Ring<T> {
         self.end = seq + 1;
     }
 
+    /// Whether there is a place for another record.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        (self.len() as usize) < self.places.len()
+    }
+
+    /// [`Ring::push`] of the number `end`, where there is room.
+    #[inline(always)]
+    pub fn push_within(&mut self, record: T) {
+        debug_assert!(self.has_room());
+        let place = self.place(self.end);
+        self.places[place] = record;
+        self.end += 1;
+    }
+
     /// The records of all numbers from `from`, which is `end`, or any if there is none, to before `to`.
     #[inline(always)]
     pub fn extend(&mut self, from: u32, to: u32, record: impl Fn(u32) -> T) {

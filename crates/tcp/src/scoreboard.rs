@@ -82,9 +82,39 @@ impl Scoreboard {
         *self = Scoreboard { sacked, ..Default::default() };
     }
 
-    /// Update(): takes the blocks of an acknowledgment of `una` in. True if any reported news.
-    pub fn update(&mut self, una: u32, blocks: &[Block], dup_threshold: u32) -> bool {
+    /// The packet that the blocks of an acknowledgment of `una` report beyond those of the last one, if the first has
+    /// grown by it and the others have not changed.
+    #[inline]
+    pub fn only_news(&self, una: u32, blocks: &[Block]) -> Option<u32> {
+        let (first, others) = blocks.split_first()?;
+        let grown = (self.seen[0].0, self.seen[0].1 + 1);
+        let seq = self.seen[0].1;
+        let only = *first == grown
+            && first.0 < seq
+            && seq >= una
+            && others.iter().zip(&self.seen[1..]).all(|(block, seen)| block == seen)
+            && !self.sacked.contains(seq);
+        only.then_some(seq)
+    }
+
+    /// [`Scoreboard::update`] where the blocks report that packet alone.
+    fn update_one(&mut self, seq: u32, dup_threshold: u32) -> bool {
+        self.count += 1;
+        self.sacked_below_rxt += u32::from(seq < self.high_rxt);
+        self.end = self.end.max(seq + 1);
+        self.sacked.insert_one(seq);
+        self.seen[0].1 = seq + 1;
+        self.move_lost(u32::from(seq > self.lost_below), dup_threshold);
+        true
+    }
+
+    /// Update(): takes the blocks of an acknowledgment of `una` in, of which [`Scoreboard::only_news`] says `only`. True if
+    /// any reported news.
+    pub fn update(&mut self, una: u32, blocks: &[Block], only: Option<u32>, dup_threshold: u32) -> bool {
         self.acknowledge(una);
+        if let Some(seq) = only {
+            return self.update_one(seq, dup_threshold);
+        }
         let (before, mut above) = (self.count, 0);
         for &(from, to) in blocks {
             if self.seen.contains(&(from, to)) {
@@ -175,7 +205,11 @@ impl Scoreboard {
             self.lost_below = self.sacked.select(self.lost_below + 1, above);
         }
         let passed = self.lost_below.saturating_sub(before);
-        self.found_lost = passed > self.sacked.count(before, before + passed);
+        self.found_lost = match passed {
+            0 => false,
+            1 => !self.sacked.contains(before),
+            _ => passed > self.sacked.count(before, before + passed),
+        };
     }
 
     /// Notes that all lost packets below `high_rxt` have been sent again.
@@ -237,7 +271,8 @@ mod tests {
     fn board(blocks: &[Block]) -> Scoreboard {
         let mut s = Scoreboard::default();
         for b in blocks {
-            s.update(1, &[*b], 3);
+            let only = s.only_news(1, &[*b]);
+            s.update(1, &[*b], only, 3);
         }
         s
     }
@@ -319,7 +354,8 @@ mod tests {
                 for (l, b) in last.iter_mut().zip(&blocks) {
                     *l = *b;
                 }
-                prop_assert_eq!(s.update(una, &blocks, 3), twin.update(una, &blocks));
+                let only = s.only_news(una, &blocks);
+                prop_assert_eq!(s.update(una, &blocks, only, 3), twin.update(una, &blocks));
                 let max = twin.sacked.last().map_or(una, |&s| s + 1) + 5;
                 prop_assert_eq!(s.is_empty(), twin.sacked.is_empty());
                 prop_assert_eq!(s.pipe(max, 3), twin.pipe(max));
@@ -339,7 +375,7 @@ mod tests {
                 }
                 if act == 3 && advance == 3 {
                     s.clear();
-                    s.update(una, &[], 3);
+                    s.update(una, &[], None, 3);
                     (twin.sacked, twin.high_rxt, last) = (BTreeSet::new(), 0, [(0, 0); 3]);
                 }
             }

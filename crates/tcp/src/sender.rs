@@ -19,7 +19,7 @@ use crate::feedback::{Marks, Report};
 use crate::float::larger;
 use crate::pacing::Pacer;
 use crate::params::{Config, Recovery};
-use crate::rate::{Rate, Repair};
+use crate::rate::Rate;
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::rack::Rack;
 use crate::rtt::RttEstimator;
@@ -365,14 +365,14 @@ impl Sender {
     fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         match (cfg.plain, cfg.rack, cfg.has_pace, cfg.model) {
             (true, false, false, _) => self.on_calm_ack_cubic(cfg, now, ack),
-            (true, false, true, _) => self.on_calm_ack_of::<true, false, true, false>(cfg, now, ack),
+            (true, false, true, _) => self.on_calm_ack_paced::<true>(cfg, now, ack),
             (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
             (true, true, true, _) => self.on_calm_ack_of::<true, true, true, false>(cfg, now, ack),
             (false, false, false, _) => self.on_calm_ack_of::<false, false, false, false>(cfg, now, ack),
-            (false, false, true, _) => self.on_calm_ack_of::<false, false, true, false>(cfg, now, ack),
+            (false, false, true, _) => self.on_calm_ack_paced::<false>(cfg, now, ack),
             (false, true, false, _) => self.on_calm_ack_of::<false, true, false, false>(cfg, now, ack),
             (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
-            (false, true, true, true) => self.on_calm_ack_of::<false, true, true, true>(cfg, now, ack),
+            (false, true, true, true) => self.on_calm_ack_model(cfg, now, ack),
         }
     }
 
@@ -381,12 +381,12 @@ impl Sender {
     #[inline(never)]
     fn on_calm_ack_cubic(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         if ack <= self.timed
-            && self.window.cwnd >= self.window.ssthresh
             && let Some(kept) = self.kept.as_deref_mut()
             && kept.used.full
             && let Control::Cubic(cubic) = &mut kept.control
             && cubic.is_under_way()
         {
+            debug_assert!(self.window.cwnd >= self.window.ssthresh);
             let newly = ack - self.una;
             self.una = ack;
             let acked = f64::from(newly.min(cfg.growth_limit));
@@ -436,15 +436,14 @@ impl Sender {
             kept.control.on_delivery(&mut window, delivery);
         }
         if MODEL {
-            let delivers = |rate: &mut Rate| (Some(rate.deliver_in_order(newly, ack, now)), newly);
-            kept.feed_model_by(&mut window, now, delivers, flight, Repair::Nothing);
+            window.rarely(|w| kept.feed_model_in_order(w, (now, ack), (newly, flight)));
         } else {
             let acked = newly.min(cfg.growth_limit);
             let ends = (ack, self.max);
             kept.grow::<PLAIN>(&mut window, now, (acked, 0, flight), ends, || self.rtt.smoothed(cfg));
         }
-        if PACED {
-            kept.set_pace::<MODEL>(window);
+        if PACED && !MODEL {
+            kept.set_pace::<false>(window);
         }
         self.window = window;
         let new = self.send_calmly_of::<PLAIN, RACK, PACED, MODEL>(cfg, now);
@@ -467,9 +466,9 @@ impl Sender {
     pub fn on_calm_timer(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         debug_assert!(self.takes_timer_calmly(now) && self.is_calm());
         match (cfg.rack, cfg.model) {
-            (false, _) => self.on_calm_timer_of::<false, false>(cfg, now),
+            (false, _) => self.on_calm_timer_paced(cfg, now),
             (true, false) => self.on_calm_timer_of::<true, false>(cfg, now),
-            (true, true) => self.on_calm_timer_of::<true, true>(cfg, now),
+            (true, true) => self.on_calm_timer_model(cfg, now),
         }
     }
 
@@ -695,8 +694,9 @@ impl Sender {
             self.end_fall();
         }
         let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
-        let flight = if cfg.rack { self.deliver(now, from, blocks) } else { 0 };
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
+        let only = self.sacked.as_ref().and_then(|b| b.only_news(from, blocks));
+        let flight = if cfg.rack { self.deliver(now, from, (blocks, only)) } else { 0 };
+        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, only, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
         let reported = self.sacked.as_ref().map_or(0, |b| b.count());
         let delivered = (from - una + reported).saturating_sub(sacked);
@@ -1330,11 +1330,20 @@ impl Kept {
     /// What an acknowledgment measured.
     #[inline]
     fn measure(&mut self, rtt: Option<Duration>) {
-        self.measured = rtt;
-        if let Some(rtt) = rtt {
-            let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
-            self.srtt = Some(self.srtt.map_or(rtt, smooth));
+        match rtt {
+            None => self.measured = None,
+            Some(rtt) => drop(Kept::note(&mut self.measured, &mut self.srtt, rtt)),
         }
+    }
+
+    /// An acknowledgment measured a round-trip time; the smoothed one.
+    #[inline(always)]
+    fn note(measured: &mut Option<Duration>, srtt: &mut Option<Duration>, rtt: Duration) -> Duration {
+        *measured = Some(rtt);
+        let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
+        let smoothed = srtt.map_or(rtt, smooth);
+        *srtt = Some(smoothed);
+        smoothed
     }
 
     /// As [`Sender::grow`]: `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before;

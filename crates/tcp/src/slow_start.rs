@@ -304,6 +304,30 @@ impl SendTimes {
         }
     }
 
+    /// Whether [`SendTimes::sent_next`] has room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.times.has_room()
+    }
+
+    /// [`SendTimes::sent`] for the next new packet, where there is room.
+    #[inline(always)]
+    pub fn sent_next(&mut self, now: Time) {
+        self.times.push_within(now);
+    }
+
+    /// When a packet was sent, [`Time::MAX`] for more than once.
+    #[inline(always)]
+    pub fn sent_at(&self, seq: u32) -> Time {
+        self.times[seq]
+    }
+
+    /// All below `ack` are acknowledged, which have been sent.
+    #[inline(always)]
+    pub fn pass(&mut self, ack: u32) {
+        self.times.forget_first(ack);
+    }
+
     /// [`SendTimes::sent`] for new packets, from `from` to before `to`.
     #[inline(always)]
     pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
@@ -326,8 +350,8 @@ impl SendTimes {
     #[inline(always)]
     pub fn acknowledged_calmly(&mut self, ack: u32, now: Time) -> Option<Duration> {
         debug_assert!((self.times.first() + 1..=self.times.end()).contains(&ack));
-        let sent = self.times[ack - 1];
-        self.times.forget_first(ack);
+        let sent = self.sent_at(ack - 1);
+        self.pass(ack);
         (sent != Time::MAX).then(|| now - sent)
     }
 

@@ -7,6 +7,7 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use super::model::{Steadily, Steady, SteadyAck};
 use crate::catalog::Entry;
 use crate::float::{ceil, count, floor, larger, lesser, seconds};
 use crate::rate::{Repair, Sample, Snapshot, chance};
@@ -103,6 +104,29 @@ impl Largest {
             (*second, *third) = (new, new);
         } else if third.0 == second.0 && age > BANDWIDTH_ROUNDS / 2 {
             *third = new;
+        }
+    }
+
+    /// Below which value further ones of step `at` change neither the largest nor, by their age, the others.
+    fn steady(&self, at: u64) -> f64 {
+        let Largest([first, second, third]) = self;
+        let age = at - first.0;
+        let ages = at - third.0 > BANDWIDTH_ROUNDS
+            || age > BANDWIDTH_ROUNDS
+            || second.0 == first.0 && age > BANDWIDTH_ROUNDS / 4
+            || third.0 == second.0 && age > BANDWIDTH_ROUNDS / 2;
+        if ages { 0.0 } else { first.1 }
+    }
+
+    /// [`Largest::update`] below [`Largest::steady`].
+    #[inline(always)]
+    fn update_steadily(&mut self, at: u64, value: f64) {
+        let Largest([_, second, third]) = self;
+        if value >= third.1 {
+            *third = (at, value);
+            if value >= second.1 {
+                *second = *third;
+            }
         }
     }
 
@@ -217,16 +241,29 @@ impl Extra {
                 self.most = [0.0, self.most[0]];
             }
         }
-        let mut expected = floor(bandwidth * seconds(s.now - self.since));
+        let extra;
+        (self.since, self.acked, extra) = self.after(s.now, f64::from(s.acked), bandwidth, cwnd);
+        self.most[0] = larger(self.most[0], extra);
+    }
+
+    /// What `since` and `acked` become with an acknowledgment, and how many more that is.
+    #[inline(always)]
+    fn after(&self, now: Time, acked: f64, bandwidth: f64, cwnd: f64) -> (Time, f64, f64) {
+        let expected = floor(bandwidth * seconds(now - self.since));
         if self.acked <= expected {
-            (self.since, self.acked, expected) = (s.now, 0.0, 0.0);
+            return (now, acked, lesser(acked, cwnd));
         }
-        self.acked += f64::from(s.acked);
-        self.most[0] = larger(self.most[0], lesser(self.acked - expected, cwnd));
+        let acked = self.acked + acked;
+        (self.since, acked, lesser(acked - expected, cwnd))
+    }
+
+    /// The most of all that is counted.
+    fn most(&self) -> f64 {
+        larger(self.most[0], self.most[1])
     }
 
     fn room(&self, bandwidth: f64) -> f64 {
-        floor(lesser(larger(self.most[0], self.most[1]), bandwidth * seconds(EXTRA_TIME)))
+        floor(lesser(self.most(), bandwidth * seconds(EXTRA_TIME)))
     }
 }
 
@@ -260,6 +297,8 @@ pub(crate) struct Bbr1 {
     pacing_rate: f64,
     packet: f64,
     initial_window: f64,
+    /// See [`Steadily`].
+    pub steady: Steady,
 }
 
 impl Bbr1 {
@@ -293,6 +332,7 @@ impl Bbr1 {
             pacing_rate: HIGH_GAIN * MARGIN * initial_window / 0.001,
             packet,
             initial_window,
+            steady: Steady::unknown(),
         }
     }
 
@@ -419,6 +459,29 @@ impl Bbr1 {
         self.set_cwnd(window, s);
     }
 
+    /// See [`Model::settle`](super::model::Model::settle).
+    pub fn settle(&mut self, _: &Window) {
+        let steady = self.state == State::ProbeBw
+            && self.filled_pipe
+            && !self.conserves
+            && !self.idle_restart
+            && self.phase == Repair::Nothing;
+        if !steady {
+            return;
+        }
+        self.steady = Steady {
+            round: self.next_round_delivered,
+            until: (self.cycle_stamp + self.recent_rtt).min(self.min_rtt_stamp + MIN_RTT_WINDOW),
+            // In whole microseconds what is a shorter one.
+            rtt: Duration::from_nanos(self.recent_rtt.nanos().div_ceil(1000) * 1000),
+            interval: self.min_rtt.max(Duration::from_nanos(1)),
+            rate: self.largest.steady(self.round),
+            extra: self.extra.most(),
+            flight: if self.pacing_gain < 1.0 { self.inflight(1.0) } else { -1.0 },
+            cwnd: larger(self.steady.cwnd, MIN_WINDOW),
+        };
+    }
+
     #[inline(always)]
     fn update_bandwidth(&mut self, s: &Sample, rate: f64, newest: Snapshot) {
         if newest.delivered >= self.next_round_delivered {
@@ -439,7 +502,7 @@ impl Bbr1 {
         if self.pacing_gain == 1.0 {
             return full_length;
         }
-        let flight = self.flight_ahead(s, s.prior_flight);
+        let flight = self.flight_ahead(s.ahead, s.prior_flight);
         if self.pacing_gain > 1.0 {
             full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
@@ -447,10 +510,11 @@ impl Bbr1 {
         }
     }
 
-    /// Of so many packets, how many are in flight when the next ones leave; with these where the flight is to rise.
-    fn flight_ahead(&self, s: &Sample, flight: u32) -> f64 {
+    /// Of so many packets, how many are in flight when the next ones leave after this time; with these where the flight
+    /// is to rise.
+    fn flight_ahead(&self, ahead: Duration, flight: u32) -> f64 {
         let next = if self.pacing_gain > 1.0 { self.quantum() } else { 0.0 };
-        let delivered = floor(self.bandwidth() * seconds(s.ahead));
+        let delivered = floor(self.bandwidth() * seconds(ahead));
         (f64::from(flight) + next - delivered).max(0.0)
     }
 
@@ -473,7 +537,7 @@ impl Bbr1 {
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && self.flight_ahead(s, s.flight) <= self.inflight(1.0) {
+        if self.state == State::Drain && self.flight_ahead(s.ahead, s.flight) <= self.inflight(1.0) {
             self.enter_probe_bw(s.now);
         }
     }
@@ -573,6 +637,7 @@ impl Bbr1 {
         let bandwidth = self.bandwidth();
         let extra = if self.filled_pipe { self.extra.room(bandwidth) } else { 0.0 };
         let target = self.budget(bandwidth, self.cwnd_gain, extra);
+        self.steady.cwnd = target;
         if self.filled_pipe {
             window.cwnd = lesser(window.cwnd + acked, target);
         } else if window.cwnd < target || count(s.total) < self.initial_window {
@@ -589,6 +654,36 @@ impl Bbr1 {
         if self.state == State::ProbeRtt {
             window.cwnd = lesser(window.cwnd, MIN_WINDOW);
         }
+    }
+}
+
+impl Steadily for Bbr1 {
+    #[inline(always)]
+    fn steady(&self) -> &Steady {
+        &self.steady
+    }
+
+    #[inline(always)]
+    fn on_steady_ack(
+        &mut self,
+        window: &mut Window,
+        ack: &SteadyAck,
+        ahead: impl FnOnce() -> Duration,
+    ) -> bool {
+        if self.steady.flight >= 0.0 && self.flight_ahead(ahead(), ack.flights.0) <= self.steady.flight {
+            return false;
+        }
+        let (since, acked, extra) = self.extra.after(ack.now, ack.acked, self.bandwidth(), window.cwnd);
+        if extra > self.steady.extra {
+            return false;
+        }
+        self.extra.since = since;
+        self.extra.acked = acked;
+        self.extra.most[0] = larger(self.extra.most[0], extra);
+        self.largest.update_steadily(self.round, ack.rate);
+        self.round_start = false;
+        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
+        true
     }
 }
 

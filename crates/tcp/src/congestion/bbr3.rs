@@ -5,6 +5,7 @@
 use quell_units::{Duration, Time};
 
 use super::Window;
+use super::model::{Steadily, Steady, SteadyAck};
 use crate::catalog::Entry;
 use crate::float::{count, floor, larger, lesser, seconds};
 use crate::rate::{MaxFilter, Repair, Sample, Snapshot, chance};
@@ -166,6 +167,8 @@ pub(crate) struct Bbr3 {
     pacing_rate: f64,
     packet: f64,
     initial_window: f64,
+    /// See [`Steadily`].
+    pub steady: Steady,
 }
 
 impl Bbr3 {
@@ -230,6 +233,7 @@ impl Bbr3 {
             pacing_rate: STARTUP_PACING * initial_window / 0.001,
             packet,
             initial_window,
+            steady: Steady::unknown(),
         }
     }
 
@@ -440,6 +444,47 @@ impl Bbr3 {
         self.set_cwnd(window, s);
     }
 
+    /// See [`Model::settle`](super::model::Model::settle).
+    pub fn settle(&mut self, window: &Window) {
+        let waits = matches!(self.state, State::Down | State::Cruise);
+        let goes_on = match self.state {
+            State::Down | State::Cruise => {
+                let rounds = lesser(self.target_inflight(window.cwnd), 63.0);
+                count(self.rounds_since_probe) < rounds
+            }
+            State::Refill => true,
+            State::Up => !self.full_bw_now && self.inflight_hi.is_infinite(),
+            State::Startup | State::Drain | State::ProbeRtt => false,
+        };
+        let steady = goes_on
+            && self.full_bw_reached
+            && !self.probe_rtt_expired
+            && !self.idle_restart
+            && self.phase == Repair::Nothing;
+        if !steady {
+            return;
+        }
+        let mut until =
+            (self.probe_rtt_min_stamp + PROBE_RTT_INTERVAL).min(self.min_rtt_stamp + MIN_RTT_WINDOW);
+        if waits {
+            until = until.min(self.cycle_stamp + self.probe_wait);
+        }
+        let flight = match self.state {
+            State::Down => lesser(self.inflight_with_headroom(), self.inflight(self.max_bw.max(), 1.0)),
+            _ => -1.0,
+        };
+        self.steady = Steady {
+            round: self.loss_round_delivered.min(self.next_round_delivered),
+            until,
+            rtt: self.probe_rtt_min,
+            interval: self.min_rtt.max(Duration::from_nanos(1)),
+            rate: self.max_bw.steady(self.cycle_count, BANDWIDTH_CYCLES),
+            extra: self.extra_acked.steady(self.round_count, EXTRA_ROUNDS),
+            flight,
+            cwnd: self.steady.cwnd,
+        };
+    }
+
     /// UpdateLatestDeliverySignals().
     #[inline(always)]
     fn update_latest_signals(&mut self, s: &Sample, rate: f64) {
@@ -491,14 +536,23 @@ impl Bbr3 {
     /// UpdateACKAggregation().
     #[inline(always)]
     fn update_aggregation(&mut self, window: &Window, s: &Sample) {
-        let mut expected = self.bw * seconds(s.now - self.extra_start);
-        if self.extra_delivered <= expected {
-            (self.extra_delivered, self.extra_start, expected) = (0.0, s.now, 0.0);
-        }
-        self.extra_delivered += f64::from(s.acked);
-        let extra = lesser(self.extra_delivered - expected, window.cwnd);
+        let extra;
+        (self.extra_start, self.extra_delivered, extra) =
+            self.aggregation_after(s.now, f64::from(s.acked), window.cwnd);
         let rounds = if self.full_bw_reached { EXTRA_ROUNDS } else { 1 };
         self.extra_acked.update(self.round_count, extra, rounds);
+    }
+
+    /// What `extra_start` and `extra_delivered` become with an acknowledgment, and how many more that is than the
+    /// bandwidth explains.
+    #[inline(always)]
+    fn aggregation_after(&self, now: Time, acked: f64, cwnd: f64) -> (Time, f64, f64) {
+        let expected = self.bw * seconds(now - self.extra_start);
+        if self.extra_delivered <= expected {
+            return (now, acked, lesser(acked, cwnd));
+        }
+        let delivered = self.extra_delivered + acked;
+        (self.extra_start, delivered, lesser(delivered - expected, cwnd))
     }
 
     fn reset_full_bw(&mut self) {
@@ -830,7 +884,38 @@ impl Bbr3 {
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        window.cwnd = lesser(window.cwnd, larger(lesser(cap, self.inflight_lo), MIN_WINDOW));
+        let bound = larger(lesser(cap, self.inflight_lo), MIN_WINDOW);
+        window.cwnd = lesser(window.cwnd, bound);
+        self.steady.cwnd = lesser(larger(max_inflight, MIN_WINDOW), bound);
+    }
+}
+
+impl Steadily for Bbr3 {
+    #[inline(always)]
+    fn steady(&self) -> &Steady {
+        &self.steady
+    }
+
+    #[inline(always)]
+    fn on_steady_ack(&mut self, window: &mut Window, ack: &SteadyAck, _: impl FnOnce() -> Duration) -> bool {
+        let (start, delivered, extra) = self.aggregation_after(ack.now, ack.acked, window.cwnd);
+        if extra >= self.steady.extra
+            || f64::from(ack.sent_flight) > self.inflight_hi
+            || f64::from(ack.flights.1) <= self.steady.flight
+        {
+            return false;
+        }
+        (self.extra_start, self.extra_delivered) = (start, delivered);
+        self.extra_acked.update_steadily(extra);
+        self.max_bw.update_steadily(ack.rate);
+        if ack.limited_at.is_some() {
+            self.limited_at = ack.limited_at;
+        }
+        self.bw_latest = larger(self.bw_latest, ack.rate);
+        self.inflight_latest = larger(self.inflight_latest, count(ack.delivered));
+        (self.loss_round_start, self.round_start) = (false, false);
+        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
+        true
     }
 }
 

@@ -98,6 +98,8 @@ pub(crate) struct Cubic {
     last: Time,
     /// Time that is not the epoch's passes until the next one.
     resumes: bool,
+    /// [`Cubic::go_on`] is all that [`Cubic::avoid`] does.
+    under_way: bool,
 }
 
 /// A congestion avoidance under way.
@@ -125,6 +127,7 @@ impl Cubic {
             epoch: None,
             last: Time::ZERO,
             resumes: false,
+            under_way: false,
         }
     }
 
@@ -145,13 +148,14 @@ impl Cubic {
             let t = seconds(now - epoch.start) + self.min_rtt.as_secs_f64();
             return window.rarely(|w| self.count(w, acked, t));
         }
+        self.under_way = true;
         self.go_on(window, acked, now, rtt);
     }
 
     /// Whether [`Cubic::go_on`] is all that [`Cubic::avoid`] does.
     #[inline]
     pub fn is_under_way(&self) -> bool {
-        self.epoch.is_some() && !self.resumes && !self.whole
+        self.under_way
     }
 
     /// The window grows in an epoch that has begun.
@@ -161,8 +165,8 @@ impl Cubic {
         let cwnd = window.cwnd;
         let t = seconds(now - epoch.start);
         self.last = now;
-        // Eq. 4: as Reno once the window is what it was before the reduction.
-        let alpha = if epoch.w_est >= self.reno_from { 1.0 } else { alpha() };
+        // Eq. 4: as Reno once the window is what it was before the reduction. From a table: a choice takes more.
+        let alpha = [alpha(), 1.0][usize::from(epoch.w_est >= self.reno_from)];
         epoch.w_est += alpha * acked / cwnd;
         if w_cubic(t, epoch.k, self.w_max) < epoch.w_est {
             window.cwnd = larger(cwnd, epoch.w_est);
@@ -226,7 +230,7 @@ impl Cubic {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.reno_from = reno_from(self.friendly, cwnd);
         self.anew = cause == Cause::Timeout && !self.keeps_count;
-        self.epoch = None;
+        (self.epoch, self.under_way) = (None, false);
         let mut left = cwnd * BETA;
         if self.whole {
             if !self.keeps_count {
@@ -252,7 +256,7 @@ impl Cubic {
 
     /// The connection was idle: time until the next acknowledgment in congestion avoidance is not the epoch's.
     pub fn on_idle(&mut self) {
-        self.resumes = true;
+        (self.resumes, self.under_way) = (true, false);
     }
 }
 

@@ -87,10 +87,22 @@ impl Estimate {
             self.reduced = true;
             self.reduce(window);
         }
-        if d.ack > self.end && d.now >= self.until {
+        if self.is_over(d.now, d.ack) {
             self.renew(d.next, d.now + span);
         }
         reduces
+    }
+
+    /// Whether an acknowledgment ends the window of data, where reductions are not gradual.
+    #[inline(always)]
+    pub fn is_over(&self, now: Time, ack: u32) -> bool {
+        ack > self.end && now >= self.until
+    }
+
+    /// Packets have arrived without marks.
+    #[inline(always)]
+    pub fn count(&mut self, delivered: u32) {
+        self.delivered += delivered;
     }
 
     /// The window falls by half of the estimate.

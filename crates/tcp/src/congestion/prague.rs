@@ -3,7 +3,7 @@
 //!
 //! Left out: the slower start of that independence after a slow start, and the reaction to reordering.
 
-use quell_units::Duration;
+use quell_units::{Duration, Time};
 
 use super::dctcp::Estimate;
 use super::{Delivery, Window, reno};
@@ -52,6 +52,20 @@ impl Prague {
         self.marked && self.estimate.on_delivery(window, d, REFERENCE)
     }
 
+    /// Whether [`Prague::on_delivery`] does nothing but count, for an acknowledgment without marks.
+    #[inline(always)]
+    pub fn only_counts(&self, now: Time, ack: u32) -> bool {
+        !self.marked || !self.estimate.is_over(now, ack)
+    }
+
+    /// It does.
+    #[inline(always)]
+    pub fn count(&mut self, delivered: u32) {
+        if self.marked {
+            self.estimate.count(delivered);
+        }
+    }
+
     /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt` is the
     /// smoothed round-trip time.
     #[inline(always)]
@@ -67,7 +81,6 @@ impl Prague {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_units::Time;
 
     #[test]
     fn the_first_mark_halves_the_window_however_late_it_comes() {

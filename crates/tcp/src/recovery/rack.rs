@@ -64,6 +64,20 @@ struct Packet {
     again: bool,
 }
 
+impl Packet {
+    /// A new one, sent at `now` with those from `from` on behind `tail`.
+    #[inline(always)]
+    fn new(seq: u32, from: u32, tail: u32, now: Time) -> Self {
+        Packet {
+            sent: now,
+            before: if seq == from { tail } else { seq - 1 },
+            after: seq + 1,
+            state: State::Flying,
+            again: false,
+        }
+    }
+}
+
 /// A packet that an acknowledgment delivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {
@@ -147,11 +161,12 @@ impl Tlp {
             self.due = Time::MAX;
             return;
         }
-        let mut due = now + srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
-        if flight == 1 && srtt.is_some() {
-            due += MAX_ACK_DELAY;
-        }
-        self.due = due.min(rto);
+        let Some(srtt) = srtt else {
+            self.due = (now + FIRST_PROBE).min(rto);
+            return;
+        };
+        let delay = if flight == 1 { MAX_ACK_DELAY } else { Duration::ZERO };
+        self.due = (now + (srtt + srtt) + delay).min(rto);
     }
 
     /// An acknowledgment of all below `ack` arrives (RFC 8985 section 7.4.2), a duplicate of the last one
@@ -214,6 +229,12 @@ impl Rack {
         (!self.packets.is_empty()).then(|| self.packets[first].sent)
     }
 
+    /// When packet `seq` was sent last.
+    #[inline(always)]
+    pub fn sent_at(&self, seq: u32) -> Time {
+        self.packets[seq].sent
+    }
+
     /// Packets thought to be on their way.
     pub fn flying(&self) -> u32 {
         self.flying
@@ -260,9 +281,16 @@ impl Rack {
     #[inline(always)]
     pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
         debug_assert!(self.is_calm() && self.due == Time::MAX && n > 0 && self.head == self.packets.first());
-        let una = self.head + n;
-        let sent = self.packets[una - 1].sent;
+        let sent = self.sent_at(self.head + n - 1);
         let rtt = now - sent;
+        self.deliver_first_of(n, sent, rtt);
+        rtt
+    }
+
+    /// [`Rack::deliver_first`], the last of which was sent at `sent` and has this round-trip time.
+    #[inline(always)]
+    pub fn deliver_first_of(&mut self, n: u32, sent: Time, rtt: Duration) {
+        let una = self.head + n;
         self.min_rtt = self.min_rtt.min(rtt);
         // What was sent again and has arrived may have been sent later.
         let (latest, seq) = self.latest;
@@ -278,7 +306,6 @@ impl Rack {
         if self.flying == 0 {
             (self.head, self.tail) = (NONE, NONE);
         }
-        rtt
     }
 
     /// A packet is sent (section 6.1).
@@ -294,14 +321,28 @@ impl Rack {
     /// [`Rack::sent`] for new packets, from `from` to before `to`.
     #[inline(always)]
     pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
+        let tail = self.tail;
+        self.packets.extend(from, to, |seq| Packet::new(seq, from, tail, now));
+        self.link(from, to);
+    }
+
+    /// Whether [`Rack::sent_next`] has room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.packets.has_room()
+    }
+
+    /// [`Rack::sent`] for the next new packet, which is `seq`, where there is room.
+    #[inline(always)]
+    pub fn sent_next(&mut self, seq: u32, now: Time) {
+        self.packets.push_within(Packet::new(seq, seq, self.tail, now));
+        self.link(seq, seq + 1);
+    }
+
+    /// New packets, from `from` to before `to`, fly behind all others.
+    #[inline(always)]
+    fn link(&mut self, from: u32, to: u32) {
         let tail = core::mem::replace(&mut self.tail, to - 1);
-        self.packets.extend(from, to, |seq| Packet {
-            sent: now,
-            before: if seq == from { tail } else { seq - 1 },
-            after: seq + 1,
-            state: State::Flying,
-            again: false,
-        });
         if self.flying == 0 {
             self.head = from;
         } else if tail != from - 1 {

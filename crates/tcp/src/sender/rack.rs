@@ -30,9 +30,9 @@ fn note_lost(rate: &mut Option<Rate>, model: &mut Option<Model>, window: &Window
 }
 
 impl Sender {
-    /// An acknowledgment says what has arrived: all below `ack`, and the blocks. Returns how many packets were in
-    /// flight before.
-    pub(super) fn deliver(&mut self, now: Time, ack: u32, blocks: &[Block]) -> u32 {
+    /// An acknowledgment says what has arrived: all below `ack`, and the blocks, which may report only one packet beyond
+    /// those of the last one. Returns how many packets were in flight before.
+    pub(super) fn deliver(&mut self, now: Time, ack: u32, (blocks, only): (&[Block], Option<u32>)) -> u32 {
         let Some(kept) = &mut self.kept else { return 0 };
         let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return 0 };
         let (flight, rate) = (rack.flying(), &mut kept.rate);
@@ -48,7 +48,10 @@ impl Sender {
             }
         };
         (self.una..ack).for_each(&mut arrived);
-        board.news(ack, blocks, arrived);
+        match only {
+            Some(seq) => arrived(seq),
+            None => board.news(ack, blocks, arrived),
+        }
         rack.forget_below(ack);
         rack.tlp.measured |= measured.is_some();
         if let (Some(pacer), Some(rtt)) = (&mut kept.pacer, first) {
