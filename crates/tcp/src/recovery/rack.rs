@@ -62,6 +62,8 @@ struct Packet {
     state: State,
     /// It was sent more than once.
     again: bool,
+    /// It was lost.
+    lost: bool,
 }
 
 /// A packet that an acknowledgment delivers.
@@ -85,6 +87,8 @@ pub(crate) struct Rack {
     /// The last flying one that was sent before `latest`.
     mark: u32,
     flying: u32,
+    /// How many were lost, and sent again or not, and have not been delivered.
+    unrepaired: u32,
     /// Lost packets that are to be sent again, and some that are not any more.
     lost: BinaryHeap<Reverse<u32>>,
     /// RACK.xmit_ts and RACK.end_seq: of the delivered packets, the one that was sent last.
@@ -179,6 +183,7 @@ impl Rack {
             tail: NONE,
             mark: NONE,
             flying: 0,
+            unrepaired: 0,
             lost: BinaryHeap::new(),
             latest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
@@ -212,6 +217,11 @@ impl Rack {
     pub fn first_sent(&self) -> Option<Time> {
         let first = self.packets.first();
         (!self.packets.is_empty()).then(|| self.packets[first].sent)
+    }
+
+    /// Whether a packet was lost that has not been delivered since.
+    pub fn is_repairing(&self) -> bool {
+        self.unrepaired > 0
     }
 
     /// Packets thought to be on their way.
@@ -301,6 +311,7 @@ impl Rack {
             after: seq + 1,
             state: State::Flying,
             again: false,
+            lost: false,
         });
         if self.flying == 0 {
             self.head = from;
@@ -315,9 +326,10 @@ impl Rack {
         if self.packet(seq).state == State::Flying {
             self.unlink(seq);
         }
+        let lost = self.packet(seq).lost;
         let tail = core::mem::replace(&mut self.tail, seq);
         *self.packet(seq) =
-            Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: true };
+            Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: true, lost };
         self.again_below = self.again_below.max(seq + 1);
         match tail {
             NONE => self.head = seq,
@@ -329,12 +341,13 @@ impl Rack {
     /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); none if it was before.
     /// Those of one acknowledgment come in rising order.
     pub fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
-        let Packet { sent, state, again, .. } = *self.packet(seq);
+        let Packet { sent, state, again, lost, .. } = *self.packet(seq);
         match state {
             State::Delivered => return None,
             State::Flying => self.unlink(seq),
             State::Lost => {}
         }
+        self.unrepaired -= u32::from(lost);
         self.packet(seq).state = State::Delivered;
         let rtt = now - sent;
         if !again {
@@ -435,7 +448,10 @@ impl Rack {
 
     fn lose(&mut self, seq: u32) {
         self.unlink(seq);
-        self.packet(seq).state = State::Lost;
+        let packet = self.packet(seq);
+        packet.state = State::Lost;
+        let before = core::mem::replace(&mut packet.lost, true);
+        self.unrepaired += u32::from(!before);
         self.lost.push(Reverse(seq));
     }
 
