@@ -912,11 +912,11 @@ impl Sender {
             self.remember(cause);
         }
         match &mut self.kept {
-            Some(kept) if cfg.model => {
-                if let (Some(model), Cause::Timeout) = (&mut kept.model, cause) {
-                    model.on_timeout(&self.window);
-                }
-            }
+            Some(kept) if cfg.model => match (&mut kept.model, cause) {
+                (Some(model), Cause::Timeout) => model.on_timeout(&self.window),
+                (Some(model), Cause::Loss) => model.on_recovery(&self.window),
+                _ => {}
+            },
             None => reno::reduce(&mut self.window, cause),
             Some(kept) => {
                 kept.reduce(&mut self.window, cause);

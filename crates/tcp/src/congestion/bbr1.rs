@@ -397,6 +397,11 @@ impl Bbr1 {
         self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
+    /// A recovery begins, maybe with the acknowledgment that ends another one.
+    pub fn on_recovery(&mut self, window: &Window) {
+        self.save_cwnd(window.cwnd);
+    }
+
     /// The timer ran out, before the window is reduced.
     pub fn on_timeout(&mut self, window: &Window) {
         self.save_cwnd(window.cwnd);
@@ -617,10 +622,6 @@ impl Bbr1 {
         let before = core::mem::replace(&mut self.phase, s.phase);
         let (flight, acked) = (f64::from(s.flight), f64::from(s.acked));
         let begins = s.phase == Repair::Losses && before != Repair::Losses;
-        if begins {
-            let kept = before == Repair::Nothing && self.state != State::ProbeRtt;
-            self.prior_cwnd = if kept { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
-        }
         window.cwnd = larger(window.cwnd - f64::from(s.lost), 1.0);
         if begins {
             self.conserves = true;

@@ -143,6 +143,13 @@ impl Model {
         each!(self, m => m.on_timeout(window))
     }
 
+    /// A recovery begins, before it sets the window.
+    pub fn on_recovery(&mut self, window: &Window) {
+        if let Model::Bbr1(m) = self {
+            m.on_recovery(window);
+        }
+    }
+
     /// The window after the timer ran out at `now`, with so many packets still in flight; `totals` are the packets
     /// delivered and lost so far.
     pub fn window_after_timeout(&mut self, now: Time, flying: u32, totals: (u64, u64)) -> f64 {

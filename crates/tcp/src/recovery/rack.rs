@@ -62,6 +62,8 @@ struct Packet {
     state: State,
     /// It was sent more than once.
     again: bool,
+    /// It was lost.
+    lost: bool,
 }
 
 impl Packet {
@@ -74,6 +76,7 @@ impl Packet {
             after: seq + 1,
             state: State::Flying,
             again: false,
+            lost: false,
         }
     }
 }
@@ -99,6 +102,8 @@ pub(crate) struct Rack {
     /// The last flying one that was sent before `latest`.
     mark: u32,
     flying: u32,
+    /// How many were lost, and sent again or not, and have not been delivered.
+    unrepaired: u32,
     /// Lost packets that are to be sent again, and some that are not any more.
     lost: BinaryHeap<Reverse<u32>>,
     /// RACK.xmit_ts and RACK.end_seq: of the delivered packets, the one that was sent last.
@@ -194,6 +199,7 @@ impl Rack {
             tail: NONE,
             mark: NONE,
             flying: 0,
+            unrepaired: 0,
             lost: BinaryHeap::new(),
             latest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
@@ -233,6 +239,11 @@ impl Rack {
     #[inline(always)]
     pub fn sent_at(&self, seq: u32) -> Time {
         self.packets[seq].sent
+    }
+
+    /// Whether a packet was lost that has not been delivered since.
+    pub fn is_repairing(&self) -> bool {
+        self.unrepaired > 0
     }
 
     /// Packets thought to be on their way.
@@ -356,9 +367,10 @@ impl Rack {
         if self.packet(seq).state == State::Flying {
             self.unlink(seq);
         }
+        let lost = self.packet(seq).lost;
         let tail = core::mem::replace(&mut self.tail, seq);
         *self.packet(seq) =
-            Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: true };
+            Packet { sent: now, before: tail, after: seq + 1, state: State::Flying, again: true, lost };
         self.again_below = self.again_below.max(seq + 1);
         match tail {
             NONE => self.head = seq,
@@ -370,12 +382,13 @@ impl Rack {
     /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); none if it was before.
     /// Those of one acknowledgment come in rising order.
     pub fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
-        let Packet { sent, state, again, .. } = *self.packet(seq);
+        let Packet { sent, state, again, lost, .. } = *self.packet(seq);
         match state {
             State::Delivered => return None,
             State::Flying => self.unlink(seq),
             State::Lost => {}
         }
+        self.unrepaired -= u32::from(lost);
         self.packet(seq).state = State::Delivered;
         let rtt = now - sent;
         if !again {
@@ -476,7 +489,10 @@ impl Rack {
 
     fn lose(&mut self, seq: u32) {
         self.unlink(seq);
-        self.packet(seq).state = State::Lost;
+        let packet = self.packet(seq);
+        packet.state = State::Lost;
+        let before = core::mem::replace(&mut packet.lost, true);
+        self.unrepaired += u32::from(!before);
         self.lost.push(Reverse(seq));
     }
 

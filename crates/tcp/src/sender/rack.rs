@@ -180,7 +180,8 @@ impl Sender {
         };
         rack.set_window(certain, *srtt);
         *lost = rack.detect(now, |seq| note_lost(rate, model, window, now, seq));
-        let found = *lost > 0;
+        // What a recovery that has ended found of a later window begins the next one.
+        let found = *lost > 0 || rack.is_repairing();
         // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
         let reduced = self.una < self.recover || self.falls();
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
@@ -382,6 +383,24 @@ mod tests {
 
     const NOTHING: Reaction = Reaction { fast_retransmit: false, ecn_response: false, timeout: false };
     const RECOVERS: Reaction = Reaction { fast_retransmit: true, ..NOTHING };
+
+    /// As in Linux, whose recovery begins whenever a packet is lost (tcp_fastretrans_alert() in tcp_input.c); RFC 5681
+    /// section 4.3 takes losses of two windows for two indications of congestion.
+    #[test]
+    fn what_a_recovery_finds_of_the_next_window_begins_another_one_when_it_ends() {
+        let (cfg, mut s) = flying(u32::MAX);
+        // 1 is lost twice, and 12 of those that the recovery sends.
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(2, 5)]), (RECOVERS, [1, 11].to_vec()));
+        assert_eq!((s.recover, s.window.ssthresh), (11, 5.0));
+        assert_eq!(ack(&cfg, &mut s, 101, 1, &[(2, 11)]).1, [12, 13, 14]);
+        assert_eq!(ack(&cfg, &mut s, 201, 1, &[(13, 15), (2, 12)]), (NOTHING, [1, 12, 15, 16, 17].to_vec()));
+        assert_eq!(ack(&cfg, &mut s, 301, 12, &[(13, 15)]).0, RECOVERS);
+        assert_eq!((s.recover, s.window.ssthresh), (18, 2.0));
+        // Nothing else is lost.
+        let end = s.max;
+        assert_eq!(ack(&cfg, &mut s, 302, end, &[]).0, NOTHING);
+        assert_eq!(s.phase, Phase::Open);
+    }
 
     #[test]
     fn a_lost_tail_is_repaired_after_a_probe() {
