@@ -29,6 +29,8 @@ pub struct Setting {
     pub rtt_ms: u32,
     /// Of the other half of the flows, where that is another one.
     pub rtt2_ms: Option<u32>,
+    /// Over how long the flows' starts are spread, where they do not begin together.
+    pub apart_ms: Option<u32>,
     /// As it was asked for.
     pub asked_loss: Option<f64>,
     /// In packets; of RED in bytes.
@@ -209,9 +211,12 @@ impl Setting {
              buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}",
         );
         for (name, count, tcp) in groups {
-            // Before the first packet goes, addresses are resolved at both ends of the path, half a round trip each.
-            // What BBR leaves to chance comes from the clock: seeds begin a little apart.
-            let start = format!("{{ between = [\"{0} ms\", \"{0}.001 ms\"] }}", self.rtt_ms);
+            let start = match self.apart_ms {
+                Some(apart) => format!("{{ between = [\"0 ms\", \"{apart} ms\"] }}"),
+                // Before the first packet goes, addresses are resolved at both ends of the path, half a round trip
+                // each. What BBR leaves to chance comes from the clock: seeds begin a little apart.
+                None => format!("{{ between = [\"{0} ms\", \"{0}.001 ms\"] }}", self.rtt_ms),
+            };
             let own = self.rtt2_ms.map_or(String::new(), |far| {
                 let rtt_ms = f64::from(if *name == "far" { far } else { self.rtt_ms }) - transmission_ms;
                 format!("rtt = \"{rtt_ms} ms\"\n")

@@ -60,7 +60,8 @@ with `dialect = \"linux\"`, whose hosts [Dialects](dialects.md) lists; the rules
 
 **S** is one flow under random losses, without a queue that fills (Quell loses with the share that was lost in fact).
 **W** is one flow at a buffer of one bandwidth-delay product, whose window both report every 20 ms. **N** are 1, 2 or 5
-flows at 50 Mbit/s and 40 ms, **K** 20 flows at 10 Mbit/s and 100 ms, **E** the same with ECN. **R** are five flows over each of two
+flows at 50 Mbit/s and 40 ms, **K** 20 flows at 10 Mbit/s and 100 ms, **E** the same with ECN; several flows of **N**, **K**,
+**E** and **B** begin within half a round trip, each at a time of its own. **R** are five flows over each of two
 round-trip times, **U** five flows beside UDP of half the rate, **B** a flow of BBR beside one of CUBIC, **L** as many DCTCP flows
 as CUBIC flows at DualPI2, by its `any_ect` in a queue each.
 

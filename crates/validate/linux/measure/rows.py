@@ -5,8 +5,8 @@ import re
 import sys
 
 COLUMNS = (
-    "block,qdisc,cc,flows,rate_mbit,rtt_ms,rtt2_ms,asked_loss,limit,seconds,warmup,boot,utilization,queue_mean,"
-    "queue_std,loss,goodput_mbps,retransmissions,goodput_c,goodput_l,marks,goodput_1,goodput_2,goodput_tcp,loss_udp"
+    "block,qdisc,cc,flows,rate_mbit,rtt_ms,rtt2_ms,apart_ms,asked_loss,limit,seconds,warmup,boot,utilization,"
+    "queue_mean,queue_std,loss,goodput_mbps,retransmissions,goodput_c,goodput_l,marks,goodput_1,goodput_2,goodput_tcp,loss_udp"
 ).split(",")
 
 # Where tc was told none; cake's is one of bytes, which is not reached.
@@ -20,8 +20,8 @@ def row(r):
     out = dict.fromkeys(COLUMNS, "")
     for ours, theirs in (
         ("block", "block"), ("qdisc", "qdisc"), ("cc", "cc"), ("flows", "flows"), ("rate_mbit", "rate_mbit"),
-        ("rtt_ms", "base_rtt_ms"), ("rtt2_ms", "base_rtt2_ms"), ("asked_loss", "netem_loss"), ("seconds", "dur_s"),
-        ("warmup", "warmup_s"), ("boot", "rep"),
+        ("rtt_ms", "base_rtt_ms"), ("rtt2_ms", "base_rtt2_ms"), ("apart_ms", "apart_ms"), ("asked_loss", "netem_loss"),
+        ("seconds", "dur_s"), ("warmup", "warmup_s"), ("boot", "rep"),
     ):
         out[ours] = r[theirs].removesuffix(".0")
     out["limit"] = limit[1] if limit else DEFAULT_LIMITS.get(r["qdisc"], "")
@@ -35,8 +35,7 @@ def row(r):
         out["goodput_mbps"] = r["goodput_mbps"]
     out |= {"utilization": r["util_link"], "queue_mean": r["qlen_mean_pkts"], "queue_std": r["qlen_sd"]}
     if block == "E":
-        marked = sum(float(r["rcv_in_" + field]) for field in ("ce", "ect0", "ect1"))
-        out["marks"] = "%.6g" % (float(r["rcv_in_ce"]) / marked)
+        out["marks"] = "%.6g" % (float(r["marks_win"]) / packets)
         return out
     out["loss"] = loss
     if block == "L":

@@ -1,6 +1,6 @@
 #!/bin/bash
 # sourced by uml_init2.sh after the cell file (cells/ID), which sets
-#  L label, O output dir, RATE Mbit/s (bottleneck), OW one-way ms, OW2 one-way ms of group 2 (optional), DUR s, ECN tcp_ecn sysctl, CC1 N1 [CC2 N2], QD "tc lines;...", NE extra netem words (loss.. rate..), UDPR bit/s (frame level), REMARK=1 (group 2 ECT(0)->ECT(1) at G ingress), SIV TCP_INFO sample ms, EXTRA a command run before the senders
+#  L label, O output dir, RATE Mbit/s (bottleneck), OW one-way ms, OW2 one-way ms of group 2 (optional), DUR s, ECN tcp_ecn sysctl, CC1 N1 [CC2 N2], QD "tc lines;...", NE extra netem words (loss.. rate..), UDPR bit/s (frame level), REMARK=1 (group 2 ECT(0)->ECT(1) at G ingress), SIV TCP_INFO sample ms, EXTRA a command run before the senders, APART ms over which the flows' starts are spread
 # S --s0/g0-- G --g1/d0-- D --d1/r0-- R ; bottleneck qdisc on G:g1 ; netem on D:d1 (->R) and D:d0 (->G)
 [ -n "$NOLOWAT" ] || export LOWAT=16384; B=/run/out/guest; SY=/run/out/sys; mkdir -p $O
 tc(){ $SY/lib/ld-linux-x86-64.so.2 --library-path $SY/lib $SY/tc "$@"; }
@@ -30,6 +30,7 @@ IFS=';'; for l in $QD; do IFS=' '; run -n G $l; done; IFS=$' \t\n'
 if [ -n "$REMARK" ]; then run -n G qdisc add dev g0 ingress
  run -n G filter add dev g0 parent ffff: protocol ip prio 1 u32 match ip protocol 6 0xff match ip dport 5202 0xffff match ip tos 2 0x3 action pedit ex munge ip tos set 1 retain 0x3 pipe action csum ip4h
 fi
+[ -n "$APART" ] && { export APART; ip netns exec S busybox ping -c 2 10.0.3.2 > /dev/null; } # addresses are known
 [ -n "$EXTRA" ] && eval "$EXTRA"; P=""; ip netns exec R $B/bulk s 5201 $((DUR+3)) $CC1 & P="$P $!"
 [ -n "$CC2" ] && { ip netns exec R $B/bulk s 5202 $((DUR+3)) $CC2 & P="$P $!"; }
 [ -n "$UDPR" ] && { ip netns exec R $B/udp s 5300 $((DUR+1)) ${WARM:-10} > $O/$L.udp & up=$!; }
