@@ -65,6 +65,7 @@ pub(crate) const ACC_ECN: Entry = Entry {
     refuses: &[],
     network: "ecn = true: without it no packet is marked, and nothing reads this key",
     choices: &[
+        "An acknowledgment that says of no packet for the first time that it arrived may have been overtaken, and its count is not looked at (RFC 9768 section 3.2.2.5).",
         "Its option and its negotiation are left out: what remains is the ACE field.",
         "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
         "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
@@ -155,8 +156,13 @@ impl Marks {
 }
 
 /// How many packets have come marked since `known` had, by the ACE field: the safest that it may mean, since the
-/// counter may have gone round among acknowledgments that were lost (RFC 9768 section 3.2.2.5.2 and appendix A.2.1).
+/// counter may have gone round among acknowledgments that were lost (RFC 9768 section 3.2.2.5.2 and appendix A.2.1). One
+/// that says of no packet for the first time that it arrived may have been overtaken, and is not looked at (section
+/// 3.2.2.5); the next one has its marks.
 fn newly_marked(ace: u32, known: u32, delivered: u32) -> u32 {
+    if delivered == 0 {
+        return 0;
+    }
     let least = ace.wrapping_sub(known) % ACE;
     if delivered < ACE { least } else { delivered - (delivered - least) % ACE }
 }
