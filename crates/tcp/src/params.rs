@@ -344,6 +344,12 @@ impl TcpParams {
 }
 
 impl Config {
+    /// Whether losses are repaired as hosts do today, and not by the rules of a simulator.
+    #[inline]
+    pub(crate) fn repairs_as_hosts(&self) -> bool {
+        matches!(self.recovery, Recovery::Prr | Recovery::Rack) && !self.ns3
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors

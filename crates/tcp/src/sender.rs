@@ -6,7 +6,7 @@
 //!   that always has data the two agree. It is a whole number of packets, as in BSD and in ns-2, and
 //!   as a flight size is: rounding down takes 4 % off the loss of 64 flows at a full drop-tail buffer.
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
-//!   by then and leaves 2.
+//!   by then and leaves 2. With PRR and RACK-TLP it does not.
 
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -30,6 +30,8 @@ mod pace;
 #[cfg(test)]
 pub(crate) mod path;
 mod rack;
+#[cfg(test)]
+mod reductions;
 #[cfg(test)]
 mod twin;
 
@@ -893,6 +895,11 @@ impl Sender {
     /// again (RFC 6298 rule 5.5) and as in ns-2; without that, 500 flows on 10 Mbit/s need 90 % marks
     /// instead of 53 % (PI; ns-2: 53 %).
     fn on_ecn_echo(&mut self, cfg: &Config) {
+        if self.phase == Phase::Recovery {
+            // All that was outstanding when it began has been acknowledged: an echo of a mark since then reduces the
+            // window that recovery leaves.
+            self.leave_recovery(cfg);
+        }
         let at_one = self.window.cwnd <= 1.0;
         if at_one && self.echo_at_one {
             self.rtt.back_off(cfg);
@@ -902,6 +909,17 @@ impl Sender {
         self.reduce(cfg, Cause::Echo);
         if cfg.gradual && !at_one {
             self.begin_fall(before);
+        }
+    }
+
+    /// Everything that was outstanding when the recovery began has been acknowledged. The window that SACK leaves
+    /// recovery with is half the old one (RFC 6675 section 5), that of a reduction in proportion is its threshold
+    /// (RFC 9937 section 6), and a model has set it.
+    fn leave_recovery(&mut self, cfg: &Config) {
+        self.phase = Phase::Open;
+        self.inflation = 0; // RFC 5681 section 3.2 step 6
+        if !cfg.model && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+            self.window.cwnd = self.window.ssthresh;
         }
     }
 
@@ -932,6 +950,19 @@ impl Sender {
         self.recover = self.max;
         self.reduced_by = cause;
         self.cwr = cfg.cwr;
+    }
+
+    /// The timer ran out for data of which something was lost before, and for which the window was reduced: the
+    /// threshold stays (RFC 5681 section 3.1 for a packet that the timer sends again; what a recovery has left of the
+    /// window by then is no window).
+    fn time_out_again(&mut self, cfg: &Config) {
+        if let Some(kept) = &mut self.kept {
+            kept.control.on_timeout_again();
+            if let Some(model) = &mut kept.model {
+                model.on_timeout(&self.window);
+            }
+        }
+        (self.recover, self.reduced_by, self.cwr) = (self.max, Cause::Timeout, cfg.cwr);
     }
 
     #[inline]
@@ -969,18 +1000,12 @@ impl Sender {
                     restart_timer = !(cfg.ns3 && core::mem::replace(&mut self.timer_restarted, true));
                 }
                 _ => {
-                    self.phase = Phase::Open;
-                    self.inflation = 0; // RFC 5681 section 3.2 step 6
-                    // The window that SACK leaves recovery with is half the old one (RFC 6675 section
-                    // 5); the others take the acknowledgment for one more.
-                    if cfg.model {
-                        // It has set the window.
-                    } else if matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
-                        self.window.cwnd = self.window.ssthresh;
-                        if cfg.ns3 {
-                            self.grow(cfg, now, (newly, newly), congested);
-                        }
-                    } else if cfg.recovery != Recovery::Sack {
+                    self.leave_recovery(cfg);
+                    // ns-2's Reno and NewReno take the acknowledgment for one more.
+                    let older = matches!(cfg.recovery, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno);
+                    if cfg.ns3 {
+                        self.grow(cfg, now, (newly, newly), congested);
+                    } else if older && cfg.growth_limit == 1 {
                         self.grow(cfg, now, (newly, delivered), congested);
                     }
                 }
@@ -1109,10 +1134,18 @@ impl Sender {
             // it leaves 2. Without that, senders whose SYN met a full buffer start later with a slow
             // start that nothing bounds: 1000 flows over 1 Gbit/s lose 8.3 % of their first five
             // seconds' packets at drop-tail instead of 7.3 % (ns-2: 6.9 %).
-            self.window.ssthresh = 2.0;
+            // Linux and QUIC learn nothing of the path from a lost SYN (RFC 9002 section 6.2), and ns-2 has neither
+            // of their recoveries.
+            if !cfg.repairs_as_hosts() {
+                self.window.ssthresh = 2.0;
+            }
             self.syn_pending = true;
         } else {
-            self.reduce(cfg, Cause::Timeout);
+            if cfg.repairs_as_hosts() && self.una < self.recover {
+                self.time_out_again(cfg);
+            } else {
+                self.reduce(cfg, Cause::Timeout);
+            }
             self.window.cwnd = 1.0;
             self.inflation = 0;
             self.phase = Phase::Open;

@@ -68,9 +68,9 @@ pub(crate) const ENTRY: Entry = Entry {
     network: "",
     choices: &[
         "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
-        "The window that is reduced is the congestion window, where section 4.6 takes the flight size. A window that is not used does not grow, so the two agree.",
+        "The window that is reduced is the congestion window, where section 4.6 takes the flight size and allows this where a window that is not used does not grow. It may be far above what was in flight.",
         "Time in which the window is not used is not counted in the epoch (section 5.8).",
-        "A mark multiplies the window by 0.7, as a loss does.",
+        "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6).",
         "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
     ],
 };
@@ -241,9 +241,17 @@ impl Cubic {
         window.ssthresh = left.max(2.0);
         match cause {
             Cause::Loss => window.cwnd = left.max(2.0),
-            Cause::Echo => window.cwnd = left.max(1.0),
+            // Below one, nothing is sent until the timer runs out (section 4.6, RFC 3168 section 6.1.2).
+            Cause::Echo => window.cwnd = if cwnd > 1.0 { left.max(1.0) } else { left },
             Cause::Timeout => {}
         }
+    }
+
+    /// The timer runs out, and the window was reduced for the same data before: the next epoch is one after a timeout
+    /// (section 4.8).
+    pub fn on_timeout_again(&mut self) {
+        self.anew = !self.keeps_count;
+        (self.epoch, self.under_way) = (None, false);
     }
 
     /// The window was not used since the last acknowledgment: the epoch stands still (section 5.8).

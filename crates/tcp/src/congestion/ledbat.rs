@@ -91,11 +91,14 @@ impl Ledbat {
         window.cwnd = window.cwnd.min(flight + ALLOWED_INCREASE).max(MIN_CWND);
     }
 
-    /// As Reno, but not below MIN_CWND.
+    /// As Reno, but not below MIN_CWND; a window of one that a mark meets sends nothing until the timer runs out (RFC
+    /// 3168 section 6.1.2).
     pub fn reduce(&self, window: &mut Window, cause: Cause) {
         window.ssthresh = (window.cwnd / 2.0).max(MIN_CWND);
-        if cause != Cause::Timeout {
-            window.cwnd = window.cwnd.min(window.ssthresh);
+        match cause {
+            Cause::Echo if window.cwnd <= 1.0 => window.cwnd /= 2.0,
+            Cause::Echo | Cause::Loss => window.cwnd = window.cwnd.min(window.ssthresh),
+            Cause::Timeout => {}
         }
     }
 }

@@ -199,6 +199,13 @@ impl Control {
         }
     }
 
+    /// The timer runs out, and the window was reduced for the same data before.
+    pub fn on_timeout_again(&mut self) {
+        if let Control::Cubic(c) = self {
+            c.on_timeout_again();
+        }
+    }
+
     /// An acknowledgment of a window that was not used, with `flight` outstanding before.
     pub fn pause(&mut self, window: &mut Window, flight: f64, now: Time) {
         match self {

@@ -26,9 +26,11 @@ pub(crate) const ENTRY: Entry = Entry {
     choices: &[
         "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
         "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
-        "What a mark took is not given back. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
+        "What a mark took is not given back, and neither what a loss took that a probe repaired. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
+        "A timeout lowers the threshold once for a window of data, and not where it was lowered for what is outstanding (RFC 5681 section 3.1; what a reduction in proportion has left of the window is not what was in flight). A SYN that times out leaves a window of one packet and the threshold as it was.",
+        "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
         "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
     ],
 };

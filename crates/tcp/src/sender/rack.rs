@@ -15,8 +15,9 @@ use crate::scoreboard::Block;
 pub(super) struct Undo {
     window: Window,
     control: Control,
-    /// The first packet outstanding when it began.
+    /// The first packet outstanding when it began, and one past the last one.
     from: u32,
+    end: u32,
     /// Retransmissions of which the receiver has not said that they came twice.
     needed: u32,
 }
@@ -84,6 +85,7 @@ impl Sender {
                 window: self.window,
                 control: kept.control.clone(),
                 from: self.una,
+                end: self.max,
                 needed: probe as u32,
             });
         }
@@ -100,7 +102,7 @@ impl Sender {
             rate.delivered += 1;
         }
         let Some(undo) = &mut kept.undo else { return };
-        if seq < undo.from {
+        if !(undo.from..undo.end).contains(&seq) {
             return;
         }
         undo.needed = undo.needed.saturating_sub(1);
@@ -142,8 +144,11 @@ impl Sender {
         }
         let began = self.find_lost(cfg, now);
         if probe_repaired && self.phase == Phase::Open && self.una >= self.recover {
-            // The congestion of the loss that it repaired (RFC 8985 section 7.4.2).
+            // The congestion of the loss that it repaired (RFC 8985 section 7.4.2); the probe was needed.
             self.reduce(cfg, Cause::Loss);
+            if let Some(kept) = &mut self.kept {
+                kept.undo = None;
+            }
         }
         let repairs = self.repairs();
         if let Some(kept) = &mut self.kept {

@@ -1,0 +1,200 @@
+//! What reduces the window, and how often, where one cause follows another.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::{Feedback, Growth, TcpParams};
+
+fn ms(x: u64) -> Time {
+    Time::ZERO + Duration::from_millis(x)
+}
+
+fn params(congestion: CongestionControl, recovery: Recovery, initial_window: u32) -> TcpParams {
+    let granularity = Duration::from_millis(1);
+    let growth = Growth::Packets;
+    TcpParams { congestion, recovery, initial_window, granularity, growth, syn: false, ..Default::default() }
+}
+
+/// A sender with its whole window in flight, which is also its threshold.
+fn flying(params: &TcpParams) -> (Config, Sender) {
+    let cfg = Config::new(params).unwrap();
+    let mut s = Sender::new(&cfg);
+    s.window.ssthresh = f64::from(params.initial_window);
+    s.provide(u32::MAX);
+    assert_eq!(sends(&cfg, &mut s, ms(0)).len(), params.initial_window as usize);
+    (cfg, s)
+}
+
+fn sends(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
+    let all = core::iter::from_fn(|| s.poll(cfg, now));
+    all.filter_map(|out| if let Outgoing::Data { seq, .. } = out { Some(seq) } else { None }).collect()
+}
+
+fn ack(cfg: &Config, s: &mut Sender, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Vec<u32> {
+    s.on_ack(cfg, now, ack, ece, if cfg.sack { blocks } else { &[] });
+    sends(cfg, s, now)
+}
+
+/// Lets the retransmission timer run out.
+fn time_out(cfg: &Config, s: &mut Sender) {
+    for _ in 0..10 {
+        let at = s.deadline();
+        let did = s.on_timer(cfg, at);
+        sends(cfg, s, at);
+        if did.timeout {
+            return;
+        }
+    }
+    panic!("no timeout");
+}
+
+const TODAY: [Recovery; 2] = [Recovery::Prr, Recovery::Rack];
+
+/// RFC 5681 section 3.1: the threshold is half of what was in flight, and stays where the timer sends a packet again;
+/// what reduction in proportion has left of the window is not what was in flight.
+#[test]
+fn timeouts_of_what_a_recovery_repairs_leave_the_threshold() {
+    for recovery in TODAY {
+        for (congestion, left) in [(CongestionControl::Reno, 50.0), (CongestionControl::Cubic, 70.0)] {
+            let (cfg, mut s) = flying(&params(congestion, recovery, 100));
+            // Of 100 packets the last five arrive, and nothing that is sent again.
+            for k in 0..5 {
+                ack(&cfg, &mut s, ms(100 + k), 1, false, &[(95, 96 + k as u32)]);
+            }
+            assert_eq!((s.phase, s.window.ssthresh), (Phase::Recovery, left));
+            assert!(s.window.cwnd < left / 2.0);
+            for _ in 0..3 {
+                time_out(&cfg, &mut s);
+                assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, left), "{recovery:?} {congestion:?}");
+            }
+            // Another window is lost for itself.
+            let end = s.max;
+            ack(&cfg, &mut s, ms(900_000), end, false, &[]);
+            s.window.cwnd = 40.0;
+            sends(&cfg, &mut s, ms(900_000));
+            time_out(&cfg, &mut s);
+            assert_eq!(s.window.ssthresh, 40.0 * left / 100.0);
+        }
+    }
+}
+
+#[test]
+fn a_lost_syn_says_nothing_of_the_path_to_hosts() {
+    for (recovery, threshold) in [
+        (Recovery::Prr, f64::INFINITY),
+        (Recovery::Rack, f64::INFINITY),
+        (Recovery::NewReno, 2.0),
+        (Recovery::Sack, 2.0),
+    ] {
+        let cfg =
+            Config::new(&TcpParams { syn: true, ..params(CongestionControl::Reno, recovery, 10) }).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.provide(u32::MAX);
+        assert_eq!(s.poll(&cfg, ms(0)), Some(Outgoing::Syn));
+        let before = s.window.ssthresh;
+        s.arm(ms(0));
+        time_out(&cfg, &mut s);
+        ack(&cfg, &mut s, ms(60_000), 1, false, &[]);
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, threshold.min(before)), "{recovery:?}");
+    }
+}
+
+/// RFC 3168 section 6.1.2, RFC 9438 section 4.6: whose window is one waits for the timer, longer each time.
+#[test]
+fn a_window_of_one_that_meets_marks_waits_for_the_timer() {
+    for congestion in [CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Ledbat] {
+        for growth in [Growth::Packets, Growth::WholePackets] {
+            let params = TcpParams { ecn: true, growth, ..params(congestion, Recovery::Rack, 1) };
+            let (cfg, mut s) = flying(&params);
+            let (mut now, mut waits) = (ms(0), Vec::new());
+            for next in 2..8 {
+                now += Duration::from_millis(50);
+                assert_eq!(ack(&cfg, &mut s, now, next, true, &[]), [], "{congestion:?}");
+                let at = s.deadline();
+                waits.push((at - now).nanos() / 1_000_000);
+                s.on_timer(&cfg, at);
+                assert_eq!(sends(&cfg, &mut s, at), [next]);
+                now = at;
+            }
+            assert!(waits.windows(2).all(|w| w[1] >= 2 * w[0] - 100), "{congestion:?} {waits:?}");
+        }
+    }
+}
+
+/// RFC 6582 section 3.2 step 3: a full acknowledgment ends recovery; a mark among what was sent in it is another event.
+#[test]
+fn an_echo_with_the_acknowledgment_that_ends_a_recovery_does_not_keep_it() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Prr, Recovery::Rack] {
+        let (cfg, mut s) = flying(&TcpParams { ecn: true, ..params(CongestionControl::Reno, recovery, 20) });
+        for k in 0..19 {
+            ack(&cfg, &mut s, ms(100 + k), 1, false, &[(2, 3 + k as u32)]);
+        }
+        assert_eq!((s.phase, s.window.ssthresh), (Phase::Recovery, 10.0));
+        let (next, beyond) = (s.max, s.recover + 1);
+        let sent = ack(&cfg, &mut s, ms(210), beyond, true, &[]);
+        assert_eq!((s.phase, s.window.cwnd, s.window.ssthresh), (Phase::Open, 5.0, 5.0), "{recovery:?}");
+        assert!(sent.iter().all(|seq| *seq >= next), "{recovery:?} sends {sent:?} again");
+    }
+}
+
+/// RFC 3708 section 3: only what an event has sent again may undo it.
+#[test]
+fn a_loss_that_a_probe_repaired_is_not_undone_by_a_later_probe() {
+    for congestion in [CongestionControl::Reno, CongestionControl::Cubic] {
+        let (cfg, mut s) = flying(&params(congestion, Recovery::Rack, 10));
+        s.stop();
+        (2..=10).for_each(|next| drop(ack(&cfg, &mut s, ms(100), next, false, &[])));
+        let at = s.deadline();
+        s.on_timer(&cfg, at);
+        assert_eq!(sends(&cfg, &mut s, at), [10]);
+        s.provide(5);
+        ack(&cfg, &mut s, ms(500), 11, false, &[]);
+        ack(&cfg, &mut s, ms(610), 12, false, &[]);
+        let reduced = s.window.ssthresh;
+        assert!(reduced < 8.0, "{congestion:?} {:?}", s.window);
+        (13..=15).for_each(|next| drop(ack(&cfg, &mut s, ms(612), next, false, &[])));
+        let at = s.deadline();
+        s.on_timer(&cfg, at);
+        assert_eq!(sends(&cfg, &mut s, at), [15]);
+        let late = at + Duration::from_millis(50);
+        ack(&cfg, &mut s, late, 16, false, &[]);
+        let twice = Report { duplicate: Some(15), ..Default::default() };
+        s.on_report(&cfg, late + Duration::from_millis(50), 16, false, &twice);
+        assert_eq!(s.window.ssthresh, reduced, "{congestion:?}");
+    }
+}
+
+/// RFC 5681 section 3.2 step 6; ns-2 takes the acknowledgment for one more.
+#[test]
+fn a_recovery_leaves_the_threshold() {
+    for recovery in [Recovery::Reno, Recovery::NewReno] {
+        for (growth, more) in
+            [(Growth::Acknowledgments, 0.1), (Growth::Packets, 0.0), (Growth::WholePackets, 0.0)]
+        {
+            let (cfg, mut s) = flying(&TcpParams { growth, ..params(CongestionControl::Reno, recovery, 20) });
+            (0..19).for_each(|k| drop(ack(&cfg, &mut s, ms(100 + k), 1, false, &[])));
+            let end = s.recover;
+            ack(&cfg, &mut s, ms(210), end, false, &[]);
+            assert_eq!((s.phase, s.window.cwnd), (Phase::Open, 10.0 + more), "{recovery:?} {growth:?}");
+        }
+    }
+}
+
+/// RFC 9768 section 3.2.2.5.
+#[test]
+fn an_acknowledgment_that_another_has_overtaken_brings_no_marks() {
+    let params = TcpParams {
+        ecn: true,
+        feedback: Feedback::AccEcn,
+        ..params(CongestionControl::Dctcp, Recovery::Sack, 50)
+    };
+    let (cfg, mut s) = flying(&params);
+    for (now, end, marks) in [(100, 9, 2), (101, 8, 1), (102, 10, 2)] {
+        let mut report = Report { marks: Some(marks), ..Default::default() };
+        report.blocks.push((6, end));
+        s.on_report(&cfg, ms(now), 5, false, &report);
+        // Two are known all the time.
+        let marks = &s.kept.as_ref().unwrap().marks;
+        assert_eq!(marks.news(Feedback::AccEcn, 2, 1), 0, "{now} ms");
+    }
+}
