@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamValue;
 use quell_scenario::{FlowFact, LinkAt, Plugins, Point, ScenarioError};
 use quell_sim::network::{FlowSpec, Traffic};
-use quell_tcp::Growth;
+use quell_tcp::{CongestionControl, Growth};
 use quell_theory::rules::design::Design;
 use quell_theory::{Class, Congestion, Coupling, FluidNetwork, Scalables, Signal, TheoryError};
 use quell_units::Time;
@@ -136,7 +136,11 @@ fn see(
                 law: tcp.congestion.show().to_string(),
                 rtt: fact.base_rtt.as_secs_f64() + transmission,
                 marked: ecn && tcp.ecn,
-                delayed: tcp.delayed_ack.is_some() && tcp.growth == Growth::Acknowledgments,
+                rounds: tcp.congestion == CongestionControl::Dctcp && tcp.growth == Growth::WholePackets,
+                every: match tcp.growth {
+                    Growth::Acknowledgments if tcp.delayed_ack.is_some() => tcp.ack_every,
+                    _ => 1,
+                },
             }),
             _ if fact.bulk => {}
             _ => others += 1,
@@ -208,8 +212,10 @@ struct Sender {
     rtt: f64,
     /// Whether it can be marked.
     marked: bool,
-    /// Whether its window grows by delayed acknowledgments.
-    delayed: bool,
+    /// Whether its estimate of marks is rounded as Linux's.
+    rounds: bool,
+    /// How many packets count as one to its window, since one acknowledgment brings them.
+    every: u32,
 }
 
 /// Senders of one kind, Classic or scalable, as the models have them.
@@ -226,11 +232,16 @@ impl Kind {
         let most = |n: usize| 2 * n > all;
         let mixed = |n: usize| n > 0 && n < all;
         let count = |of: fn(&Sender) -> bool| senders.iter().filter(|s| of(s)).count();
-        let (marked, delayed) = (count(|s| s.marked), count(|s| s.delayed));
+        let (marked, delayed) = (count(|s| s.marked), count(|s| s.every > 1));
         let known = |s: &&Sender| Congestion::named(&s.law).is_ok();
         let (name, alike) = most_frequent(senders.iter().filter(known));
         let congestion = Congestion::named(&name).expect("only laws that are known were counted");
-        let congestion = if most(delayed) { congestion.growing(0.5) } else { congestion };
+        let mut every: Vec<u32> = senders.iter().map(|s| s.every).collect();
+        every.sort_unstable();
+        let congestion = match every[(all - 1) / 2] {
+            1 => congestion,
+            every => congestion.growing(1.0 / f64::from(every)),
+        };
         if alike < all {
             let laws = laws(&senders);
             let listed: Vec<String> = laws
@@ -254,6 +265,13 @@ impl Kind {
                 "{delayed} of {all} receivers delay acknowledgments, each of which counts as one packet to the window; the \
                  cubic function is that of growth by packets"
             ));
+        }
+        if count(|s| s.rounds) > 0 {
+            left_out.push(
+                "with growth = \"whole-packets\" DCTCP's estimate is Linux's, in 1024ths, which forgets shares of marks below \
+                 1/64: windows above some tens of packets need more marks than the law has"
+                    .to_string(),
+            );
         }
         if mixed(marked) {
             left_out.push(format!("{marked} of {all} flows use ECN; all are treated alike"));
@@ -466,6 +484,13 @@ think = "500 ms"
         assert!(mixed(9).unwrap_err().to_string().contains("10 of the 19 long-lived flows"));
         let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.scalables.unwrap();
         assert_eq!(half.congestion, Congestion::named("dctcp").unwrap().growing(0.5));
+        for (every, growth) in [(1, 1.0), (8, 0.125)] {
+            let text = format!("{dctcp}, delayed_ack = \"40 ms\", ack_every = {every}");
+            let found = see(&text, "").unwrap().network.scalables.unwrap().congestion;
+            assert_eq!(found, Congestion::named("dctcp").unwrap().growing(growth));
+        }
+        let rounded = see(&format!("{dctcp}, growth = \"whole-packets\""), "").unwrap();
+        assert!(rounded.left_out.iter().any(|note| note.contains("in 1024ths")), "{:?}", rounded.left_out);
         let cubic = ", congestion = \"cubic\"";
         let seen = see(cubic, cubic).unwrap();
         assert_eq!(seen.network.congestion.name(), "cubic");
