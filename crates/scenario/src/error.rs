@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use quell_names::{suggest, unknown};
+use quell_tcp::catalog::Parameter;
 use serde::Serialize;
 
 use crate::range;
@@ -90,6 +91,11 @@ impl Problem {
     }
 }
 
+/// What a message says of a key of a group's `tcp` table that stands beside it.
+pub(crate) fn in_tcp(key: &str, value: &str) -> String {
+    format!("belongs in the group's tcp table: write tcp = {{ {key} = {value} }}")
+}
+
 /// Refuses unless `ok`.
 pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(), Problem> {
     if ok { Ok(()) } else { Err(Problem::new(path, rule)) }
@@ -98,7 +104,7 @@ pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         let mut rule = match wanted(&fault) {
-            Some(wanted) if !fault.unknown_key => wanted.to_string(),
+            Some(wanted) if !fault.unknown_key => wanted,
             _ => fault.rule.clone(),
         };
         let range = fault.value.as_ref().is_some_and(|v| v.starts_with('"') && range::looks_like_one(v));
@@ -113,17 +119,33 @@ impl From<Fault> for Problem {
 }
 
 /// What a field wants, where its type alone says too little.
-fn wanted(fault: &Fault) -> Option<&'static str> {
+fn wanted(fault: &Fault) -> Option<String> {
+    let path = fault.path();
+    if let ([Step::Key(key)], true) = (&path.0[..], fault.missing) {
+        let example = match key.as_str() {
+            "schema" => "1",
+            "duration" => "\"100 s\"",
+            _ => return None,
+        };
+        return Some(format!("is missing: write {key} = {example}"));
+    }
     if !fault.mistyped {
         return None;
     }
-    let path = fault.path();
+    if let [Step::Key(list), Step::Index(_), Step::Key(table), Step::Key(key)] = &path.0[..]
+        && (list.as_str(), table.as_str()) == ("flows", "tcp")
+        && fault.rule.contains("a whole number")
+    {
+        let parameter = Parameter::all().into_iter().find(|p| p.doc.name == key)?;
+        let form = if parameter.doc.unit == "packets" { ", such as 10 or \"10 packets\"" } else { "" };
+        return Some(format!("must be a whole number from {}{form}", parameter.range));
+    }
     let field = path.0.iter().rev().find_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         Step::Index(_) => None,
     })?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
-    Some(match (field, whole) {
+    let text = match (field, whole) {
         ("aqm", true) if path.0.len() == 1 => {
             "write [[aqm]]: a list of tables; or aqm = \"all\" for the whole catalog"
         }
@@ -146,7 +168,8 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
         ("loss", true) => "must be a number from 0 to 1, such as 0.01",
         ("sessions_per_second", true) => "must be a positive number",
         _ => return None,
-    })
+    };
+    Some(text.to_string())
 }
 
 /// A text, what it is called, and what holds the files that it names.

@@ -12,7 +12,7 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use crate::dialect;
-use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::error::{Files, Problem, ScenarioError, Source, in_tcp};
 use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::format::{Changes, FlowGroup, Scenario};
@@ -480,7 +480,7 @@ impl Document {
     ) -> Result<Point, ScenarioError> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
-            Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault)),
+            Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault, &tree)),
             _ => self.source.error(&tree, problem),
         })?;
         for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
@@ -494,7 +494,7 @@ impl Document {
         dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
-            .map_err(|fault| self.source.error(&tree, computed(of_point(fault), &expressions)))?;
+            .map_err(|fault| self.source.error(&tree, computed(of_point(fault, &tree), &expressions)))?;
         scenario.flows.iter_mut().for_each(FlowGroup::complete);
         traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
         let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
@@ -504,7 +504,7 @@ impl Document {
 }
 
 /// What is wrong with a point, whose tree lacks the keys of the file that made points of it.
-fn of_point(fault: Fault) -> Problem {
+fn of_point(fault: Fault, tree: &Node) -> Problem {
     const OF_FILE: [&str; 2] = ["sweep", "cases"];
     let unknown_key = fault.unknown_key;
     let mut problem = Problem::from(fault);
@@ -512,6 +512,13 @@ fn of_point(fault: Fault) -> Problem {
         let near = problem.nearest.iter().map(String::as_str).chain(OF_FILE);
         problem.nearest = nearest(key, near);
         problem.known.iter_mut().for_each(|known| known.push_str(&format!(", {}", OF_FILE.join(", "))));
+    }
+    if let ([Step::Key(list), Step::Index(_), Step::Key(key)], true) = (&problem.path.0[..], unknown_key)
+        && list == "flows"
+        && TcpParams::docs().iter().any(|doc| doc.name == key)
+    {
+        let value = tree.at(&problem.path).map_or("...".to_string(), Node::show);
+        (problem.rule, problem.nearest) = (in_tcp(key, &value), None);
     }
     problem
 }

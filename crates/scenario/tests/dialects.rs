@@ -280,3 +280,17 @@ fn an_algorithm_within_another_speaks_too() {
     assert_eq!(own["spacing"].as_str(), Some("wait"));
     assert_eq!(own["mark_limit"].as_float(), Some(0.2));
 }
+
+/// A dialect that is taken for a congestion control is named as what it is.
+#[test]
+fn every_dialect_is_known_where_a_part_of_a_sender_is_chosen() {
+    for dialect in [Dialect::Quell].into_iter().chain(Dialect::ALL) {
+        let text = FRAME.replace("min_rto = \"300 ms\"", &format!("congestion = \"{}\"", dialect.name()));
+        let e = Study::parse(&text, "x.toml", &Plugins::new()).unwrap_err().to_string();
+        let want = format!(
+            "is a dialect, which gives every key of a sender its default: write dialect = \"{}\"",
+            dialect.name()
+        );
+        assert!(e.contains(&want), "{e}");
+    }
+}

@@ -198,14 +198,67 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp = { recovery = \"bbr\" }",
-            "x.toml:14: flows[0].tcp.recovery = \"bbr\": is a value of congestion",
-            "write congestion = \"bbr3\"",
+            "x.toml:14: flows[0].tcp.recovery = \"bbr\": is a value of congestion: two versions are here",
+            "must be one of: tahoe",
         ),
         (
             "count = 2",
             "tcp = { congestion = \"bbr\" }",
-            "x.toml:14: flows[0].tcp.congestion = \"bbr\": must be one of: reno, cubic, bbr1, bbr3",
-            "did you mean \"bbr3\"?",
+            "x.toml:14: flows[0].tcp.congestion = \"bbr\": two versions are here: \"bbr1\", which is mostly meant by \
+             this name alone, and \"bbr3\"; must be one of: reno, ",
+            "",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"copa\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"copa\": not in this version; the closest in purpose is \"ledbat\"",
+            "",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"pcc\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"pcc\": not in this version; the closest in purpose is \"bbr3\"",
+            "",
+        ),
+        // What is the name of a dialect, and where that is written.
+        (
+            "count = 2",
+            "tcp = { congestion = \"quic\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"quic\": is a dialect, which gives every key of a sender its \
+             default: write dialect = \"quic\" at the top of the file",
+            "",
+        ),
+        (
+            "count = 2",
+            "tcp = { congestion = \"ns-2\" }",
+            "x.toml:14: flows[0].tcp.congestion = \"ns-2\": is a dialect",
+            "write dialect = \"ns-2.35\"",
+        ),
+        (
+            "count = 2",
+            "dialect = \"linux\"",
+            "x.toml:14: flows[0].dialect: is a key of the file: write it at the top, above every table; known keys",
+            "",
+        ),
+        (
+            "count = 2",
+            "tcp = { dialect = \"linux\" }",
+            "x.toml:14: flows[0].tcp.dialect: is a key of the file: write it at the top, above every table",
+            "",
+        ),
+        // What stands beside the table that it belongs in.
+        (
+            "count = 2",
+            "congestion = \"cubic\"",
+            "x.toml:14: flows[0].congestion: belongs in the group's tcp table: write tcp = { congestion = \"cubic\" }; \
+             known keys: name, ",
+            "",
+        ),
+        (
+            "count = 2",
+            "ecn = true",
+            "x.toml:14: flows[0].ecn = true: does not apply to kind \"bulk\"; it belongs to \"udp\"",
+            "; TCP's belongs in the group's tcp table: write tcp = { ecn = true }",
         ),
         (
             "count = 2",
@@ -309,6 +362,8 @@ fn errors_name_file_line_field_value_and_rule() {
             "",
         ),
         ("schema = 1", "schema = 2", "x.toml:1: schema = 2: must be 1", ""),
+        ("schema = 1\n", "", "x.toml:1: schema: is missing: write schema = 1", ""),
+        ("duration = \"10 s\"\n", "", "x.toml:1: duration: is missing: write duration = \"100 s\"", ""),
         ("schema = 1", "schema = 1\nseeds = []", "x.toml:2: seeds = []: needs at least one seed", ""),
         (
             "schema = 1",
@@ -416,6 +471,27 @@ fn a_wrong_type_is_told_in_the_words_of_scenarios() {
         ("count = 2", "count = -5", "flows[0].count = -5: must be a whole number from 1 to 200000"),
         ("schema = 1", "schema = 1\nseeds = [-1]", "seeds[0] = -1: must be a whole number of at least 0"),
         ("schema = 1", "schema = 1\nseeds = \"x\"", "seeds = \"x\": must be a number of seeds from 1 to"),
+        (
+            "count = 2",
+            "tcp = { initial_window = -3 }",
+            "flows[0].tcp.initial_window = -3: must be a whole number from 1 to 1000000, such as 10 or \"10 packets\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { pacing_burst = -5 }",
+            "flows[0].tcp.pacing_burst = -5: must be a whole number from 1 to 1000000",
+        ),
+        (
+            "count = 2",
+            "tcp = { max_window = \"ten\" }",
+            "flows[0].tcp.max_window = \"ten\": must be a whole number from 1 to 1000000, such as 10 or \"10 packets\"",
+        ),
+        (
+            "count = 2",
+            "tcp = { max_doublings = 1.5 }",
+            "flows[0].tcp.max_doublings = 1.5: must be a whole number from 0 to 16",
+        ),
+        ("[[aqm]]", "loss = -0.1\n[[aqm]]", "dumbbell.loss = -0.1: must be a probability from 0 to below 1"),
         ("[[aqm]]", "loss = \"1 %\"\n[[aqm]]", "dumbbell.loss = \"1 %\": must be a number from 0 to 1"),
         ("[[aqm]]", "ecn = 1\n[[aqm]]", "dumbbell.ecn = 1: expected true or false, not a whole number"),
         ("[[aqm]]", "[aqm]", "aqm: write [[aqm]]: a list of tables"),
@@ -606,8 +682,7 @@ fn names_that_others_have_are_said_not_to_be_here() {
     let e = message("\"red\"", "\"fifo\"");
     assert!(e.contains("= \"fifo\": unknown algorithm; did you mean \"drop-tail\"? Known: "), "{e}");
     let e = message("count = 2", "tcp = { recovery = \"bbr\" }");
-    let want =
-        "recovery = \"bbr\": is a value of congestion, not of recovery: write congestion = \"bbr3\"; must be";
+    let want = "recovery = \"bbr\": is a value of congestion: two versions are here: \"bbr1\", ";
     assert!(e.contains(want), "{e}");
     let e = message("count = 2", "tcp = { recovery = \"westwood\" }");
     let want = "recovery = \"westwood\": not in this version; the closest in purpose is \"sack\"; must be one of: tahoe";
