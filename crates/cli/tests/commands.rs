@@ -459,6 +459,21 @@ fn tcp_list_and_describe_tell_what_senders_are_made_of() {
     let wrong = bench.run(&["tcp", "describe", "cubik"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("did you mean \"cubic\"? Known: reno, cubic, "), "{}", wrong.err);
+    for (name, want) in [
+        (
+            "quic",
+            "part of a sender \"quic\": a dialect, which gives every key of a sender its default: write dialect",
+        ),
+        ("linux", "`quell scenario dialects linux` lists its values; known: reno, "),
+        (
+            "bbr",
+            "two versions are here: \"bbr1\", which is mostly meant by this name alone, and \"bbr3\"; known",
+        ),
+        ("scream", "not in this version; the closest in purpose is \"ledbat\""),
+    ] {
+        let wrong = bench.run(&["tcp", "describe", name]);
+        assert!(wrong.code == 2 && wrong.err.contains(want), "{}", wrong.err);
+    }
 }
 
 #[test]
@@ -570,6 +585,11 @@ fn scenarios_are_checked_without_running() {
         (&min_rto["defaults"]["quell"], &min_rto["defaults"]["ns-2.27"]),
         (&"200 ms".into(), &"1 s".into())
     );
+    // Only the one that is asked for, with what it has of its own.
+    let linux = bench.ok(&["scenario", "dialects", "linux"]);
+    assert!(linux.contains("40 ms") && !linux.contains("Quell's") && !linux.contains("ns-2.35"), "{linux}");
+    let wrong = bench.run(&["scenario", "dialects", "linus"]);
+    assert!(wrong.code == 2 && wrong.err.contains("did you mean \"linux\"?"), "{}", wrong.err);
 }
 
 #[test]

@@ -462,6 +462,11 @@ impl Row {
         })
     }
 
+    /// Whether a dialect has a value of its own for the key, as Quell's has for every one.
+    pub fn departs(&self, dialect: Dialect) -> bool {
+        dialect.column().is_none_or(|column| !matches!(self.values[column], Own))
+    }
+
     /// The key's value in a dialect; `all` are the other parameters of the same algorithm.
     fn given(&self, dialect: Dialect, all: impl Fn() -> Option<toml::Table>) -> Option<toml::Value> {
         Some(match self.values[dialect.column()?] {
