@@ -247,7 +247,15 @@ fn the_command_line_sweeps_and_computes() {
     wrong(&["--sweep", "flows.ftp.count"], "error: --sweep flows.ftp.count: must have the form FIELD=VALUES");
     wrong(
         &["--sweep", "flows.ftp.count=0,-1"],
-        "small.toml with --sweep flows.ftp.count=0,-1: flows[0].count = 0: must be at least 1 (at flows.ftp.count = 0; none of the 2 points is valid)",
+        "small.toml with --sweep flows.ftp.count=0,-1: flows[0].count = -1: must be a whole number from 1 to 200000",
+    );
+    wrong(
+        &["--sweep", "dumbbell.delay=40 ms,50 ms"],
+        "is less than the 80 ms that the links between routers take there and back (flow 0: 50 ms) (at ",
+    );
+    wrong(
+        &["--sweep", "flows.ftp.tcp.congestion=reno,cubik"],
+        "flows[0].tcp.congestion = \"cubik\": must be one of: reno, cubic, ",
     );
     wrong(&["--set", "aqm.red.max_p=[0.1,0.2]"], "sweep over them: --sweep FIELD=A,B");
     wrong(
@@ -279,13 +287,13 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     let json = bench.json(&["show", "results/small", "--format", "json"]);
     assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1");
     // Checked and shown, too; many are counted.
-    bench.file("many.toml", &format!("{SMALL}\n[sweep]\nflows.ftp.count = \"-60..3:step:1\"\n"));
+    bench.file("many.toml", &format!("{SMALL}\n[sweep]\ndumbbell.delay = \"86 ms..23 ms:step:1 ms\"\n"));
     let checked = bench.run(&["scenario", "check", "many.toml"]);
     assert!(checked.out.contains("3 points × 2 algorithms"), "{}", checked.out);
     assert!(checked.err.contains("61 of 64 points are left out:\n"), "{}", checked.err);
     assert!(checked.err.ends_with("  and 42 others\n"), "{}", checked.err);
     assert_eq!(checked.err.lines().count(), 21);
-    assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: flows.ftp.count = -60: "));
+    assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: dumbbell.delay = 86 ms: "));
 }
 
 #[test]

@@ -71,12 +71,14 @@ pub(crate) struct Problem {
     pub rule: String,
     pub nearest: Option<String>,
     pub known: Option<String>,
+    /// The value is none of its field, whatever the other fields are.
+    pub misread: bool,
 }
 
 impl Problem {
     /// `rule` is broken at `path`; the value is looked up there.
     pub fn new(path: Path, rule: impl Into<String>) -> Self {
-        Problem { path, value: None, rule: rule.into(), nearest: None, known: None }
+        Problem { path, value: None, rule: rule.into(), nearest: None, known: None, misread: false }
     }
 
     pub fn with_value(mut self, value: impl ToString) -> Self {
@@ -87,7 +89,7 @@ impl Problem {
     /// `wrong`, which is at `path`, is not one of the names of its kind.
     pub fn unknown(path: Path, kind: &str, wrong: &str, intro: &str, names: &[&str]) -> Self {
         let (rule, nearest) = unknown(kind, wrong, names);
-        Problem { nearest, known: Some(known(intro, names)), ..Problem::new(path, rule) }
+        Problem { nearest, known: Some(known(intro, names)), misread: true, ..Problem::new(path, rule) }
     }
 }
 
@@ -114,7 +116,8 @@ impl From<Fault> for Problem {
             );
         }
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
-        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known }
+        let misread = !fault.unknown_key && !fault.missing;
+        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known, misread }
     }
 }
 

@@ -242,6 +242,18 @@ fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
     problem
 }
 
+/// Why a point is not valid, and which of its settings is none of its field, if one is.
+struct Flaw {
+    error: ScenarioError,
+    misread: Option<Setting>,
+}
+
+impl From<ScenarioError> for Flaw {
+    fn from(error: ScenarioError) -> Self {
+        Flaw { error, misread: None }
+    }
+}
+
 /// What a file asks for: one scenario, or several if it sweeps.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -434,7 +446,7 @@ impl Document {
     /// the holes of the study.
     ///
     /// # Errors
-    /// Says which line breaks which rule, if that is so at all points.
+    /// Says which line breaks which rule, if that is so at all points, or if a value is none of its field.
     pub fn study(&self, plugins: &Plugins) -> Result<Study, ScenarioError> {
         let mut base = self.tree.clone();
         let sweep = base.remove("sweep");
@@ -444,6 +456,7 @@ impl Document {
         let mut traces = plan::Traces::new(&self.source.files);
         let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
         let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
+        let mut misread: Vec<(Setting, ScenarioError)> = Vec::new();
         for (settings, tree) in trees {
             match self.point(settings.clone(), tree, &mut traces, plugins) {
                 Ok(point) => {
@@ -459,11 +472,25 @@ impl Document {
                         None => points.push(point),
                     }
                 }
-                Err(error) => {
+                Err(Flaw { error, misread: setting }) => {
+                    if let Some(setting) = setting.filter(|s| misread.iter().all(|(other, _)| other != s)) {
+                        misread.push((setting, error.clone()));
+                    }
                     holes.push(Hole { settings, reason: error.reason() });
                     first.get_or_insert(error);
                 }
             }
+        }
+        // What is a value of its field at another point, under another algorithm, is no slip.
+        let is_slip =
+            |(setting, _): &(Setting, ScenarioError)| !points.iter().any(|p| p.settings.contains(setting));
+        if let Some((setting, error)) = misread.into_iter().find(is_slip) {
+            let points = points.iter().map(|p| &p.settings).chain(holes.iter().map(|h| &h.settings));
+            let hint = in_whole_numbers(&setting, &error.rule, points.flatten());
+            return Err(ScenarioError {
+                rule: format!("{}{}", error.rule, hint.unwrap_or_default()),
+                ..error
+            });
         }
         if let (true, Some(error)) = (points.is_empty(), first) {
             return Err(of_all(error, &holes));
@@ -477,7 +504,7 @@ impl Document {
         mut tree: Node,
         traces: &mut plan::Traces<'_>,
         plugins: &Plugins,
-    ) -> Result<Point, ScenarioError> {
+    ) -> Result<Point, Flaw> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
             Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault, &tree)),
@@ -494,12 +521,26 @@ impl Document {
         dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
-            .map_err(|fault| self.source.error(&tree, computed(of_point(fault, &tree), &expressions)))?;
+            .map_err(|fault| self.flaw(of_point(fault, &tree), &settings, &tree, &expressions))?;
         scenario.flows.iter_mut().for_each(FlowGroup::complete);
         traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
         let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
-        plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
+        plan::check(&point.scenario, plugins)
+            .map_err(|problem| self.flaw(problem, &point.settings, &point.tree, &point.expressions))?;
         Ok(point)
+    }
+
+    fn flaw(
+        &self,
+        problem: Problem,
+        settings: &[Setting],
+        tree: &Node,
+        expressions: &[(Path, String)],
+    ) -> Flaw {
+        let written = problem.misread && expressions.iter().all(|(path, _)| *path != problem.path);
+        let is_at = |s: &&Setting| resolve(tree, &s.field).is_ok_and(|p| problem.path.0.starts_with(&p.0));
+        let misread = settings.iter().find(is_at).filter(|_| written).cloned();
+        Flaw { error: self.source.error(tree, computed(problem, expressions)), misread }
     }
 }
 
@@ -535,6 +576,23 @@ fn meaning(value: &str) -> String {
         })
     };
     number().or_else(rate).or_else(time).or_else(size).unwrap_or_else(|| value.to_string())
+}
+
+/// The sweep of a field that takes whole numbers alone, in such: what to write where it has a fraction.
+fn in_whole_numbers<'a>(
+    wrong: &Setting,
+    rule: &str,
+    all: impl Iterator<Item = &'a Setting>,
+) -> Option<String> {
+    wrong.value.parse::<f64>().ok().filter(|x| x.fract() != 0.0 && rule.contains("a whole number"))?;
+    let same = all.filter(|s| s.field == wrong.field);
+    let values: Option<Vec<i64>> =
+        same.map(|s| s.value.parse::<f64>().ok().map(|x| x.round() as i64)).collect();
+    let mut values = values?;
+    values.sort_unstable();
+    values.dedup();
+    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+    Some(format!("; in whole numbers: {}={}", wrong.field, cut(&values.join(","))))
 }
 
 /// The error of a study that has only holes: that of the first, and where they differ, that it is so.

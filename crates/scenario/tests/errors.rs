@@ -781,7 +781,7 @@ fn a_wrong_value_in_a_sweep_is_found_where_it_is_written() {
     assert_eq!(sweep("\"dumbbell.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\nflows.ftp.count = [1, 2, 3]"), Ok(6));
     let e = sweep("\"dumbbell.rate\" = [\"1 MB/s\",\n \"2 MB/s\"]").unwrap_err();
     assert!(e.starts_with("x.toml:22: dumbbell.rate = \"1 MB/s\": not a rate"), "{e}");
-    assert!(e.ends_with("(at dumbbell.rate = 1 MB/s; none of the 2 points is valid)"), "{e}");
+    assert!(!e.contains("points"), "{e}");
     let e = sweep("\"flows.ftpp.count\" = [1]").unwrap_err();
     assert!(
         e.starts_with("x.toml:22: sweep.\"flows.ftpp.count\"") && e.contains("did you mean \"ftp\"?"),
@@ -1063,6 +1063,58 @@ fn a_title_has_its_limit() {
     Study::parse(&title(200), "x.toml", &Plugins::new()).unwrap();
     let e = Study::parse(&title(201), "x.toml", &Plugins::new()).unwrap_err().to_string();
     assert!(e.ends_with("has 201 characters: must have at most 200; description has room for more"), "{e}");
+}
+
+/// A slip in a list is not a combination that breaks a rule: it is refused, and nothing is left out.
+#[test]
+fn a_swept_value_that_is_none_of_its_field_is_refused() {
+    let swept = |texts: &[&str]| {
+        let mut document = Document::parse(GOOD, "x.toml").unwrap();
+        texts.iter().for_each(|text| document.sweep_text(text).unwrap());
+        document.study(&Plugins::new()).map_err(|e| e.to_string())
+    };
+    for (texts, want) in [
+        (
+            &["flows.ftp.tcp.congestion=cubic,cubik"][..],
+            "flows[0].tcp.congestion = \"cubik\": must be one of",
+        ),
+        (
+            &["flows.ftp.count=1,2", "flows.ftp.tcp.congestion=cubic,vegas"],
+            "flows[0].tcp.congestion = \"vegas\": not in this version",
+        ),
+        (
+            &["dumbbell.buffer=40,80 packets,100 packets"],
+            "dumbbell.buffer = 40: not a queue size with its unit",
+        ),
+        (&["aqm.red.min_th=10,20 packets,30 packets"], "aqm[0].min_th = 10: "),
+        (&["aqm.red.max_p=0.1,high"], "aqm[0].max_p = \"high\": expected a number"),
+        (&["aqm[0].algorithm=red,redd"], "aqm[0].algorithm = \"redd\": unknown algorithm"),
+        (
+            &["flows.ftp.count=1..20:log:4"],
+            "flows[0].count = 2.71442: must be a whole number from 1 to 200000; in whole numbers: flows.ftp.count=1,3,7,20",
+        ),
+    ] {
+        let e = swept(texts).map(|s| s.holes).unwrap_err();
+        assert!(e.contains(want) && !e.contains("points"), "{texts:?}:\n  {e}\nnot\n  {want}");
+    }
+    // A unit that the last value alone has is that of all, as in ranges.
+    let study = swept(&["dumbbell.buffer=80,200 packets"]).unwrap();
+    let titles: Vec<String> = study.points.iter().map(|p| p.title()).collect();
+    assert_eq!(titles, ["dumbbell.buffer = 80 packets", "dumbbell.buffer = 200 packets"]);
+    // What is computed may suit at one point and not at the next, and what one algorithm takes another may not.
+    let study =
+        swept(&["dumbbell.buffer=80,100 packets", "flows.ftp.count=dumbbell.buffer / 80 packets"]).unwrap();
+    assert_eq!((study.points.len(), study.holes.len()), (1, 1));
+    let text = GOOD.replace("min_th = \"20 packets\"\nmax_th = \"60 packets\"\n", "");
+    let text =
+        format!("{text}[sweep]\naqm[0].algorithm = [\"red\", \"codel\"]\naqm[0].target = [\"5 ms\"]\n");
+    let study = Study::parse(
+        &text.replace("aqm[0]", "\"aqm[0]").replace(" = [", "\" = ["),
+        "x.toml",
+        &Plugins::new(),
+    );
+    let study = study.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((study.points.len(), study.holes.len()), (1, 1));
 }
 
 /// The value of a misspelled key is not taken for an expression first.
