@@ -168,7 +168,7 @@ fn wanted(fault: &Fault) -> Option<String> {
         ("schema", true) => "must be 1, the version of the format that this program reads",
         ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",
         ("seeds", false) => "must be a whole number of at least 0",
-        ("loss", true) => "must be a number from 0 to 1, such as 0.01",
+        ("loss", true) => "must be a number from 0 to below 1, such as 0.01",
         ("sessions_per_second", true) => "must be a positive number",
         _ => return None,
     };

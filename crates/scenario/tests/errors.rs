@@ -492,7 +492,7 @@ fn a_wrong_type_is_told_in_the_words_of_scenarios() {
             "flows[0].tcp.max_doublings = 1.5: must be a whole number from 0 to 16",
         ),
         ("[[aqm]]", "loss = -0.1\n[[aqm]]", "dumbbell.loss = -0.1: must be a probability from 0 to below 1"),
-        ("[[aqm]]", "loss = \"1 %\"\n[[aqm]]", "dumbbell.loss = \"1 %\": must be a number from 0 to 1"),
+        ("[[aqm]]", "loss = \"1 %\"\n[[aqm]]", "dumbbell.loss = \"1 %\": must be a number from 0 to below 1"),
         ("[[aqm]]", "ecn = 1\n[[aqm]]", "dumbbell.ecn = 1: expected true or false, not a whole number"),
         ("[[aqm]]", "[aqm]", "aqm: write [[aqm]]: a list of tables"),
         ("count = 2", "stop = \"none\"", "flows[0].stop = \"none\": is not a value here; omit the key"),
